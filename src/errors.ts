@@ -1,0 +1,104 @@
+// Errors as the specification prints them ("Error body"), and RFC 9457's other form of the same.
+import { STATUS_CODES } from 'node:http'
+import type { HeaderList } from './http.ts'
+
+/** One mistake. `code` is an HTTP status code; `message` says what was wrong, where, and what would be right. */
+export interface ErrorEntry {
+  message: string
+  code: number
+  /** The dotted path of the property or the name of the parameter or header at fault. */
+  field?: string
+  /** A stable name for the kind of mistake, such as `unknown_field`: for programs, never translated. */
+  type?: string
+}
+
+/** A mistake whose status the thrower of the {@link HttpError} decides. */
+export type Mistake = Omit<ErrorEntry, 'code'>
+
+/**
+ * A refusal: a status, one or more entries, and the headers that belong to it (`Allow`, `Retry-After` …).
+ * Throw it from a hook or an action to answer with it.
+ */
+export class HttpError extends Error {
+  override readonly name = 'HttpError'
+  readonly status: number
+  readonly errors: readonly ErrorEntry[]
+  readonly headers: HeaderList
+
+  /**
+   * @param status 400 to 599; anything else is a `TypeError`.
+   * @param mistakes a message, or a list of entries; an empty list takes the status's own phrase.
+   */
+  constructor(
+    status: number,
+    mistakes: string | readonly Mistake[] = [],
+    options: { headers?: HeaderList; cause?: unknown } = {},
+  ) {
+    if (!Number.isInteger(status) || status < 400 || status > 599) {
+      throw new TypeError(`An HttpError needs a status from 400 to 599, not ${status}`)
+    }
+    const list = typeof mistakes === 'string' ? [{ message: mistakes }] : mistakes
+    const entries = list.length > 0 ? list : [{ message: STATUS_CODES[status] ?? 'Error' }]
+    super(entries.map(entry => entry.message).join('; '), { cause: options.cause })
+    this.status = status
+    this.errors = entries.map(({ message, field, type }) => ({
+      message,
+      code: status,
+      ...(field === undefined ? {} : { field }),
+      ...(type === undefined ? {} : { type }),
+    }))
+    this.headers = options.headers ?? []
+  }
+}
+
+/** The specification's error body: `{ errors: [{ message, code, … }] }`. */
+export function errorBody(error: HttpError): { errors: readonly ErrorEntry[] } {
+  return { errors: error.errors }
+}
+
+/** The same refusal as RFC 9457 problem details (`application/problem+json`); the entries go along. */
+export function problemBody(error: HttpError): Record<string, unknown> {
+  const title = STATUS_CODES[error.status] ?? 'Error'
+  return { title, status: error.status, detail: error.message, errors: error.errors }
+}
+
+/**
+ * What was thrown, as a refusal. An `HttpError` is itself; anything else becomes a 500 that tells
+ * the client only `reference`, under which the server's log has the cause.
+ */
+export function toHttpError(thrown: unknown, reference: string): HttpError {
+  if (thrown instanceof HttpError) return thrown
+  const message = `Something failed on the server; its log has the details under ${reference}`
+  return new HttpError(500, [{ message, type: 'internal' }], { cause: thrown })
+}
+
+/** Throws all the mistakes as one refusal, if there are any. */
+export function refuse(mistakes: readonly Mistake[], status = 400): void {
+  if (mistakes.length > 0) throw new HttpError(status, mistakes)
+}
+
+/** `; did you mean "color"?`, or `''` where no name is near. */
+export function suggestion(name: string, names: Iterable<string>): string {
+  if (name.length > 64) return ''
+  let best: string | undefined
+  let least = Math.max(1, Math.floor(name.length / 3)) + 1
+  for (const candidate of names) {
+    const steps = distance(name, candidate)
+    if (steps < least) [best, least] = [candidate, steps]
+  }
+  return best === undefined ? '' : `; did you mean "${best}"?`
+}
+
+/** The Levenshtein distance of two names; near enough for a suggestion. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}

@@ -1,0 +1,50 @@
+// What clients that cannot do better send instead (specification, "Resource operations" and
+// "Suppression of error codes"): `_method`, `X-HTTP-Method-Override`, `suppress_error_codes`.
+import { HttpError } from './errors.ts'
+
+export const METHOD_PARAMETER = '_method'
+export const SUPPRESS_PARAMETER = 'suppress_error_codes'
+
+const OVERRIDES = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])
+
+/**
+ * The method that counts: a POST may say that it stands for PUT, PATCH, DELETE, GET or HEAD, in any
+ * letter case. `overrides` are all places where it was said (`_method` in query and form, the
+ * header); they must agree.
+ * @throws HttpError 400 where another method carries one, or where it names anything else.
+ */
+export function effectiveMethod(method: string, overrides: readonly string[]): string {
+  const names = new Set(overrides.map(name => name.toUpperCase()))
+  const [name] = names
+  if (name === undefined) return method
+  if (names.size > 1) {
+    throw new HttpError(400, [
+      {
+        message: `The request names several methods: ${[...names].map(show).join(', ')}`,
+        field: METHOD_PARAMETER,
+      },
+    ])
+  }
+  if (method !== 'POST') {
+    throw new HttpError(400, [
+      {
+        message: `Only a POST may stand for another method; this is a ${method} with ${METHOD_PARAMETER}=${show(name)}`,
+        field: METHOD_PARAMETER,
+      },
+    ])
+  }
+  if (!OVERRIDES.has(name)) {
+    const message = `${METHOD_PARAMETER} must be one of ${[...OVERRIDES].join(', ')}, not ${show(name)}`
+    throw new HttpError(400, [{ message, field: METHOD_PARAMETER }])
+  }
+  return name
+}
+
+function show(name: string): string {
+  return JSON.stringify(name.slice(0, 32))
+}
+
+/** The status under `suppress_error_codes`: 500 for a server error, 200 for all else. */
+export function suppressedStatus(status: number): 200 | 500 {
+  return status >= 500 ? 500 : 200
+}

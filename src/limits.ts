@@ -1,0 +1,61 @@
+// How much of anything a request may hold. All are on by default; an invalid one is a `TypeError`.
+
+export interface Limits {
+  /** Bytes of a request target. Default 8,192. */
+  readonly target: number
+  /** Parameters of a query, keys of a form. Default 500. */
+  readonly parameters: number
+  /** Bytes of a request body, files aside. Default 1 MiB. */
+  readonly body: number
+  /** Levels of nesting in a body of any format. Default 32. */
+  readonly depth: number
+  /** Filters of one list request. Default 50. */
+  readonly filters: number
+  /** Values of one filter. Default 100. */
+  readonly values: number
+  /** Keys of one sort. Default 8. */
+  readonly sortKeys: number
+  /** Bytes of an `Accept` header. Default 8,192. */
+  readonly accept: number
+  /** Bytes of one uploaded file. Default 10 MiB. */
+  readonly upload: number
+  /** Parts of a multipart body. Default 50. */
+  readonly parts: number
+  /** Elements and attributes of an XML body. Default 5,000. */
+  readonly elements: number
+  /** Operations of one JSON Patch. Default 500. */
+  readonly patchOperations: number
+}
+
+const DEFAULTS: Limits = {
+  target: 8192,
+  parameters: 500,
+  body: 1024 * 1024,
+  depth: 32,
+  filters: 50,
+  values: 100,
+  sortKeys: 8,
+  accept: 8192,
+  upload: 10 * 1024 * 1024,
+  parts: 50,
+  elements: 5000,
+  patchOperations: 500,
+}
+
+/**
+ * The limits in force: the defaults with what is given in their place.
+ * @throws TypeError for an unknown name or anything but a whole number from 1.
+ */
+export function limitsOf(given: Partial<Limits> = {}): Limits {
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(DEFAULTS, name)) {
+      throw new TypeError(
+        `There is no limit "${name}"; there are ${Object.keys(DEFAULTS).join(', ')}`,
+      )
+    }
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new TypeError(`The limit ${name} must be a whole number from 1, not ${String(value)}`)
+    }
+  }
+  return Object.freeze({ ...DEFAULTS, ...given })
+}

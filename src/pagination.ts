@@ -1,0 +1,332 @@
+// A page of a list and where it lies, both directions: `Range` (RFC 9110 §14), `offset`, `limit` and
+// `cursor` in; `Content-Range` (§14.4), `Link` (RFC 8288) and `X-Result-Count` out.
+import type { Mistake } from './errors.ts'
+import type { Json } from './fields.ts'
+import type { HeaderList, Parameter } from './http.ts'
+
+/** First and last position, both inclusive and counted from 0; without a last, all that follows. */
+export interface Range {
+  readonly first: number
+  readonly last: number | undefined
+}
+
+const RANGE = /^(\d{1,15})-(\d{0,15})$/
+
+/**
+ * Reads `Range: <unit>=<first>-<last>` of one collection; the last may be left out.
+ * @returns `undefined` for another unit, several ranges, a suffix or anything malformed: RFC 9110
+ * §14.2 has all of these ignored.
+ */
+export function parseRange(text: string, unit: string): Range | undefined {
+  const equals = text.indexOf('=')
+  if (text.slice(0, equals).trim().toLowerCase() !== unit.toLowerCase()) return undefined
+  const positions = RANGE.exec(text.slice(equals + 1).trim())
+  if (!positions) return undefined
+  const first = Number(positions[1])
+  const last = positions[2] === '' ? undefined : Number(positions[2])
+  return last !== undefined && last < first ? undefined : { first, last }
+}
+
+export function printRange(range: Range, unit: string): string {
+  return `${unit}=${range.first}-${range.last ?? ''}`
+}
+
+/** Where a page lies; `range` is absent for a page with nothing in it, `total` where it is unknown. */
+export interface ContentRange {
+  readonly unit: string
+  readonly range?: { readonly first: number; readonly last: number }
+  readonly total?: number
+}
+
+const CONTENT_RANGE = /^(\S+) (?:(\d{1,15})-(\d{1,15})|\*)\/(\d{1,15}|\*)$/
+
+/** Reads `<unit> <first>-<last>/<total>`; `undefined` where it is none. */
+export function parseContentRange(text: string): ContentRange | undefined {
+  const parts = CONTENT_RANGE.exec(text)
+  if (parts?.[1] === undefined) return undefined
+  const [, unit, first, last, total] = parts
+  if (first === undefined && total === '*') return undefined
+  if (first !== undefined && Number(last) < Number(first)) return undefined
+  return {
+    unit,
+    ...(first === undefined ? {} : { range: { first: Number(first), last: Number(last) } }),
+    ...(total === '*' ? {} : { total: Number(total) }),
+  }
+}
+
+/** Prints `<unit> <first>-<last>/<total>`, `<unit> *\/<total>` for an empty page, `*` for an unknown total. */
+export function printContentRange({ unit, range, total }: ContentRange): string {
+  return `${unit} ${range ? `${range.first}-${range.last}` : '*'}/${total ?? '*'}`
+}
+
+export interface Link {
+  readonly rel: string
+  readonly href: string
+}
+
+const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]/g
+
+/**
+ * Prints a `Link` header (RFC 8288 §3): `rel` first and quoted, one entry for each relation, and no
+ * comma, semicolon, bracket or quote in a target, since stock parsers split at them.
+ */
+export function printLink(links: readonly Link[]): string {
+  return links.map(({ rel, href }) => `<${linkTarget(href)}>; rel="${rel}"`).join(', ')
+}
+
+function linkTarget(href: string): string {
+  return href
+    .toWellFormed()
+    .replace(NOT_IN_LINK, char => encodeURIComponent(char))
+    .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')
+}
+
+/** Reads a `Link` header: targets and relations; other parameters are passed over, `rel="a b"` gives two. */
+export function parseLink(text: string): Link[] {
+  const links: Link[] = []
+  for (const [, href, parameters] of text.matchAll(/<([^<>]*)>([^<]*)/g)) {
+    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters ?? '')
+    for (const name of (rel?.[1] ?? rel?.[2] ?? '').split(/\s+/)) {
+      if (name !== '') links.push({ rel: name, href: href ?? '' })
+    }
+  }
+  return links
+}
+
+/** A place in a sorted list: pages continue from it, whatever is created or deleted meanwhile. */
+export interface Cursor {
+  /** The sort that it belongs to, as text. */
+  readonly order: string
+  /** The values of the sort keys at the place, the id last; without, one end of the list. */
+  readonly key: readonly Json[] | undefined
+  /** Whether the page ends before the place rather than starting after it. */
+  readonly backward: boolean
+  /** The position of the page's first item when the cursor was made: for `Content-Range` only. */
+  readonly position: number
+}
+
+/**
+ * Prints a cursor as an opaque text safe in a URL. The checksum finds damage, not malice: what a
+ * cursor holds is checked, bound and filtered like any parameter.
+ */
+export function printCursor({ order, key, backward, position }: Cursor): string {
+  const text = JSON.stringify([order, key ?? null, backward ? 1 : 0, position])
+  return Buffer.from(checksum(text) + text).toString('base64url')
+}
+
+/** Reads a cursor; `undefined` where it was changed or is none. The types of its key are not checked. */
+export function parseCursor(text: string): Cursor | undefined {
+  const whole = Buffer.from(text, 'base64url')
+  if (whole.toString('base64url') !== text) return undefined
+  const decoded = whole.toString()
+  const json = decoded.slice(CHECKSUM_LENGTH)
+  if (decoded.slice(0, CHECKSUM_LENGTH) !== checksum(json)) return undefined
+  // Only what `printCursor` made, or someone who knows the checksum, comes this far.
+  const value: unknown = safeParse(json)
+  if (!Array.isArray(value) || value.length !== 4) return undefined
+  const [order, key, backward, position] = value
+  if (typeof order !== 'string' || !(key === null || Array.isArray(key))) return undefined
+  if ((backward !== 0 && backward !== 1) || !Number.isSafeInteger(position) || position < 0) {
+    return undefined
+  }
+  return { order, key: key ?? undefined, backward: backward === 1, position }
+}
+
+function safeParse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const CHECKSUM_LENGTH = 14
+
+/** 64 bits of two interleaved multiply-xor hashes (after cyrb53), as 14 characters of base 36. */
+export function checksum(text: string): string {
+  let high = 0xdeadbeef
+  let low = 0x41c6ce57
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    high = Math.imul(high ^ unit, 2654435761)
+    low = Math.imul(low ^ unit, 1597334677)
+  }
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
+  return (high >>> 0).toString(36).padStart(7, '0') + (low >>> 0).toString(36).padStart(7, '0')
+}
+
+/** Which part of a list is asked for, and in which way: the links continue in the same way. */
+export type Window =
+  | { readonly by: 'offset' | 'range'; readonly offset: number; readonly limit: number }
+  | { readonly by: 'cursor'; readonly cursor: Cursor | undefined; readonly limit: number }
+
+export interface WindowOptions {
+  /** The range unit: the collection's name. */
+  readonly unit: string
+  /** How many items where the request does not say. */
+  readonly defaultLimit: number
+  /** The most items of a page; what asks for more is cut to it. */
+  readonly maxLimit: number
+  /** The sort in force, as text: a cursor of another one is refused. */
+  readonly order: string
+}
+
+/**
+ * The window that a request asks for. `Range` counts only where none of the parameters is given.
+ * Mistakes are added to the list.
+ */
+export function readWindow(
+  parameters: readonly Parameter[],
+  range: string | undefined,
+  { unit, defaultLimit, maxLimit, order }: WindowOptions,
+  mistakes: Mistake[],
+): Window {
+  const limitText = single(parameters, 'limit', mistakes)
+  const offsetText = single(parameters, 'offset', mistakes)
+  const cursorText = single(parameters, 'cursor', mistakes)
+  const limit = Math.min(wholeNumber('limit', limitText, mistakes) ?? defaultLimit, maxLimit)
+  const offset = wholeNumber('offset', offsetText, mistakes)
+  if (offset !== undefined && cursorText !== undefined) {
+    const message = 'offset and cursor exclude each other: send one of them'
+    mistakes.push({ message, field: 'cursor', type: 'conflicting_parameters' })
+  }
+  if (cursorText !== undefined) {
+    const cursor = parseCursor(cursorText)
+    if (cursor?.order !== order) {
+      const message = cursor
+        ? `This cursor belongs to sort=${cursor.order}, the request asks for sort=${order}`
+        : 'This cursor was changed or is none: take it as it stands in a Link header'
+      mistakes.push({ message, field: 'cursor', type: 'invalid_cursor' })
+    }
+    return { by: 'cursor', cursor, limit }
+  }
+  if (offset !== undefined) return { by: 'offset', offset, limit }
+  const wanted =
+    limitText === undefined && range !== undefined ? parseRange(range, unit) : undefined
+  if (!wanted) return { by: 'cursor', cursor: undefined, limit }
+  const size = wanted.last === undefined ? maxLimit : wanted.last - wanted.first + 1
+  return { by: 'range', offset: wanted.first, limit: Math.min(size, maxLimit) }
+}
+
+/** The value of a parameter that may be given once. */
+export function single(
+  parameters: readonly Parameter[],
+  name: string,
+  mistakes: Mistake[],
+): string | undefined {
+  const values = parameters.filter(parameter => parameter.name === name)
+  if (values.length > 1) {
+    mistakes.push({
+      message: `${name} is given ${values.length} times; give it once`,
+      field: name,
+      type: 'repeated_parameter',
+    })
+  }
+  return values[0]?.value
+}
+
+function wholeNumber(
+  name: string,
+  text: string | undefined,
+  mistakes: Mistake[],
+): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  const shown = JSON.stringify(text.slice(0, 32))
+  mistakes.push({
+    message: `${name} must be a whole number from 0, not ${shown}`,
+    field: name,
+    type: 'invalid_number',
+  })
+  return undefined
+}
+
+/** What a store gave for a window. */
+export interface Found {
+  /** How many items are on the page. */
+  readonly count: number
+  /** Whether the store had at least one more in the window's direction. */
+  readonly more: boolean
+  /** The total, or `undefined` where it is unknown. */
+  readonly total: number | undefined
+  /** The sort keys of the first and the last item; absent on an empty page or where nothing was listed. */
+  readonly firstKey?: readonly Json[]
+  readonly lastKey?: readonly Json[]
+}
+
+/** The position of the page's first item, as far as it can be known while others write. */
+export function firstPosition(window: Window, { count, more, total }: Found): number {
+  if (window.by !== 'cursor') return window.offset
+  if (!window.cursor) return 0
+  if (window.cursor.backward && !more) return 0
+  const { position } = window.cursor
+  return total === undefined ? position : Math.max(0, Math.min(position, total - count))
+}
+
+/** The headers of a list's page: `Content-Range`, `X-Result-Count`, `Accept-Ranges`, `Link`. */
+export function pageHeaders(
+  window: Window,
+  found: Found,
+  { unit, order, href }: { unit: string; order: string; href: (parameters: string) => string },
+): HeaderList {
+  const { count, total } = found
+  const first = firstPosition(window, found)
+  const range = count > 0 ? { range: { first, last: first + count - 1 } } : {}
+  const headers: HeaderList = ['Accept-Ranges', unit]
+  if (count > 0 || total !== undefined) {
+    const value = printContentRange({ unit, ...range, ...(total === undefined ? {} : { total }) })
+    headers.push('Content-Range', value)
+  }
+  if (total !== undefined) headers.push('X-Result-Count', String(total))
+  const links = window.limit === 0 ? [] : pageLinks(window, found, first, order)
+  if (links.length > 0) {
+    headers.push(
+      'Link',
+      printLink(links.map(({ rel, href: place }) => ({ rel, href: href(place) }))),
+    )
+  }
+  return headers
+}
+
+/** The links of a page; each `href` is only the parameters that name the place. */
+function pageLinks(window: Window, found: Found, first: number, order: string): Link[] {
+  const links = neighbours(window, found, first, order)
+  const previous = links.find(link => link.rel === 'previous')
+  return previous ? [...links, { rel: 'prev', href: previous.href }] : links
+}
+
+function neighbours(window: Window, found: Found, first: number, order: string): Link[] {
+  const { count, more, total, firstKey, lastKey } = found
+  const { limit } = window
+  const backward = window.by === 'cursor' && window.cursor?.backward === true
+  const atEnd = backward && window.cursor?.key === undefined
+  const hasNext = backward ? !atEnd : more
+  const hasPrevious = backward ? more : first > 0
+  const lastOffset =
+    total === undefined || total === 0 ? undefined : total - ((total - 1) % limit) - 1
+  const links: Link[] = []
+  const add = (rel: string, parameters: string) => links.push({ rel, href: parameters })
+  const cursor = (place: Omit<Cursor, 'order'>) => `cursor=${printCursor({ order, ...place })}`
+
+  if (window.by !== 'cursor') {
+    if (hasNext) add('next', `offset=${first + count}`)
+    if (hasPrevious)
+      add('previous', `offset=${Math.max(0, Math.min(first, total ?? first) - limit)}`)
+    add('first', 'offset=0')
+    if (lastOffset !== undefined) add('last', `offset=${lastOffset}`)
+    return links
+  }
+  if (hasNext && lastKey) {
+    add('next', cursor({ key: lastKey, backward: false, position: first + count }))
+  }
+  if (hasPrevious && firstKey) {
+    const position = Math.max(0, first - limit)
+    add('previous', cursor({ key: firstKey, backward: true, position }))
+  }
+  add('first', '')
+  if (total !== undefined && total > 0) {
+    add('last', cursor({ key: undefined, backward: true, position: Math.max(0, total - limit) }))
+  }
+  return links
+}

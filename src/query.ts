@@ -1,0 +1,409 @@
+// The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
+// rest → Query, and back to parameters.
+import { type Mistake, suggestion } from './errors.ts'
+import {
+  expectation,
+  type Field,
+  type Fields,
+  fieldAt,
+  instantOf,
+  isDate,
+  type Kind,
+  type Path,
+  pathsOf,
+  type Scalar,
+  scalarsOf,
+  toPath,
+} from './fields.ts'
+import { type Parameter, printParameters } from './http.ts'
+import { single } from './pagination.ts'
+import {
+  type Filter,
+  type Operator,
+  type Search,
+  type Selection,
+  type SortKey,
+  withTieBreak,
+} from './selection.ts'
+
+/** A list request read: the selection, and the members to give (all where absent). */
+export interface Query extends Selection {
+  readonly fields?: readonly Path[]
+}
+
+export interface QueryOptions {
+  /** The fields of the items, the server-owned ones included. */
+  readonly fields: Fields
+  /** The name of the identifying field: the last sort key of every list. */
+  readonly id: string
+  /** The name of the creation date, if the items have one: for `since` and `until`. */
+  readonly createdAt?: string
+  /** The order where the request does not say; the id is added. */
+  readonly sort?: readonly SortKey[]
+  /** The fields that `q` searches; without them `q` is unknown. */
+  readonly search?: readonly Path[]
+  /** At most so many filters, values of one filter, and sort keys; 50, 100 and 8. */
+  readonly caps?: { readonly filters: number; readonly values: number; readonly sortKeys: number }
+}
+
+const CAPS = { filters: 50, values: 100, sortKeys: 8 }
+
+/** Parameters with a meaning of their own; `filter[name]=` reaches a field that is so called. */
+export const RESERVED = new Set([
+  'fields',
+  'sort',
+  'offset',
+  'limit',
+  'cursor',
+  'since',
+  'until',
+  'since_id',
+  'max_id',
+  'suppress_error_codes',
+  '_method',
+])
+
+/** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */
+const OPERATORS: Readonly<Record<string, Operator>> = {
+  eq: 'in',
+  ne: 'nin',
+  in: 'in',
+  nin: 'nin',
+  gt: 'gt',
+  gte: 'gte',
+  lt: 'lt',
+  lte: 'lte',
+  like: 'like',
+  prefix: 'prefix',
+  exists: 'exists',
+}
+
+const ORDERED: ReadonlySet<Kind> = new Set([
+  'string',
+  'number',
+  'integer',
+  'date',
+  'date-time',
+  'union',
+])
+
+/**
+ * Reads the parameters of a list (conventions, "Reading"). Types come from the fields, never from
+ * how a value looks. Every mistake is added to the list: an unknown field or operator, an ill-typed
+ * value, a single-valued parameter given twice, more than the caps allow.
+ */
+export function readQuery(
+  parameters: readonly Parameter[],
+  options: QueryOptions,
+  mistakes: Mistake[],
+): Query {
+  const fields = readFields(parameters, options.fields, mistakes)
+  const search = readSearch(parameters, options, mistakes)
+  const where = [
+    ...readFilters(parameters, options, mistakes),
+    ...readBounds(parameters, options, mistakes),
+  ]
+  return {
+    where,
+    sort: readSort(parameters, options, mistakes),
+    ...(fields && { fields }),
+    ...(search && { search }),
+  }
+}
+
+/** The `fields` parameter alone, for requests that have nothing to filter. */
+export function readFields(
+  parameters: readonly Parameter[],
+  fields: Fields,
+  mistakes: Mistake[],
+): Path[] | undefined {
+  const text = single(parameters, 'fields', mistakes)
+  if (text === undefined) return undefined
+  const names = text.split(',').filter(name => name !== '')
+  if (names.length === 0) {
+    mistakes.push({ message: 'fields names no field', field: 'fields', type: 'invalid_fields' })
+  }
+  for (const name of names) {
+    if (!fieldAt(fields, toPath(name))) mistakes.push(unknownField(name, fields, 'fields'))
+  }
+  return [...new Set(names)].map(toPath)
+}
+
+function unknownField(name: string, fields: Fields, field: string): Mistake {
+  const shown = JSON.stringify(name.slice(0, 64))
+  const message = `There is no field ${shown}${suggestion(name, pathsOf(fields))}`
+  return { message, field, type: 'unknown_field' }
+}
+
+function readSearch(
+  parameters: readonly Parameter[],
+  { search }: QueryOptions,
+  mistakes: Mistake[],
+): Search | undefined {
+  if (!search) return undefined
+  const text = single(parameters, 'q', mistakes)?.trim()
+  return text ? { text, paths: search } : undefined
+}
+
+// --- Filters ---------------------------------------------------------------------------------
+
+const FILTER = /^(?:filter\[([^[\]]+)\]|([^[\]]+))(?:\[([^[\]]*)\])?$/
+
+function readFilters(
+  parameters: readonly Parameter[],
+  { fields, search, caps = CAPS }: QueryOptions,
+  mistakes: Mistake[],
+): Filter[] {
+  const texts = new Map<string, { dotted: string; word: string; values: string[] }>()
+  for (const { name, value } of parameters) {
+    if (RESERVED.has(name) || (search && name === 'q')) continue
+    const parts = FILTER.exec(name)
+    const dotted = parts?.[1] ?? parts?.[2]
+    if (dotted === undefined) {
+      mistakes.push(unknownField(name, fields, name.slice(0, 64)))
+      continue
+    }
+    const word = parts?.[3] ?? 'eq'
+    const key = JSON.stringify([dotted, word])
+    const known = texts.get(key)
+    if (known) known.values.push(value)
+    else texts.set(key, { dotted, word, values: [value] })
+  }
+  if (texts.size > caps.filters) {
+    mistakes.push({
+      message: `At most ${caps.filters} filters, not ${texts.size}`,
+      type: 'too_many_filters',
+    })
+    return []
+  }
+  const filters: Filter[] = []
+  for (const { dotted, word, values } of texts.values()) {
+    const filter = readFilter(dotted, word, values, fields, caps.values, mistakes)
+    if (filter) filters.push(filter)
+  }
+  return filters
+}
+
+function readFilter(
+  dotted: string,
+  word: string,
+  texts: string[],
+  fields: Fields,
+  most: number,
+  mistakes: Mistake[],
+): Filter | undefined {
+  const path = toPath(dotted)
+  const field = fieldAt(fields, path)
+  const name = word === 'eq' ? dotted : `${dotted}[${word}]`
+  const mistake = (message: string, type: string) => {
+    mistakes.push({ message, field: name.slice(0, 128), type })
+    return undefined
+  }
+  if (!field) {
+    mistakes.push(unknownField(dotted, fields, dotted.slice(0, 64)))
+    return undefined
+  }
+  const operator = Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined
+  if (!operator) {
+    const known = Object.keys(OPERATORS).join(', ')
+    return mistake(
+      `There is no operator ${JSON.stringify(word.slice(0, 32))}; there are ${known}`,
+      'unknown_operator',
+    )
+  }
+  if (operator !== 'exists' && !isFilterable(field)) {
+    return mistake(
+      `${dotted} is ${expectation(field)}: filter on one of its members, or with [exists]`,
+      'not_filterable',
+    )
+  }
+  const valueField = operator === 'exists' ? EXISTS : field
+  const leaf = field.kind === 'array' ? field.element : field
+  if ((operator === 'like' || operator === 'prefix') && !isText(leaf)) {
+    return mistake(`[${word}] is for texts; ${dotted} is ${expectation(field)}`, 'invalid_operator')
+  }
+  if (/^[gl]te?$/.test(operator) && !ORDERED.has(leaf?.kind ?? 'any')) {
+    return mistake(
+      `[${word}] is for values with an order; ${dotted} is ${expectation(field)}`,
+      'invalid_operator',
+    )
+  }
+  const single = operator !== 'in' && operator !== 'nin'
+  if (single && texts.length > 1) {
+    return mistake(`${name} is given ${texts.length} times; give it once`, 'repeated_parameter')
+  }
+  const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
+  if (parts.length > most)
+    return mistake(`${name} has ${parts.length} values; at most ${most}`, 'too_many_values')
+  const pattern = operator === 'like' || operator === 'prefix'
+  const values = parts.flatMap(text => {
+    const found = pattern ? [text] : filterValues(text, valueField)
+    if (found.length === 0) {
+      mistake(
+        `${name} must be ${expectation(valueField)}, not ${JSON.stringify(text.slice(0, 64))}`,
+        'invalid_value',
+      )
+    }
+    return found
+  })
+  return { path, operator, values: single ? values.slice(0, 1) : [...new Set(values)] }
+}
+
+const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
+
+function isFilterable(field: Field): boolean {
+  if (field.kind === 'array') return field.element !== undefined && isFilterable(field.element)
+  return field.kind !== 'object' && field.kind !== 'record'
+}
+
+function isText(field: Field | undefined): boolean {
+  if (field?.kind === 'union') return (field.options ?? []).some(isText)
+  return field?.kind === 'string' || field?.kind === 'any'
+}
+
+/** A filter's values: date-times in one form, so that every store compares the same instants. */
+function filterValues(text: string, field: Field): Scalar[] {
+  const leaf = field.kind === 'array' ? field.element : field
+  if (leaf?.kind !== 'date-time') return scalarsOf(text, field)
+  // A `+` of an offset that was sent unescaped came out of the query as a space.
+  const [value] = scalarsOf(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
+  const time = typeof value === 'string' ? instantOf(value) : Number.NaN
+  return Number.isNaN(time) ? [] : [new Date(time).toISOString()]
+}
+
+/** The values of `[in]`: separated by commas; `\,` is a comma, `\\` a backslash. */
+export function splitValues(text: string): string[] {
+  const values: string[] = []
+  let value = ''
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at]
+    const next = text[at + 1]
+    if (char === '\\' && (next === ',' || next === '\\')) {
+      value += next
+      at++
+    } else if (char === ',') {
+      values.push(value)
+      value = ''
+    } else value += char
+  }
+  return [...values, value]
+}
+
+/** Prints values so that {@link splitValues} gives them back. */
+export function joinValues(values: readonly string[]): string {
+  return values.map(value => value.replace(/[\\,]/g, '\\$&')).join(',')
+}
+
+// --- Bounds ----------------------------------------------------------------------------------
+
+function readBounds(
+  parameters: readonly Parameter[],
+  options: QueryOptions,
+  mistakes: Mistake[],
+): Filter[] {
+  const bounds: Filter[] = []
+  for (const name of ['since', 'until', 'since_id', 'max_id'] as const) {
+    const text = single(parameters, name, mistakes)
+    if (text === undefined) continue
+    const byDate = name === 'since' || name === 'until'
+    const field = byDate ? options.createdAt : options.id
+    const known = field === undefined ? undefined : options.fields.get(field)
+    if (field === undefined || !known) {
+      mistakes.push({
+        message: `${name} needs a creation date, which these items lack`,
+        field: name,
+        type: 'not_filterable',
+      })
+      continue
+    }
+    const [value] = filterValues(text, known)
+    if (value === undefined) {
+      const message = `${name} must be ${expectation(known)}, not ${JSON.stringify(text.slice(0, 64))}`
+      mistakes.push({ message, field: name, type: 'invalid_value' })
+    } else bounds.push(bound(name, [field], value, text))
+  }
+  return bounds
+}
+
+/** `since` and `until` are inclusive, a day as `until` to its end (UTC); `since_id` excludes, `max_id` includes. */
+function bound(
+  name: 'since' | 'until' | 'since_id' | 'max_id',
+  path: Path,
+  value: Scalar,
+  text: string,
+): Filter {
+  switch (name) {
+    case 'since':
+      return { path, operator: 'gte', values: [value] }
+    case 'until': {
+      if (!isDate(text)) return { path, operator: 'lte', values: [value] }
+      const nextDay = new Date(instantOf(String(value)) + 86_400_000)
+      return { path, operator: 'lt', values: [nextDay.toISOString()] }
+    }
+    case 'since_id':
+      return { path, operator: 'gt', values: [value] }
+    case 'max_id':
+      return { path, operator: 'lte', values: [value] }
+  }
+}
+
+// --- Sort ------------------------------------------------------------------------------------
+
+function readSort(
+  parameters: readonly Parameter[],
+  { fields, id, sort = [], caps = CAPS }: QueryOptions,
+  mistakes: Mistake[],
+): SortKey[] {
+  const text = single(parameters, 'sort', mistakes)
+  if (text === undefined) return withTieBreak(sort, id)
+  const keys = parseSort(text)
+  if (keys.length > caps.sortKeys) {
+    mistakes.push({
+      message: `At most ${caps.sortKeys} sort keys, not ${keys.length}`,
+      field: 'sort',
+      type: 'too_many_sort_keys',
+    })
+    return withTieBreak(sort, id)
+  }
+  for (const { path } of keys) {
+    const field = fieldAt(fields, path)
+    if (!field) mistakes.push(unknownField(path.join('.'), fields, 'sort'))
+    else if (field.kind === 'array' || !isFilterable(field)) {
+      const message = `${path.join('.')} is ${field.kind === 'array' ? 'a list' : expectation(field)}: it has no order`
+      mistakes.push({ message, field: 'sort', type: 'not_sortable' })
+    }
+  }
+  return withTieBreak(keys, id)
+}
+
+/** Reads `-created_at,color`; what the fields are is not checked. */
+export function parseSort(text: string): SortKey[] {
+  return text
+    .split(',')
+    .filter(name => name !== '' && name !== '-')
+    .map(name => ({ path: toPath(name.replace(/^[-+ ]/, '')), descending: name.startsWith('-') }))
+}
+
+/** Prints sort keys so that {@link parseSort} gives them back. */
+export function printSort(sort: readonly SortKey[]): string {
+  return sort.map(({ path, descending }) => `${descending ? '-' : ''}${path.join('.')}`).join(',')
+}
+
+// --- Back to parameters ------------------------------------------------------------------------
+
+/** Prints a query so that {@link readQuery} with the same fields gives it back. */
+export function printQuery(query: Query): string {
+  const pairs: [string, string][] = []
+  if (query.fields) pairs.push(['fields', query.fields.map(path => path.join('.')).join(',')])
+  if (query.search) pairs.push(['q', query.search.text])
+  for (const { path, operator, values } of query.where) {
+    const texts = values.map(String)
+    const name = `filter[${path.join('.')}]`
+    if (operator === 'in' && texts.length > 0) {
+      for (const text of texts) pairs.push([name, text])
+    } else if (operator === 'nin') pairs.push([`${name}[nin]`, joinValues(texts)])
+    else pairs.push([`${name}[${operator}]`, texts[0] ?? ''])
+  }
+  if (query.sort.length > 0) pairs.push(['sort', printSort(query.sort)])
+  return printParameters(pairs)
+}

@@ -1,0 +1,232 @@
+// A zod schema as field tables: of what it takes and of what it gives. zod's internals are read
+// here and in validate.ts, nowhere else.
+import type { z } from 'zod'
+import type { Field, Fields, Kind, Scalar } from './fields.ts'
+
+/** Any zod schema. What it takes and gives is read from `_zod.input` and `_zod.output`. */
+export type Schema = z.core.$ZodType
+
+export type Output<S extends Schema> = S['_zod']['output']
+export type Input<S extends Schema> = S['_zod']['input']
+
+/** Which side of a schema: what it takes, or what it gives (and stores keep). */
+type Side = 'input' | 'output'
+
+/**
+ * The fields of an object schema, in its order. A union of objects has the fields of all of them.
+ * @throws TypeError where the schema is no object, or has a part that JSON cannot hold.
+ */
+export function fieldsOf(schema: Schema, side: Side = 'output'): Fields {
+  const field = rootField(schema, side)
+  const members = field.members ?? mergedMembers(field.options ?? [])
+  if (!members)
+    throw new TypeError('The schema of a collection must be an object, such as z.object({ … })')
+  return members
+}
+
+/** A schema as one field: see {@link fieldsOf}. */
+export function rootField(schema: Schema, side: Side): Field {
+  return fieldOf(schema, side, [], [])
+}
+
+function mergedMembers(options: readonly Field[]): Fields | undefined {
+  const merged = new Map<string, Field>()
+  for (const option of options) {
+    if (!option.members) return undefined
+    for (const [name, field] of option.members) {
+      const known = merged.get(name)
+      if (!known) merged.set(name, field)
+      else if (!sameField(known, field)) merged.set(name, unionOf([known, field]))
+    }
+  }
+  if (merged.size === 0) return undefined
+  for (const [name, field] of merged) {
+    if (options.some(option => !option.members?.has(name)))
+      merged.set(name, { ...field, optional: true })
+  }
+  return merged
+}
+
+function sameField(one: Field, other: Field): boolean {
+  return (
+    one.kind === other.kind &&
+    one.choices === undefined &&
+    other.choices === undefined &&
+    !one.members &&
+    !other.members
+  )
+}
+
+/** Every type of zod that JSON cannot hold, and what to declare instead. */
+const NOT_JSON: Readonly<Record<string, string>> = {
+  date: 'z.iso.datetime() or z.iso.date()',
+  bigint: 'z.int() or a text',
+  map: 'z.record()',
+  set: 'z.array()',
+  symbol: 'z.string()',
+  function: 'nothing',
+  promise: 'the value itself',
+  nan: 'z.number().nullable()',
+  file: 'a text or an object',
+  undefined: '.optional()',
+  void: '.optional()',
+}
+
+function fieldOf(
+  schema: Schema,
+  side: Side,
+  path: readonly string[],
+  above: readonly Schema[],
+): Field {
+  const plain = { nullable: false, optional: false }
+  // A recursive schema ends where it meets itself: what is deeper is checked by zod alone.
+  if (above.includes(schema)) return { kind: 'any', ...plain }
+  const inner = (part: Schema, name?: string) =>
+    fieldOf(part, side, name === undefined ? path : [...path, name], [...above, schema])
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  const instead = NOT_JSON[def.type]
+  if (instead !== undefined && !(side === 'input' && def.type !== 'date')) {
+    throw new TypeError(
+      `${path.join('.') || 'The schema'} is z.${def.type}(), which JSON cannot hold; declare ${instead}`,
+    )
+  }
+  switch (def.type) {
+    case 'string':
+    case 'template_literal':
+      return { kind: textKind(formatOf(schema)), ...plain }
+    case 'number':
+      return { kind: /int/.test(formatOf(schema) ?? '') ? 'integer' : 'number', ...plain }
+    case 'boolean':
+      return { kind: 'boolean', ...plain }
+    case 'enum':
+      return choiceOf(Object.values(def.entries))
+    case 'literal':
+      return choiceOf(def.values)
+    case 'null':
+      return { kind: 'any', nullable: true, optional: false }
+    case 'object': {
+      const members = new Map<string, Field>()
+      for (const [name, part] of Object.entries(def.shape)) members.set(name, inner(part, name))
+      const open = def.catchall !== undefined && def.catchall._zod.def.type !== 'never'
+      return { kind: 'object', ...plain, members, ...(open && { open }) }
+    }
+    case 'array':
+      return { kind: 'array', ...plain, element: inner(def.element) }
+    case 'tuple':
+      return { kind: 'array', ...plain, element: unionOf(def.items.map(item => inner(item))) }
+    case 'record':
+      return { kind: 'record', ...plain, element: inner(def.valueType) }
+    case 'union':
+      return unionOf(def.options.map(option => inner(option)))
+    case 'intersection': {
+      const parts = [inner(def.left), inner(def.right)]
+      const members = new Map(parts.flatMap(part => [...(part.members ?? [])]))
+      return { kind: 'object', ...plain, members }
+    }
+    case 'optional':
+      return { ...inner(def.innerType), optional: true }
+    case 'nullable':
+      return { ...inner(def.innerType), nullable: true }
+    case 'default':
+    case 'prefault':
+    case 'catch':
+      return { ...inner(def.innerType), optional: side === 'input' }
+    case 'nonoptional':
+      return { ...inner(def.innerType), optional: false }
+    case 'readonly':
+    case 'success':
+    case 'promise':
+      return inner(def.innerType)
+    case 'lazy':
+      return inner(def.getter())
+    case 'pipe': // a `z.preprocess` takes whatever its schema takes
+      return inner(side === 'output' || def.in._zod.def.type === 'transform' ? def.out : def.in)
+    default:
+      return { kind: 'any', nullable: true, optional: true }
+  }
+}
+
+function formatOf(schema: Schema): string | undefined {
+  const { bag, def } = schema._zod
+  const format = bag.format ?? ('format' in def ? def.format : undefined)
+  return typeof format === 'string' ? format : undefined
+}
+
+function textKind(format: string | undefined): Kind {
+  if (format === 'datetime') return 'date-time'
+  return format === 'date' ? 'date' : 'string'
+}
+
+function choiceOf(values: readonly unknown[]): Field {
+  const nullable = values.includes(null)
+  const choices = values.filter((value): value is Scalar =>
+    ['string', 'number', 'boolean'].includes(typeof value),
+  )
+  const kinds = new Set(choices.map(kindOfScalar))
+  const [kind = 'any'] = kinds
+  if (kinds.size <= 1) return { kind, choices, nullable, optional: false }
+  const options = [...kinds].map(each => ({
+    kind: each,
+    nullable: false,
+    optional: false,
+    choices: choices.filter(choice => kindOfScalar(choice) === each),
+  }))
+  return { kind: 'union', options, nullable, optional: false }
+}
+
+function kindOfScalar(value: Scalar): Kind {
+  return typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'string'
+}
+
+/** A union with `null` is nullable; of one option, that option. */
+function unionOf(options: readonly Field[]): Field {
+  const real = options.filter(
+    option => !(option.kind === 'any' && option.nullable && !option.optional),
+  )
+  const nullable = real.length < options.length || real.some(option => option.nullable)
+  const optional = options.some(option => option.optional)
+  const [first] = real
+  if (!first) return { kind: 'any', nullable, optional }
+  if (real.length === 1) return { ...first, nullable, optional }
+  const members = mergedMembers(real)
+  return { kind: 'union', options: real, nullable, optional, ...(members && { members }) }
+}
+
+/** Whether what a schema gives may differ from what it takes: it has a transform, a codec or a preprocess. */
+export function transforms(schema: Schema, seen = new Set<Schema>()): boolean {
+  if (seen.has(schema)) return false
+  seen.add(schema)
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  return (
+    def.type === 'pipe' ||
+    def.type === 'transform' ||
+    partsOf(def).some(part => transforms(part, seen))
+  )
+}
+
+function partsOf(def: z.core.$ZodTypes['_zod']['def']): readonly Schema[] {
+  switch (def.type) {
+    case 'object':
+      return [...Object.values(def.shape), ...(def.catchall ? [def.catchall] : [])]
+    case 'array':
+      return [def.element]
+    case 'tuple':
+      return def.rest ? [...def.items, def.rest] : def.items
+    case 'record':
+      return [def.keyType, def.valueType]
+    case 'union':
+      return def.options
+    case 'intersection':
+      return [def.left, def.right]
+    case 'lazy':
+      return [def.getter()]
+    default:
+      return 'innerType' in def ? [def.innerType] : []
+  }
+}
+
+/** Whether a schema is an object, or an object that may be absent or null. */
+export function isObjectSchema(schema: Schema): boolean {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  return def.type === 'object' || ('innerType' in def && isObjectSchema(def.innerType))
+}

@@ -1,0 +1,264 @@
+// Which items a list holds and in which order: filters, search and sort as plain values, and what
+// they mean, as a matcher and a comparison of items in memory. Every store agrees with these.
+import {
+  compareValues,
+  type Field,
+  type Fields,
+  fieldAt,
+  type Item,
+  instantOf,
+  isObject,
+  type Json,
+  type Kind,
+  type Path,
+  type Scalar,
+  valueAt,
+} from './fields.ts'
+
+/**
+ * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a
+ * pattern (`%` or `*` any run, `_` any one character, `\` takes the next literally). `prefix`: starts
+ * with. `exists`: whether it has a value other than null. An absent or null value answers only `exists`.
+ */
+export type Operator = 'in' | 'nin' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'prefix' | 'exists'
+
+export interface Filter {
+  readonly path: Path
+  readonly operator: Operator
+  readonly values: readonly Scalar[]
+}
+
+export interface SortKey {
+  readonly path: Path
+  readonly descending: boolean
+}
+
+/** A text search: every word stands in one of the fields, ASCII letters in either case. */
+export interface Search {
+  readonly text: string
+  readonly paths: readonly Path[]
+}
+
+/** What a store needs to know of a list: all filters hold; the sort ends with the id. */
+export interface Selection {
+  readonly where: readonly Filter[]
+  readonly sort: readonly SortKey[]
+  readonly search?: Search
+}
+
+/** Compiles filters and search to a test of an item: the meaning that every store must agree with. */
+export function matcher(
+  { where, search }: Pick<Selection, 'where' | 'search'>,
+  fields: Fields,
+): (item: Item) => boolean {
+  const tests = where.map(filter => filterTest(filter, fieldAt(fields, filter.path)))
+  if (search) tests.push(searchTest(search))
+  return item => tests.every(test => test(item))
+}
+
+function filterTest(
+  { path, operator, values }: Filter,
+  field: Field | undefined,
+): (item: Item) => boolean {
+  const leaf = field?.kind === 'array' ? field.element : field
+  const test = valueTest(operator, values, leaf?.kind ?? 'any')
+  if (operator === 'exists') return existsTest(path, values[0] === true)
+  if (field?.kind !== 'array') {
+    return item => {
+      const value = valueAt(item, path)
+      return value !== undefined && value !== null && test(value)
+    }
+  }
+  // A filter on a list holds where it holds for one of its elements; `nin` where none is among the values.
+  const every = operator === 'nin'
+  return item => {
+    const list = valueAt(item, path)
+    if (!Array.isArray(list)) return false
+    const scalars = list.filter(value => value !== null)
+    return every ? scalars.every(test) : scalars.some(test)
+  }
+}
+
+function existsTest(path: Path, wanted: boolean): (item: Item) => boolean {
+  const parent = path.slice(0, -1)
+  return item => {
+    if (parent.length > 0 && !isObject(valueAt(item, parent))) return false
+    return ((valueAt(item, path) ?? null) !== null) === wanted
+  }
+}
+
+function valueTest(
+  operator: Operator,
+  values: readonly Scalar[],
+  kind: Kind,
+): (value: Json) => boolean {
+  const [first = null] = values
+  const comparable = (value: Json) => kind !== 'union' || typeof value === typeof first
+  switch (operator) {
+    case 'in':
+    case 'nin': {
+      const same = (value: Json) =>
+        values.some(
+          other => typeof other === typeof value && compareValues(value, other, kind) === 0,
+        )
+      return operator === 'in' ? same : value => !same(value)
+    }
+    case 'gt':
+      return value => comparable(value) && compareValues(value, first, kind) > 0
+    case 'gte':
+      return value => comparable(value) && compareValues(value, first, kind) >= 0
+    case 'lt':
+      return value => comparable(value) && compareValues(value, first, kind) < 0
+    case 'lte':
+      return value => comparable(value) && compareValues(value, first, kind) <= 0
+    case 'prefix':
+      return value => typeof value === 'string' && value.startsWith(String(first))
+    case 'like': {
+      const pattern = parseLike(String(first))
+      return value => typeof value === 'string' && likeMatches(pattern, Array.from(value))
+    }
+    case 'exists':
+      return () => true
+  }
+}
+
+/** One step of a pattern: any run of characters, any one character, or this one. */
+export type LikeStep = 'run' | 'one' | { readonly char: string }
+
+/** Reads the pattern of `[like]`: `%` and `*` any run, `_` any one, `\` takes the next character literally. */
+export function parseLike(pattern: string): LikeStep[] {
+  const steps: LikeStep[] = []
+  let literal = false
+  for (const char of pattern) {
+    if (literal) steps.push({ char })
+    else if (char === '%' || char === '*') {
+      if (steps.at(-1) !== 'run') steps.push('run')
+    } else if (char === '_') steps.push('one')
+    else if (char !== '\\') steps.push({ char })
+    literal = !literal && char === '\\'
+  }
+  return literal ? [...steps, { char: '\\' }] : steps
+}
+
+/** Matches by going back to the last run only, so at worst text × pattern steps, whatever the pattern. */
+function likeMatches(steps: readonly LikeStep[], chars: readonly string[]): boolean {
+  let at = 0
+  let step = 0
+  let runStep = -1
+  let runAt = 0
+  while (at < chars.length) {
+    const wanted = steps[step]
+    if (wanted === 'run') {
+      runStep = step++
+      runAt = at
+    } else if (wanted === 'one' || (wanted !== undefined && wanted.char === chars[at])) {
+      step++
+      at++
+    } else if (runStep !== -1) {
+      step = runStep + 1
+      at = ++runAt
+    } else return false
+  }
+  while (steps[step] === 'run') step++
+  return step === steps.length
+}
+
+/** The words of a search, ASCII letters in lower case. */
+export function searchWords(text: string): string[] {
+  return text
+    .split(/\s+/)
+    .filter(word => word !== '')
+    .map(lowerAscii)
+}
+
+/** Lower case for A to Z alone: what all stores can do alike. */
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
+}
+
+function searchTest({ text, paths }: Search): (item: Item) => boolean {
+  const words = searchWords(text)
+  return item => {
+    const texts = paths.map(path => valueAt(item, path)).filter(value => typeof value === 'string')
+    const lowered = texts.map(lowerAscii)
+    return words.every(word => lowered.some(value => value.includes(word)))
+  }
+}
+
+/** Compiles sort keys to a comparison of items. */
+export function comparer(
+  sort: readonly SortKey[],
+  fields: Fields,
+): (one: Item, other: Item) => number {
+  const compareKeys = keyComparer(sort, fields)
+  return (one, other) => compareKeys(sortKeyOf(one, sort), sortKeyOf(other, sort))
+}
+
+/** Compiles sort keys to a comparison of places, as {@link sortKeyOf} gives them. */
+export function keyComparer(
+  sort: readonly SortKey[],
+  fields: Fields,
+): (one: readonly Json[], other: readonly Json[]) => number {
+  const kinds = sort.map(({ path }) => fieldAt(fields, path)?.kind ?? 'any')
+  return (one, other) => {
+    for (let at = 0; at < sort.length; at++) {
+      const order = compareValues(one[at], other[at], kinds[at])
+      if (order !== 0) return sort[at]?.descending ? -order : order
+    }
+    return 0
+  }
+}
+
+/** Every sort ends with the id, so that no two items are equal in it; what follows an id says nothing. */
+export function withTieBreak(sort: readonly SortKey[], id: string): SortKey[] {
+  const keys: SortKey[] = []
+  const seen = new Set<string>()
+  for (const key of [...sort, { path: [id], descending: false }]) {
+    const name = key.path.join('.')
+    if (!seen.has(name)) keys.push(key)
+    seen.add(name)
+    if (name === id) break
+  }
+  return keys
+}
+
+/** The values of an item's sort keys: its place in the list, as a cursor holds it. */
+export function sortKeyOf(item: Item, sort: readonly SortKey[]): Json[] {
+  return sort.map(({ path }) => valueAt(item, path) ?? null)
+}
+
+/** Whether a cursor's key can be a place in this sort: as many values, each of its field's type. */
+export function isSortKey(
+  key: readonly Json[],
+  sort: readonly SortKey[],
+  fields: Fields,
+): key is (Scalar | null)[] {
+  return (
+    key.length === sort.length &&
+    key.every((value, at) => {
+      const field = fieldAt(fields, sort[at]?.path ?? [])
+      return value === null ? at < sort.length - 1 : isOfKind(value, field)
+    })
+  )
+}
+
+function isOfKind(value: Json, field: Field | undefined): boolean {
+  switch (field?.kind) {
+    case 'number':
+    case 'integer':
+      return typeof value === 'number'
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'date-time':
+      return typeof value === 'string' && isInstant(value)
+    case 'string':
+    case 'date':
+      return typeof value === 'string'
+    default:
+      return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  }
+}
+
+function isInstant(text: string): boolean {
+  return !Number.isNaN(instantOf(text))
+}
