@@ -1,0 +1,177 @@
+// Validators and preconditions (RFC 9110 §8.8 and §13): entity tags and dates in, and whether to go
+// on, to answer 304 or to refuse with 412.
+import { HttpError, type Mistake, refuse } from './errors.ts'
+import { parseHttpDate, type RequestHeaders } from './http.ts'
+
+/** An entity tag (§8.8.3) without its quotes. */
+export interface EntityTag {
+  readonly weak: boolean
+  readonly opaque: string
+}
+
+export type EntityTags = '*' | readonly EntityTag[]
+
+const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/
+
+/** Reads `*` or a list of entity tags; `undefined` where the text is neither. */
+export function parseEntityTags(text: string): EntityTags | undefined {
+  let rest = text.trim()
+  if (rest === '*') return '*'
+  const tags: EntityTag[] = []
+  while (rest !== '') {
+    const tag = ENTITY_TAG.exec(rest)
+    if (!tag) return undefined
+    tags.push({ weak: tag[1] !== undefined, opaque: tag[2] ?? '' })
+    rest = rest.slice(tag[0].length).trimStart()
+    if (rest === '') break
+    if (!rest.startsWith(',')) return undefined
+    rest = rest.slice(1).trimStart()
+  }
+  return tags.length > 0 ? tags : undefined
+}
+
+export function printEntityTag({ weak, opaque }: EntityTag): string {
+  return `${weak ? 'W/' : ''}"${opaque}"`
+}
+
+export function printEntityTags(tags: EntityTags): string {
+  return tags === '*' ? '*' : tags.map(printEntityTag).join(', ')
+}
+
+/**
+ * The entity tag of one representation of an item: its version, then what tells the representations
+ * of one version apart (format, `fields`). Strong.
+ */
+export function itemTag(version: string, variant: string): string {
+  return `${version}.${variant}`
+}
+
+/** The version that an entity tag was made from: the write validator, whatever was represented. */
+export function versionOf(opaque: string): string {
+  const dot = opaque.indexOf('.')
+  return dot === -1 ? opaque : opaque.slice(0, dot)
+}
+
+/** The conditions of a request, read; dates in milliseconds since 1970. */
+export interface Preconditions {
+  readonly ifMatch?: EntityTags
+  readonly ifNoneMatch?: EntityTags
+  readonly ifModifiedSince?: number
+  readonly ifUnmodifiedSince?: number
+  readonly ifRange?: EntityTag | number
+}
+
+/**
+ * Reads the conditional headers. A malformed one that guards a write is a mistake, since ignoring it
+ * would let the write through; one that could only save a transfer is ignored. Invalid dates are
+ * ignored, as §13.1.3 and §13.1.4 say.
+ * @throws HttpError 400
+ */
+export function readPreconditions(headers: RequestHeaders, method: string): Preconditions {
+  const reads = method === 'GET' || method === 'HEAD'
+  const mistakes: Mistake[] = []
+  const tags = (name: string, required: boolean): EntityTags | undefined => {
+    const text = headers[name]
+    const parsed = text === undefined ? undefined : parseEntityTags(text)
+    if (text !== undefined && !parsed && required) {
+      const message = `${name} must be * or a list of quoted entity tags, such as "abc"`
+      mistakes.push({ message, field: name, type: 'invalid_header' })
+    }
+    return parsed
+  }
+  const date = (name: string) => parseHttpDate(headers[name] ?? '')
+  const ifMatch = tags('if-match', true)
+  const ifNoneMatch = tags('if-none-match', !reads)
+  refuse(mistakes)
+  const ifModifiedSince = date('if-modified-since')
+  const ifUnmodifiedSince = date('if-unmodified-since')
+  const ifRange = readIfRange(headers['if-range'])
+  return {
+    ...(ifMatch && { ifMatch }),
+    ...(ifNoneMatch && { ifNoneMatch }),
+    ...(ifModifiedSince !== undefined && { ifModifiedSince }),
+    ...(ifUnmodifiedSince !== undefined && { ifUnmodifiedSince }),
+    ...(ifRange !== undefined && { ifRange }),
+  }
+}
+
+function readIfRange(text: string | undefined): EntityTag | number | undefined {
+  if (text === undefined) return undefined
+  const tags = parseEntityTags(text)
+  // What cannot be read can match nothing: the whole is sent.
+  const never: EntityTag = { weak: true, opaque: '' }
+  return Array.isArray(tags) ? (tags[0] ?? never) : (parseHttpDate(text) ?? never)
+}
+
+/** The validators of the selected representation. */
+export interface Validators {
+  /** The opaque part of its strong entity tag. */
+  readonly tag?: string
+  /** When it last changed, in milliseconds since 1970; compared by the second. */
+  readonly lastModified?: number
+}
+
+export type Verdict = 'proceed' | 'not-modified' | 'failed'
+
+/**
+ * Evaluates preconditions in the order of §13.2.2. `current` is `undefined` where there is no
+ * current representation. `If-Range` is not part of it: see {@link rangeHolds}.
+ */
+export function evaluate(
+  conditions: Preconditions,
+  method: string,
+  current: Validators | undefined,
+): Verdict {
+  const reads = method === 'GET' || method === 'HEAD'
+  const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = conditions
+  if (ifMatch) {
+    if (!matches(ifMatch, current, true)) return 'failed'
+  } else if (ifUnmodifiedSince !== undefined && !unmodified(current, ifUnmodifiedSince))
+    return 'failed'
+  if (ifNoneMatch) {
+    if (matches(ifNoneMatch, current, false)) return reads ? 'not-modified' : 'failed'
+  } else if (reads && ifModifiedSince !== undefined && unmodified(current, ifModifiedSince)) {
+    return 'not-modified'
+  }
+  return 'proceed'
+}
+
+/** Strong comparison (§8.8.3.2) never matches a weak tag; the server's own tags are all strong. */
+function matches(tags: EntityTags, current: Validators | undefined, strong: boolean): boolean {
+  if (!current) return false
+  if (tags === '*') return true
+  return tags.some(({ weak, opaque }) => opaque === current.tag && !(strong && weak))
+}
+
+function unmodified(current: Validators | undefined, since: number): boolean {
+  if (current?.lastModified === undefined) return false
+  return Math.floor(current.lastModified / 1000) * 1000 <= since
+}
+
+/** Whether a `Range` counts (§13.1.5): without `If-Range`, or where it names exactly what is there. */
+export function rangeHolds(
+  ifRange: EntityTag | number | undefined,
+  { tag, lastModified }: Validators,
+): boolean {
+  if (ifRange === undefined) return true
+  if (typeof ifRange !== 'number') return !ifRange.weak && ifRange.opaque === tag
+  return lastModified !== undefined && Math.floor(lastModified / 1000) * 1000 === ifRange
+}
+
+/** The same conditions with every tag cut to its version: how a write compares (see {@link versionOf}). */
+export function onVersions(conditions: Preconditions): Preconditions {
+  const cut = (tags: EntityTags | undefined): EntityTags | undefined =>
+    tags === undefined || tags === '*'
+      ? tags
+      : tags.map(({ weak, opaque }) => ({ weak, opaque: versionOf(opaque) }))
+  const ifMatch = cut(conditions.ifMatch)
+  const ifNoneMatch = cut(conditions.ifNoneMatch)
+  return { ...conditions, ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
+}
+
+/** The refusal of a failed precondition. */
+export function preconditionFailed(): HttpError {
+  const message =
+    'The item is not in the state that the request requires: read it again, then decide'
+  return new HttpError(412, [{ message, type: 'precondition_failed' }])
+}

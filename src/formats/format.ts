@@ -1,0 +1,172 @@
+// What a format is: one media type (and its kin), both directions.
+import { type ErrorEntry, HttpError } from '../errors.ts'
+import type { Fields, Item, Json } from '../fields.ts'
+import type { ResponseBody } from '../http.ts'
+import type { Limits } from '../limits.ts'
+
+/** What an answer says, before any format prints it. */
+export type Representation =
+  | {
+      readonly kind: 'item'
+      /** What one item is called: `car`. */
+      readonly name: string
+      readonly fields: Fields
+      readonly data: Item
+    }
+  | {
+      readonly kind: 'list'
+      /** What the list is called, `cars`, and one item of it, `car`. */
+      readonly name: string
+      readonly itemName: string
+      readonly fields: Fields
+      readonly data: readonly Item[]
+    }
+  | {
+      /** A list too long to hold: its items come in batches. Only for formats that stream. */
+      readonly kind: 'stream'
+      readonly name: string
+      readonly itemName: string
+      readonly fields: Fields
+      readonly data: AsyncIterable<readonly Item[]>
+    }
+  | {
+      /** The root, a count, a description, what an action gave: JSON under a name. */
+      readonly kind: 'document'
+      readonly name: string
+      readonly fields?: Fields
+      readonly data: Json
+    }
+  | { readonly kind: 'errors'; readonly status: number; readonly errors: readonly ErrorEntry[] }
+
+/** What a format needs to know to read a body. */
+export interface ReadContext {
+  /** What the collection or the action takes; without, every value is as the format gives it. */
+  readonly fields: Fields | undefined
+  readonly limits: Limits
+  /** The parameters of the `Content-Type`: `boundary`, `charset`. */
+  readonly parameters: ReadonlyMap<string, string>
+  /** The length that the client announced, where it did. */
+  readonly length: number | undefined
+  readonly signal: AbortSignal
+  /**
+   * Takes the content of a file part for the property at a dotted path, to its end, and gives the
+   * value to put there. Absent where the target takes no files.
+   * @throws HttpError where that property takes no file, or the file is over its limit.
+   */
+  readonly upload?: (field: string, file: Upload) => Promise<Json>
+}
+
+/** A file as a multipart body brings it. Name and type are the client's word: never a path, never believed. */
+export interface Upload {
+  readonly name: string | undefined
+  readonly type: string
+  readonly content: AsyncIterable<Uint8Array>
+}
+
+export interface Format {
+  /** A short name: `json`. Part of every `ETag` of this format. */
+  readonly name: string
+  /** The extensions that ask for it in a URL, without the dot. */
+  readonly extensions: readonly string[]
+  /** Its media types; the first is the one that answers carry. */
+  readonly types: readonly string[]
+  /** Whether lists are printed whole, as a stream, without pages. */
+  readonly streams?: boolean
+  /** Whether its bodies are forms: `_method` in them counts. */
+  readonly form?: boolean
+  /** Prints a representation; absent for a format that only reads. `type` is one of `types`, or `application/problem+json`. */
+  write?(representation: Representation, type: string): ResponseBody
+  /**
+   * Reads a body to a JSON value; absent for a format that only writes.
+   * @throws HttpError 400 for what is no such document, 413 for more than the limits allow.
+   */
+  read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json>
+  /** Takes what a host server has parsed already; without, it is taken as it is. */
+  receive?(parsed: unknown, context: ReadContext): Json
+}
+
+/**
+ * Reads a whole body.
+ * @throws HttpError 413 as soon as it is over the limit, or announced to be.
+ */
+export async function readBytes(
+  body: AsyncIterable<Uint8Array>,
+  { limits, length }: Pick<ReadContext, 'limits' | 'length'>,
+): Promise<Uint8Array> {
+  if (length !== undefined && length > limits.body) throw tooLarge(limits.body)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > limits.body) throw tooLarge(limits.body)
+    chunks.push(chunk)
+  }
+  const [only] = chunks
+  return only && chunks.length === 1 ? only : Buffer.concat(chunks)
+}
+
+function tooLarge(limit: number): HttpError {
+  return new HttpError(413, [
+    { message: `The body may have at most ${limit} bytes`, type: 'body_too_large' },
+  ])
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Decodes UTF-8 strictly; a byte order mark is dropped.
+ * @throws HttpError 400 for invalid bytes, 415 for a `charset` other than UTF-8 or US-ASCII.
+ */
+export function decodeText(bytes: Uint8Array, charset = 'utf-8'): string {
+  if (!/^(?:utf-?8|us-ascii)$/i.test(charset)) {
+    const message = `The charset must be utf-8, not ${JSON.stringify(charset.slice(0, 32))}`
+    throw new HttpError(415, [{ message, type: 'unsupported_charset' }])
+  }
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    throw new HttpError(400, [{ message: 'The body is not valid UTF-8', type: 'invalid_encoding' }])
+  }
+}
+
+/** Names that reach an object's prototype in careless code: refused in every format. */
+const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * Checks a value that some parser made: no name that reaches a prototype, no number beyond
+ * JavaScript's, no U+0000 and no lone surrogate in a text. Its depth must have been checked before.
+ * @throws HttpError 400
+ */
+export function checkJson(value: unknown, path = ''): asserts value is Json {
+  if (typeof value === 'string') checkText(value, path)
+  else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw refusal(path, 'is a number too large to be given back')
+  } else if (Array.isArray(value)) {
+    for (const [at, element] of value.entries())
+      checkJson(element, path ? `${path}.${at}` : String(at))
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      const at = path ? `${path}.${name}` : name
+      checkName(name, at)
+      checkJson(member, at)
+    }
+  } else if (value !== null && typeof value !== 'boolean') throw refusal(path, 'is no JSON value')
+}
+
+/** @throws HttpError 400 for a name that reaches a prototype or holds what a text may not. */
+export function checkName(name: string, path: string): void {
+  if (FORBIDDEN_NAMES.has(name)) throw refusal(path, 'has a name that is not allowed')
+  checkText(name, path)
+}
+
+function checkText(text: string, path: string): void {
+  if (text.includes('\0')) throw refusal(path, 'holds the character U+0000, which no store keeps')
+  if (!text.isWellFormed()) throw refusal(path, 'holds half of a surrogate pair')
+}
+
+function refusal(path: string, what: string): HttpError {
+  const field = path.slice(0, 128)
+  return new HttpError(400, [
+    { message: `${field || 'The body'} ${what}`, ...(field && { field }), type: 'invalid_value' },
+  ])
+}

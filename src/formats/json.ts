@@ -1,0 +1,102 @@
+// JSON (RFC 8259), and what is served by it: every `+json` type, problem details (RFC 9457).
+import { HttpError, problemBody } from '../errors.ts'
+import type { Item, Json } from '../fields.ts'
+import { checkJson, decodeText, type Format, type Representation, readBytes } from './format.ts'
+
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** `application/json`: the specification's most common format. */
+export const json: Format = {
+  name: 'json',
+  extensions: ['json'],
+  types: ['application/json'],
+  write: printJson,
+  read: async (body, context) =>
+    parseJson(
+      decodeText(await readBytes(body, context), context.parameters.get('charset')),
+      context.limits.depth,
+    ),
+  receive(parsed) {
+    checkJson(parsed)
+    return parsed
+  },
+}
+
+function printJson(representation: Representation, type: string): string {
+  switch (representation.kind) {
+    case 'item':
+      return itemText(representation.data)
+    case 'list':
+      return `[${representation.data.map(itemText).join(',')}]`
+    case 'document':
+      return JSON.stringify(representation.data)
+    case 'errors': {
+      const { status, errors } = representation
+      return JSON.stringify(
+        type === PROBLEM_TYPE ? problemBody(new HttpError(status, errors)) : { errors },
+      )
+    }
+    case 'stream':
+      throw new TypeError('JSON prints pages, not streams')
+  }
+}
+
+/** The text of an item, kept beside it for as long as it lives: items never change in place. */
+const texts = new WeakMap<Item, string>()
+
+function itemText(item: Item): string {
+  const known = texts.get(item)
+  if (known !== undefined) return known
+  const text = JSON.stringify(item)
+  texts.set(item, text)
+  return text
+}
+
+/**
+ * Parses a JSON text. The depth is counted before parsing; of a repeated name the last value counts.
+ * @throws HttpError 400 for anything else than one JSON value that can be given back.
+ */
+export function parseJson(text: string, maxDepth: number): Json {
+  if (text.trim() === '') throw invalid('The body is empty; send a JSON value')
+  if (depthOf(text, maxDepth) > maxDepth) {
+    throw new HttpError(400, [
+      { message: `The body is nested deeper than ${maxDepth} levels`, type: 'too_deep' },
+    ])
+  }
+  const value: unknown = parse(text)
+  checkJson(value)
+  return value
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    // V8 quotes the input in its message: the position is all that is told.
+    const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1]
+    throw invalid(
+      `The body is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`,
+    )
+  }
+}
+
+function invalid(message: string): HttpError {
+  return new HttpError(400, [{ message, type: 'invalid_json' }])
+}
+
+/** How deep brackets nest outside strings; counting ends one level above `most`. */
+function depthOf(text: string, most: number): number {
+  let depth = 0
+  let deepest = 0
+  let quoted = false
+  for (let at = 0; at < text.length && deepest <= most; at++) {
+    const char = text.charCodeAt(at)
+    if (quoted) {
+      if (char === 0x5c) at++
+      else if (char === 0x22) quoted = false
+    } else if (char === 0x22) quoted = true
+    else if (char === 0x5b || char === 0x7b) deepest = Math.max(deepest, ++depth)
+    else if (char === 0x5d || char === 0x7d) depth--
+  }
+  return deepest
+}

@@ -1,0 +1,156 @@
+// Which format to write and which to read (RFC 9110 §12, §8.3): URL extension first, then `Accept`
+// or `Content-Type`. negotiator is used here and nowhere else.
+import Negotiator from 'negotiator'
+import { HttpError } from './errors.ts'
+import type { Format } from './formats/format.ts'
+
+export interface MediaType {
+  /** Type and subtype in lower case. */
+  readonly type: string
+  /** Parameters by their names in lower case, values unquoted. */
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+const TYPE = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+)\s*(;|$)/i
+const PARAMETER = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))\s*(?:;|$)/i
+
+/** Reads a `Content-Type` (§8.3.1); `undefined` where it is none. */
+export function parseMediaType(text: string): MediaType | undefined {
+  const head = TYPE.exec(text)
+  if (head?.[1] === undefined) return undefined
+  const parameters = new Map<string, string>()
+  let rest = text.slice(head[0].length)
+  while (rest.trim() !== '') {
+    const found = PARAMETER.exec(rest)
+    if (found?.[1] === undefined) return undefined
+    const name = found[1].toLowerCase()
+    if (!parameters.has(name))
+      parameters.set(name, found[2]?.replace(/\\(.)/g, '$1') ?? found[3] ?? '')
+    rest = rest.slice(found[0].length)
+  }
+  return { type: head[1].toLowerCase(), parameters }
+}
+
+/** `application/vnd.acme.car+json` → `json`; `undefined` where there is no suffix. */
+function suffixOf(type: string): string | undefined {
+  const plus = type.lastIndexOf('+')
+  return plus === -1 ? undefined : type.slice(plus + 1)
+}
+
+export interface Negotiated {
+  readonly format: Format
+  /** The media type to print: the format's first, or another of its own that was asked for. */
+  readonly type: string
+}
+
+/** The format that a URL's extension names. */
+export function formatByExtension(
+  formats: readonly Format[],
+  extension: string,
+): Format | undefined {
+  return formats.find(format => format.extensions.includes(extension))
+}
+
+/**
+ * The format to answer in: by the extension, else the one that `Accept` prefers, else the first. A
+ * type with a suffix is served by its base format.
+ * @param most the longest `Accept` that is read, in characters.
+ * @returns `undefined` where nothing suits: a 406.
+ * @throws HttpError 400 for a longer `Accept`.
+ */
+export function chooseFormat(
+  formats: readonly Format[],
+  { extension, accept }: { extension?: string | undefined; accept?: string | undefined },
+  most = 8192,
+): Negotiated | undefined {
+  const writers = formats.filter(format => format.write !== undefined)
+  const byExtension = extension === undefined ? undefined : formatByExtension(writers, extension)
+  if (byExtension) return { format: byExtension, type: byExtension.types[0] ?? '' }
+  if (extension !== undefined) return undefined
+  if (accept === undefined || accept.trim() === '') {
+    const [first] = writers
+    return first && { format: first, type: first.types[0] ?? '' }
+  }
+  if (accept.length > most) {
+    throw new HttpError(400, [
+      {
+        message: `Accept may have at most ${most} characters`,
+        field: 'accept',
+        type: 'header_too_long',
+      },
+    ])
+  }
+  return byAccept(writers, accept)
+}
+
+function byAccept(writers: readonly Format[], accept: string): Negotiated | undefined {
+  const negotiator = new Negotiator({ headers: { accept } })
+  const wanted = negotiator.mediaTypes().map(type => type.toLowerCase())
+  const problem = wanted.includes(PROBLEM)
+  const [best] = negotiator.mediaTypes(writers.flatMap(format => [...format.types]))
+  const format = writers.find(({ types }) => best !== undefined && types.includes(best))
+  if (format && best !== undefined)
+    return { format, type: problem && format.name === 'json' ? PROBLEM : best }
+  for (const type of wanted) {
+    const suffix = suffixOf(type)
+    const base = writers.find(({ name }) => name === suffix)
+    if (base) return { format: base, type: type === PROBLEM ? PROBLEM : (base.types[0] ?? '') }
+  }
+  return undefined
+}
+
+const PROBLEM = 'application/problem+json'
+
+/** The refusal where no format suits: it lists what exists. */
+export function notAcceptable(formats: readonly Format[]): HttpError {
+  const types = formats.flatMap(format => (format.write ? format.types.slice(0, 1) : []))
+  const message = `None of the accepted types exists here; there are ${types.join(', ')}`
+  return new HttpError(406, [{ message, field: 'accept', type: 'not_acceptable' }])
+}
+
+/**
+ * The format to read a body with: by its `Content-Type`, a suffix served by its base format, else by
+ * the URL's extension, else the first that reads.
+ * @returns `undefined` where none does: a 415.
+ */
+export function chooseReader(
+  formats: readonly Format[],
+  content: MediaType | undefined,
+  extension?: string,
+): Format | undefined {
+  const readers = formats.filter(format => format.read !== undefined)
+  if (!content) {
+    return (
+      (extension === undefined ? undefined : formatByExtension(readers, extension)) ?? readers[0]
+    )
+  }
+  const suffix = suffixOf(content.type)
+  return (
+    readers.find(({ types }) => types.includes(content.type)) ??
+    readers.find(({ name }) => name === suffix)
+  )
+}
+
+/** The refusal of a body in no known format: it lists those that are, in `Accept-Post` or `Accept-Patch` too. */
+export function unsupportedMediaType(
+  formats: readonly Format[],
+  method: string,
+  extra: readonly string[] = [],
+): HttpError {
+  const types = [
+    ...formats.flatMap(format => (format.read ? format.types.slice(0, 1) : [])),
+    ...extra,
+  ].join(', ')
+  const header = method === 'PATCH' ? 'Accept-Patch' : 'Accept-Post'
+  return new HttpError(
+    415,
+    [
+      {
+        message: `The body must be one of ${types}`,
+        field: 'content-type',
+        type: 'unsupported_media_type',
+      },
+    ],
+    { headers: [header, types] },
+  )
+}

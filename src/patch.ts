@@ -1,0 +1,173 @@
+// JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902, with the pointers of RFC 6901). What they
+// are applied to is never changed.
+import { HttpError } from './errors.ts'
+import { type Item, isObject, type Json, sameJson } from './fields.ts'
+
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
+export const JSON_PATCH_TYPE = 'application/json-patch+json'
+
+/** Applies a merge patch (RFC 7396 §2): null removes, an object merges, anything else replaces. */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch
+  const merged: Item = isObject(target) ? { ...target } : {}
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete merged[name]
+    else merged[name] = mergePatch(Object.hasOwn(merged, name) ? merged[name] : undefined, value)
+  }
+  return merged
+}
+
+/** How many values all `copy` operations of one patch may add: copies of copies grow without end. */
+const MAX_COPIED = 10_000
+
+/**
+ * Applies a JSON Patch: all of its operations or none.
+ * @throws HttpError 400 for what is no JSON Patch, 409 where it does not fit the target: a path that
+ * does not exist, a `test` that fails.
+ */
+export function jsonPatch(target: Json, patch: Json, maxOperations: number): Json {
+  if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
+  if (patch.length > maxOperations) {
+    throw new HttpError(413, [
+      {
+        message: `A JSON Patch may have at most ${maxOperations} operations`,
+        type: 'too_many_operations',
+      },
+    ])
+  }
+  const budget = { left: MAX_COPIED }
+  return patch.reduce<Json>((value, operation, at) => apply(value, operation, at, budget), target)
+}
+
+function apply(target: Json, operation: Json, at: number, budget: { left: number }): Json {
+  if (!isObject(operation)) throw malformed(`Operation ${at} is not an object`)
+  const path = pointer(operation, 'path', at)
+  const name = Object.hasOwn(operation, 'op') ? operation.op : undefined
+  switch (name) {
+    case 'add':
+      return add(target, path, given(operation, at), at)
+    case 'remove':
+      return remove(target, path, at)
+    case 'replace': {
+      const value = given(operation, at)
+      valueAtPointer(target, path, at)
+      return path.length === 0 ? value : add(remove(target, path, at), path, value, at)
+    }
+    case 'move': {
+      const from = pointer(operation, 'from', at)
+      if (from.length < path.length && from.every((token, level) => token === path[level])) {
+        throw malformed(`Operation ${at} moves a value into itself`)
+      }
+      return add(remove(target, from, at), path, valueAtPointer(target, from, at), at)
+    }
+    case 'copy': {
+      const value = valueAtPointer(target, pointer(operation, 'from', at), at)
+      spend(value, budget)
+      return add(target, path, value, at)
+    }
+    case 'test':
+      if (sameJson(valueAtPointer(target, path, at), given(operation, at))) return target
+      throw conflict(`Operation ${at}: the value at ${printPointer(path)} is another`)
+    default:
+      throw malformed(`Operation ${at} needs an op: add, remove, replace, move, copy or test`)
+  }
+}
+
+function spend(value: Json, budget: { left: number }): void {
+  if (--budget.left < 0) {
+    throw new HttpError(413, [
+      {
+        message: `A JSON Patch may copy at most ${MAX_COPIED} values`,
+        type: 'too_many_operations',
+      },
+    ])
+  }
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) spend(member, budget)
+  }
+}
+
+function given(operation: Item, at: number): Json {
+  const value = Object.hasOwn(operation, 'value') ? operation.value : undefined
+  if (value === undefined) throw malformed(`Operation ${at} needs a value`)
+  return value
+}
+
+function pointer(operation: Item, member: 'path' | 'from', at: number): string[] {
+  const text = Object.hasOwn(operation, member) ? operation[member] : undefined
+  if (typeof text !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(text)) {
+    throw malformed(`Operation ${at} needs a ${member} that is a JSON Pointer, such as "/color"`)
+  }
+  return text
+    .split('/')
+    .slice(1)
+    .map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function printPointer(path: readonly string[]): string {
+  const text = path.map(token => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return JSON.stringify(text.slice(0, 64))
+}
+
+function valueAtPointer(target: Json, path: readonly string[], at: number): Json {
+  let value: Json | undefined = target
+  for (const token of path) {
+    if (Array.isArray(value)) value = value[indexOf(token, value.length - 1) ?? -1]
+    else value = isObject(value) && Object.hasOwn(value, token) ? value[token] : undefined
+    if (value === undefined)
+      throw conflict(`Operation ${at}: there is nothing at ${printPointer(path)}`)
+  }
+  return value
+}
+
+/** An array index (RFC 6901 §4) up to the given one; `undefined` where it is none. */
+function indexOf(token: string, most: number): number | undefined {
+  if (!/^(?:0|[1-9]\d{0,9})$/.test(token)) return undefined
+  return Number(token) <= most ? Number(token) : undefined
+}
+
+/** The target with the container at `path`'s parent replaced by what `change` makes of it. */
+function changeParent(
+  target: Json,
+  path: readonly string[],
+  at: number,
+  change: (parent: Item | Json[], token: string) => Json,
+): Json {
+  const [token, ...rest] = path
+  if (token === undefined || typeof target !== 'object' || target === null) {
+    throw conflict(`Operation ${at}: there is nothing that could hold a value`)
+  }
+  if (rest.length === 0) return change(target, token)
+  const child = changeParent(valueAtPointer(target, [token], at), rest, at, change)
+  if (Array.isArray(target)) return target.with(Number(token), child)
+  return { ...target, [token]: child }
+}
+
+function add(target: Json, path: readonly string[], value: Json, at: number): Json {
+  if (path.length === 0) return value
+  return changeParent(target, path, at, (parent, token) => {
+    if (!Array.isArray(parent)) return { ...parent, [token]: value }
+    const index = token === '-' ? parent.length : indexOf(token, parent.length)
+    if (index === undefined)
+      throw conflict(`Operation ${at}: the list has no place ${printPointer([token])}`)
+    return parent.toSpliced(index, 0, value)
+  })
+}
+
+function remove(target: Json, path: readonly string[], at: number): Json {
+  valueAtPointer(target, path, at)
+  if (path.length === 0) return null
+  return changeParent(target, path, at, (parent, token) => {
+    if (Array.isArray(parent)) return parent.toSpliced(Number(token), 1)
+    const { [token]: _removed, ...rest } = parent
+    return rest
+  })
+}
+
+function malformed(message: string): HttpError {
+  return new HttpError(400, [{ message, type: 'invalid_patch' }])
+}
+
+function conflict(message: string): HttpError {
+  return new HttpError(409, [{ message, type: 'patch_conflict' }])
+}
