@@ -180,7 +180,7 @@ export function compareValues(
   if (typeof a === 'string' && typeof b === 'string') {
     return kind === 'date-time' ? instantOf(a) - instantOf(b) : compareText(a, b)
   }
-  if (typeof a === typeof b) return Number(a) - Number(b)
+  if (typeof a === typeof b && typeof a !== 'object') return Number(a) - Number(b)
   return rank(a) - rank(b)
 }
 

@@ -1,164 +1,193 @@
-// Items in memory: the reference for what a store means.
-import type { Item, Json, Scalar } from '../fields.ts'
-import { comparer, keyComparer, matcher, type Selection, sortKeyOf } from '../selection.ts'
+// Items in memory: the reference for what a store means. Every method does its step at once, before
+// it returns its promise, so each is atomic.
+import { fieldAt, type Item, type Json, type Scalar, toPath, valueAt } from '../fields.ts'
+import { sortKeyOf } from '../selection.ts'
 import {
-  type Attempt,
   assemble,
-  IDEMPOTENCY_ANSWER,
-  IDEMPOTENCY_CLAIM,
   type Id,
   type Page,
   type Shape,
-  type Slice,
   type Store,
   type Stored,
   type StoreOptions,
-  type TotalMode,
   UnavailableError,
   UniqueError,
 } from '../store.ts'
+import { attempts } from './attempts.ts'
 import { newVersion, nextInteger, nextUuid } from './ids.ts'
-import { mergeShapes } from './shapes.ts'
+import { indexable, MemoryIndex } from './memory-index.ts'
+import { countOf, isWalkable, type Source, sliceOf } from './memory-select.ts'
+import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */
   readonly clock?: () => number
+  /** How many idempotency keys are kept, a day at most: the oldest go first. Default 100,000. */
+  readonly keys?: number
 }
 
-/** A store in memory: items are frozen, and the same object until the next write of theirs. */
-export function memoryStore({ clock = Date.now }: MemoryStoreOptions = {}): Store {
+export interface MemoryStore extends Store {
+  /** How many items lists, counts and streams have looked at so far: few where an index serves them. */
+  readonly examined: number
+}
+
+/** The items that have the values of a unique set. */
+interface Unique {
+  readonly set: readonly string[]
+  readonly owners: Map<string, Id>
+}
+
+/**
+ * A store in memory, gone with the process. An item is frozen, and the same object until the next
+ * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
+ */
+export function memoryStore({
+  clock = Date.now,
+  keys = 100_000,
+}: MemoryStoreOptions = {}): MemoryStore {
   const rows = new Map<Id, Stored>()
-  const attempts = new Map<string, { fingerprint: string; answer?: Json; at: number }>()
+  const known = attempts(clock, keys)
   let shape: Shape | undefined
+  let indexes: readonly MemoryIndex[] = []
+  let uniques: readonly Unique[] = []
   let last: Id | undefined
+  let examined = 0
   let closed = false
 
-  function begin(options?: StoreOptions): Shape {
+  function open(options?: StoreOptions): Shape {
     options?.signal?.throwIfAborted()
     if (closed) throw new UnavailableError('The store is closed')
     if (!shape) throw new TypeError('The store belongs to no collection yet')
     return shape
   }
 
-  function checkUnique({ unique, identity }: Shape, item: Item): void {
-    for (const set of unique) {
-      const key = uniqueKey(item, set)
-      if (key === undefined) continue
-      for (const other of rows.values()) {
-        if (other.id !== item[identity.name] && uniqueKey(other.item, set) === key) {
-          throw new UniqueError(set)
-        }
-      }
+  function source(options?: StoreOptions): Source {
+    const { fields } = open(options)
+    return {
+      fields,
+      indexes,
+      read(id) {
+        examined++
+        const stored = rows.get(id)
+        if (!stored) throw new Error('An index names an item that is not there')
+        return stored
+      },
     }
   }
 
-  function select(own: Shape, { where, search, sort }: Selection): Stored[] {
-    const test = matcher({ where, ...(search && { search }) }, own.fields)
-    const compare = comparer(sort, own.fields)
-    return [...rows.values()]
-      .filter(row => test(row.item))
-      .sort((one, other) => compare(one.item, other.item))
+  /** Puts an item in the place of another, or of none; with neither index nor row touched on an error. */
+  function put(own: Shape, old: Stored | undefined, id: Id, values: Item): Stored {
+    const now = clock()
+    const date = new Date(now).toISOString()
+    const created = (old && own.createdAt && valueAt(old.item, [own.createdAt])) || date
+    const item = frozen(assemble(own, id, values, String(created), date))
+    for (const { set, owners } of uniques) {
+      const key = uniqueKey(item, set)
+      if (key !== undefined && (owners.get(key) ?? id) !== id) throw new UniqueError(set)
+    }
+    const stored = Object.freeze({ id, item, version: newVersion(), updatedAt: now })
+    reindex(old?.item, item, id)
+    rows.set(id, stored)
+    return stored
+  }
+
+  function reindex(old: Item | undefined, item: Item | undefined, id: Id): void {
+    for (const index of indexes) {
+      const before = old && index.keysOf(old)
+      const after = item && index.keysOf(item)
+      if (before && after && before.every((value, at) => value === after[at])) continue
+      if (before) index.remove(before)
+      if (after) index.add(after)
+    }
+    for (const { set, owners } of uniques) {
+      const before = old && uniqueKey(old, set)
+      const after = item && uniqueKey(item, set)
+      if (before !== undefined) owners.delete(before)
+      if (after !== undefined) owners.set(after, id)
+    }
   }
 
   return {
+    get examined() {
+      return examined
+    },
     attach(next) {
-      shape = shape ? mergeShapes(shape, next) : next
+      const merged = shape ? mergeShapes(shape, next) : next
+      const { fields, unique } = merged
+      indexes = [[], ...indexesOf(merged)]
+        .filter(paths => paths.every(path => indexable(fieldAt(fields, toPath(path)))))
+        .map(paths => new MemoryIndex(merged, paths))
+      uniques = unique.map(set => ({ set, owners: new Map() }))
+      shape = merged
+      for (const { id, item } of rows.values()) reindex(undefined, item, id)
     },
     async get(id, options) {
-      begin(options)
+      open(options)
       return rows.get(id)
     },
-    async list(selection, slice, total, options): Promise<Page> {
-      const own = begin(options)
-      const all = select(own, selection)
-      const items = cut(all, selection, slice, own)
-      return total === 'none' ? { items } : { items, total: all.length }
+    async list(selection, slice, mode, options): Promise<Page> {
+      const { items, total } = sliceOf(selection, slice, mode !== 'none', source(options))
+      return mode === 'none' || total === undefined ? { items } : { items, total }
     },
-    async count(selection, total: TotalMode, options) {
-      const own = begin(options)
-      return total === 'none' ? undefined : select(own, { ...selection, sort: [] }).length
+    async count(filters, mode, options) {
+      const from = source(options)
+      return mode === 'none' ? undefined : countOf(filters, from)
     },
     async *stream(selection, options) {
-      const own = begin(options)
-      const all = select(own, selection)
-      for (let at = 0; at < all.length; at += 500) {
-        options?.signal?.throwIfAborted()
-        yield all.slice(at, at + 500)
+      const steps = isWalkable(selection, source(options))
+      const limit = steps ? BATCH : rows.size
+      for (let key: Json[] | undefined; ; ) {
+        const from = source(options)
+        // A key of what was just read, so of the types that the sort wants.
+        const slice = { limit, key: key as Scalar[] | undefined, backward: false }
+        const { items } = sliceOf(selection, slice, false, from)
+        for (let at = 0; at < items.length; at += BATCH) {
+          options?.signal?.throwIfAborted()
+          yield items.slice(at, at + BATCH)
+        }
+        const end = items.at(-1)
+        if (!steps || !end || items.length < limit) return
+        key = sortKeyOf(end.item, selection.sort)
       }
     },
     async create(values, options) {
-      const own = begin(options)
+      const own = open(options)
       const id = newId(own, values, last, clock())
       if (rows.has(id)) throw new UniqueError([own.identity.name])
-      const now = clock()
-      const date = new Date(now).toISOString()
-      const item = frozen(assemble(own, id, values, date, date))
-      checkUnique(own, item)
+      const stored = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      const row = Object.freeze({ id, item, version: newVersion(), updatedAt: now })
-      rows.set(id, row)
-      const key = options?.idempotencyKey
-      const attempt = key === undefined ? undefined : attempts.get(key)
-      if (attempt) {
-        attempt.answer = { ...row }
-        attempt.at = now
-      }
-      return row
+      if (options?.idempotencyKey !== undefined) known.finish(options.idempotencyKey, { ...stored })
+      return stored
     },
     async update(id, version, values, options) {
-      const own = begin(options)
+      const own = open(options)
       const old = rows.get(id)
       if (old?.version !== version) return undefined
-      const now = clock()
-      const created = own.createdAt === undefined ? '' : String(old.item[own.createdAt])
-      const item = frozen(assemble(own, id, values, created, new Date(now).toISOString()))
-      checkUnique(own, item)
-      const row = Object.freeze({ id, item, version: newVersion(), updatedAt: now })
-      rows.set(id, row)
-      return row
+      return put(own, old, id, values)
     },
     async delete(id, version, options) {
-      begin(options)
-      return rows.get(id)?.version === version && rows.delete(id)
+      open(options)
+      const old = rows.get(id)
+      if (old?.version !== version) return false
+      reindex(old.item, undefined, id)
+      return rows.delete(id)
     },
-    async begin(key, fingerprint, options): Promise<Attempt> {
-      begin(options)
-      const known = attempts.get(key)
-      const age = known ? clock() - known.at : 0
-      if (known?.answer !== undefined && age < IDEMPOTENCY_ANSWER) {
-        return { state: 'done', fingerprint: known.fingerprint, answer: known.answer }
-      }
-      if (known && known.answer === undefined && age < IDEMPOTENCY_CLAIM) {
-        return { state: 'running', fingerprint: known.fingerprint }
-      }
-      attempts.set(key, { fingerprint, at: clock() })
-      return { state: 'new' }
+    async begin(key, fingerprint, options) {
+      open(options)
+      return known.begin(key, fingerprint)
     },
     async finish(key, answer, options) {
-      begin(options)
-      const known = attempts.get(key)
-      if (answer === undefined) attempts.delete(key)
-      else if (known) Object.assign(known, { answer: frozen(answer), at: clock() })
+      open(options)
+      known.finish(key, answer === undefined ? undefined : frozen(answer))
     },
     async close() {
       closed = true
       rows.clear()
-      attempts.clear()
+      known.clear()
+      indexes = []
+      uniques = []
     },
   }
-}
-
-function cut(all: readonly Stored[], { sort }: Selection, slice: Slice, own: Shape): Stored[] {
-  if ('offset' in slice) return all.slice(slice.offset, slice.offset + slice.limit)
-  const { key, backward, limit } = slice
-  const compare = keyComparer(sort, own.fields)
-  const order = (row: Stored, place: readonly (Scalar | null)[]) =>
-    compare(sortKeyOf(row.item, sort), place)
-  if (backward) {
-    const before = key ? all.filter(row => order(row, key) < 0) : all
-    return before.slice(Math.max(0, before.length - limit))
-  }
-  return (key ? all.filter(row => order(row, key) > 0) : all).slice(0, limit)
 }
 
 function newId({ identity }: Shape, values: Item, last: Id | undefined, now: number): Id {
@@ -168,9 +197,10 @@ function newId({ identity }: Shape, values: Item, last: Id | undefined, now: num
   return nextUuid(typeof last === 'string' ? last : undefined, now)
 }
 
+/** The values that no other item may have; `undefined` where one of them is null or absent. */
 function uniqueKey(item: Item, set: readonly string[]): string | undefined {
-  const values = set.map(path => sortKeyOf(item, [{ path: path.split('.'), descending: false }])[0])
-  return values.some(value => value === null) ? undefined : JSON.stringify(values)
+  const values = set.map(path => valueAt(item, toPath(path)) ?? null)
+  return values.includes(null) ? undefined : JSON.stringify(values)
 }
 
 /** A copy that nobody can change, at any depth. */

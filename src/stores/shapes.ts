@@ -30,8 +30,16 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
 }
 
+/** How many items a stream gives at a time. */
+export const BATCH = 500
+
+/** The sets of paths to index: the declared ones, and the creation date for `since` and `until`. */
+export function indexesOf({ indexes, createdAt }: Shape): (readonly string[])[] {
+  return distinct(createdAt === undefined ? indexes : [...indexes, [createdAt]])
+}
+
 /** Each set of paths once. */
-export function distinct(sets: readonly (readonly string[])[]): (readonly string[])[] {
+function distinct(sets: readonly (readonly string[])[]): (readonly string[])[] {
   return [...new Map(sets.map(set => [JSON.stringify(set), set])).values()]
 }
 

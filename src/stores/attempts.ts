@@ -1,0 +1,58 @@
+// Idempotency keys in memory.
+import type { Json } from '../fields.ts'
+import { type Attempt, IDEMPOTENCY_ANSWER, IDEMPOTENCY_CLAIM } from '../store.ts'
+
+interface Claim {
+  readonly fingerprint: string
+  readonly at: number
+}
+
+interface Answered extends Claim {
+  readonly answer: Json
+}
+
+export interface Attempts {
+  begin(key: string, fingerprint: string): Attempt
+  finish(key: string, answer: Json | undefined): void
+  clear(): void
+}
+
+/**
+ * Claims and answers until they are too old.
+ * @param most how many of either are kept: beyond it the oldest go early.
+ */
+export function attempts(clock: () => number, most: number): Attempts {
+  // A `Map` keeps the order of entry, so what is too old stands at the front.
+  const claims = new Map<string, Claim>()
+  const answers = new Map<string, Answered>()
+
+  function sweep(entries: Map<string, Claim>, lifetime: number): void {
+    for (const [key, { at }] of entries) {
+      if (clock() - at < lifetime && entries.size <= most) return
+      entries.delete(key)
+    }
+  }
+
+  return {
+    begin(key, fingerprint) {
+      sweep(claims, IDEMPOTENCY_CLAIM)
+      sweep(answers, IDEMPOTENCY_ANSWER)
+      const done = answers.get(key)
+      if (done) return { state: 'done', fingerprint: done.fingerprint, answer: done.answer }
+      const running = claims.get(key)
+      if (running) return { state: 'running', fingerprint: running.fingerprint }
+      claims.set(key, { fingerprint, at: clock() })
+      return { state: 'new' }
+    },
+    finish(key, answer) {
+      const claim = claims.get(key)
+      claims.delete(key)
+      if (!claim || answer === undefined) return
+      answers.set(key, { fingerprint: claim.fingerprint, answer, at: clock() })
+    },
+    clear() {
+      claims.clear()
+      answers.clear()
+    },
+  }
+}

@@ -1,0 +1,327 @@
+// An index in memory: a sorted list of what the items have at some paths, their ids last. A filter
+// that fits is a range of it, so its count is a subtraction; a sort that fits is a walk along it.
+import {
+  compareText,
+  type Field,
+  fieldAt,
+  type Item,
+  instantOf,
+  type Json,
+  type Kind,
+  type Path,
+  type Scalar,
+  toPath,
+  valueAt,
+} from '../fields.ts'
+import type { Filter, SortKey } from '../selection.ts'
+import type { Id, Shape } from '../store.ts'
+import { SortedList } from './sorted-list.ts'
+
+/** A value as an index holds it: date-times as milliseconds, what is absent as null. */
+type Key = Scalar | null
+type Keys = readonly Key[]
+
+/** Positions in an index, the end exclusive. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** The part of an index that some filters leave: all its items pass those filters. */
+export interface Part {
+  readonly index: MemoryIndex
+  readonly ranges: readonly Range[]
+  /** How many items the ranges hold. */
+  readonly width: number
+  /** What the ranges do not answer. */
+  readonly rest: readonly Filter[]
+  /** How many leading columns have one value in each range. */
+  readonly fixed: number
+}
+
+const ORDERED: ReadonlySet<Kind> = new Set<Kind>([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'date-time',
+])
+
+/** A product of `in` lists beyond this is left to the other filters' tests. */
+const MOST_RANGES = 100
+
+/** Whether an index can hold what stands at a path: a list, an object and a union have no one order. */
+export function indexable(field: Field | undefined): boolean {
+  return field !== undefined && ORDERED.has(field.kind)
+}
+
+export class MemoryIndex {
+  readonly #columns: readonly { path: Path; name: string; kind: Kind }[]
+  readonly #entries = new SortedList<Keys>(compareKeys)
+
+  /** @param paths dotted; the id is added. */
+  constructor({ fields, identity }: Shape, paths: readonly string[]) {
+    const names = [...paths.filter(path => path !== identity.name), identity.name]
+    this.#columns = names.map(name => {
+      const path = toPath(name)
+      return { path, name, kind: fieldAt(fields, path)?.kind ?? 'any' }
+    })
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** What the index holds of an item. */
+  keysOf(item: Item): Keys {
+    return this.#columns.map(({ path, kind }) => keyOf(valueAt(item, path), kind))
+  }
+
+  add(keys: Keys): void {
+    this.#entries.add(keys)
+  }
+
+  remove(keys: Keys): void {
+    this.#entries.remove(keys)
+  }
+
+  /** How many entries begin with less than these keys; with `after`, with these keys or less. */
+  #rank(keys: Keys, after: boolean): number {
+    const equal = after ? -1 : 0
+    return this.#entries.rank(entry => compareKeys(entry, keys, keys.length) || equal)
+  }
+
+  /** The part that filters leave: `in` on the leading columns, then bounds on the next one. */
+  part(where: readonly Filter[]): Part {
+    const rest = new Set(where)
+    let prefixes: Keys[] = [[]]
+    let fixed = 0
+    for (const { name, kind } of this.#columns) {
+      const filter = where.find(each => each.operator === 'in' && each.path.join('.') === name)
+      const values = filter && keysOfFilter(filter, kind)
+      if (!filter || !values || prefixes.length * values.length > MOST_RANGES) break
+      prefixes = prefixes.flatMap(prefix => values.map(value => [...prefix, value]))
+      rest.delete(filter)
+      fixed++
+    }
+    const column = this.#columns[fixed]
+    const bounds = where.filter(
+      each =>
+        column !== undefined && isBound(each, column.kind) && each.path.join('.') === column.name,
+    )
+    for (const bound of bounds) rest.delete(bound)
+    const ranges = prefixes
+      .map(prefix => this.#range(prefix, bounds, column?.kind))
+      .filter(({ from, to }) => from < to)
+    const width = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+    return { index: this, ranges, width, rest: [...rest], fixed }
+  }
+
+  #range(prefix: Keys, bounds: readonly Filter[], kind: Kind = 'any'): Range {
+    let from = this.#rank(prefix, false)
+    let to = this.#rank(prefix, true)
+    if (bounds.length > 0) from = this.#rank([...prefix, null], true)
+    for (const { operator, values } of bounds) {
+      const bound = [...prefix, keyOf(values[0], kind)]
+      if (operator === 'gt') from = Math.max(from, this.#rank(bound, true))
+      if (operator === 'gte') from = Math.max(from, this.#rank(bound, false))
+      if (operator === 'lt') to = Math.min(to, this.#rank(bound, false))
+      if (operator === 'lte') to = Math.min(to, this.#rank(bound, true))
+    }
+    return { from, to }
+  }
+
+  /** Whether each of a part's ranges, walked in some directions, gives a sort from a place on. */
+  gives(sort: readonly SortKey[], part: Part, after: Keys | undefined): boolean {
+    const names = this.#columns.slice(part.fixed).map(({ name }) => name)
+    const free = this.#free(sort, part)
+    if (
+      !isSame(
+        names,
+        free.map(({ path }) => path.join('.')),
+      )
+    )
+      return false
+    // A place with other values than the range's own is no place in the range.
+    const first = this.#entries.at(part.ranges[0]?.from ?? 0)
+    return sort.every((key, at) => {
+      if (!after || free.includes(key)) return true
+      const column = this.#columns.findIndex(({ name }) => name === key.path.join('.'))
+      return compareKey(keyOf(after[at], this.#kindOf(key)), first?.[column] ?? null) === 0
+    })
+  }
+
+  /** The sort keys that are not the same in all of the ranges. */
+  #free(sort: readonly SortKey[], { fixed, ranges }: Part): readonly SortKey[] {
+    if (ranges.length > 1) return sort
+    const same = new Set(this.#columns.slice(0, fixed).map(({ name }) => name))
+    return sort.filter(({ path }) => !same.has(path.join('.')))
+  }
+
+  /**
+   * The ids of a part in the order of a sort that it {@link gives}.
+   * @param after a place in that sort, where to go on from.
+   * @param offset how many to pass over first.
+   */
+  walk(
+    part: Part,
+    sort: readonly SortKey[],
+    after: Keys | undefined,
+    offset: number,
+  ): Iterable<Id> {
+    const free = this.#free(sort, part)
+    const descending = free.map(key => key.descending)
+    const place = after && [
+      ...Array<Key>(part.fixed).fill(null),
+      ...free.map(key => keyOf(after[sort.indexOf(key)], this.#kindOf(key))),
+    ]
+    const skip = { left: part.ranges.length > 1 ? 0 : offset }
+    const walks = part.ranges.map(range => this.#walk(range, part.fixed, descending, place, skip))
+    const [only] = walks
+    if (walks.length <= 1) return ids(only ?? [])
+    return ids(merge(walks, part.fixed, descending), offset)
+  }
+
+  #kindOf({ path }: SortKey): Kind {
+    return this.#columns.find(({ name }) => name === path.join('.'))?.kind ?? 'any'
+  }
+
+  /** Walks a range whose entries agree in the columns before `depth`; `descending` is of those from it on. */
+  *#walk(
+    { from, to }: Range,
+    depth: number,
+    descending: readonly boolean[],
+    place: Keys | undefined,
+    skip: { left: number },
+  ): Generator<Keys> {
+    const first = this.#entries.at(from)
+    if (from >= to || !first) return
+    const prefix = first.slice(0, depth)
+    const [down = false, ...others] = descending
+    const oneWay = others.every(other => other === down)
+    if (place) {
+      const bound = [...prefix, ...place.slice(depth, oneWay ? undefined : depth + 1)]
+      if (down) to = Math.min(to, this.#rank(bound, !oneWay))
+      else from = Math.max(from, this.#rank(bound, oneWay))
+    }
+    if (oneWay) {
+      const passed = Math.max(0, Math.min(skip.left, to - from))
+      skip.left -= passed
+      yield* this.#entries.slice(down ? from : from + passed, down ? to - passed : to, down)
+      return
+    }
+    // The directions differ: one group of equal values after another, each in its own order.
+    while (from < to) {
+      const value = this.#entries.at(down ? to - 1 : from)?.[depth] ?? null
+      const group = {
+        from: Math.max(from, this.#rank([...prefix, value], false)),
+        to: Math.min(to, this.#rank([...prefix, value], true)),
+      }
+      const inside = place && compareKey(value, place[depth] ?? null) === 0 ? place : undefined
+      if (!inside && skip.left >= group.to - group.from) skip.left -= group.to - group.from
+      else yield* this.#walk(group, depth + 1, others, inside, skip)
+      if (down) to = group.from
+      else from = group.to
+    }
+  }
+
+  /** The ids of a part in whatever order is at hand. */
+  *gather({ ranges }: Part): Generator<Id> {
+    for (const { from, to } of ranges) yield* ids(this.#entries.slice(from, to))
+  }
+}
+
+/** The ids at the end of the keys, after so many are passed over. */
+function* ids(entries: Iterable<Keys>, offset = 0): Generator<Id> {
+  let left = offset
+  for (const keys of entries) {
+    const id = keys.at(-1)
+    if (left > 0) left--
+    else if (typeof id === 'string' || typeof id === 'number') yield id
+  }
+}
+
+/** Merges walks that are each in order. */
+function* merge(
+  walks: readonly Iterator<Keys>[],
+  depth: number,
+  descending: readonly boolean[],
+): Generator<Keys> {
+  const heads = walks.flatMap(walk => {
+    const { done, value } = walk.next()
+    return done ? [] : [{ walk, keys: value }]
+  })
+  while (heads.length > 0) {
+    const least = heads.reduce((best, head) =>
+      inOrder(head.keys, best.keys, depth, descending) ? head : best,
+    )
+    yield least.keys
+    const { done, value } = least.walk.next()
+    if (done) heads.splice(heads.indexOf(least), 1)
+    else least.keys = value
+  }
+}
+
+function inOrder(one: Keys, other: Keys, depth: number, descending: readonly boolean[]): boolean {
+  for (let at = 0; at < descending.length; at++) {
+    const order = compareKey(one[depth + at] ?? null, other[depth + at] ?? null)
+    if (order !== 0) return descending[at] ? order > 0 : order < 0
+  }
+  return false
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((name, at) => name === other[at])
+}
+
+function keyOf(value: Json | undefined, kind: Kind): Key {
+  if (typeof value === 'string' && kind === 'date-time') return instantOf(value)
+  return typeof value === 'object' || value === undefined ? null : value
+}
+
+/** The values of an `in` that a column can have, each once; `undefined` where the column has no order. */
+function keysOfFilter({ values }: Filter, kind: Kind): Key[] | undefined {
+  if (!ORDERED.has(kind)) return undefined
+  return [...new Set(values.filter(value => fits(value, kind)).map(value => keyOf(value, kind)))]
+}
+
+const BOUNDS: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
+
+function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
+  return BOUNDS.has(operator) && value !== undefined && fits(value, kind)
+}
+
+function fits(value: Scalar, kind: Kind): boolean {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return typeof value === 'number'
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'date-time':
+      return typeof value === 'string' && !Number.isNaN(instantOf(value))
+    case 'string':
+    case 'date':
+      return typeof value === 'string'
+    default:
+      return false
+  }
+}
+
+/** The order of `compareValues`, for values of one field. */
+function compareKey(one: Key, other: Key): number {
+  if (one === other) return 0
+  if (one === null) return -1
+  if (other === null) return 1
+  if (typeof one === 'string' && typeof other === 'string') return compareText(one, other)
+  return Number(one) - Number(other)
+}
+
+function compareKeys(one: Keys, other: Keys, length = one.length): number {
+  for (let at = 0; at < length; at++) {
+    const order = compareKey(one[at] ?? null, other[at] ?? null)
+    if (order !== 0) return order
+  }
+  return 0
+}

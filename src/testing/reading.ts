@@ -1,0 +1,334 @@
+// The store contract, reading: filters, search, order, slices, counts, streams.
+import assert from 'node:assert/strict'
+import { comparer, type Filter, sortKeyOf } from '../selection.ts'
+import type { Slice, Stored } from '../store.ts'
+import {
+  ALL,
+  by,
+  type Check,
+  codes,
+  createMany,
+  fill,
+  filter,
+  idsOf,
+  present,
+  SAMPLES,
+  shapeWith,
+} from './sample.ts'
+
+/** Filters, and the codes of the samples that they let through. */
+const FILTERS: readonly (readonly [Filter, string])[] = [
+  [filter('code', 'in', 'A', 'G', 'none'), 'AG'],
+  [filter('code', 'in'), ''],
+  [filter('code', 'nin', 'A', 'B'), 'CDEFG'],
+  [filter('code', 'gt', 'D'), 'EFG'],
+  [filter('code', 'lte', 'C'), 'ABC'],
+  [filter('name', 'in', 'ALPHA'), ''],
+  [filter('name', 'in', ''), 'F'],
+  [filter('name', 'in', SAMPLES[6]?.name as string), 'G'],
+  [filter('name', 'gt', '\uFF5E'), 'D'],
+  [filter('name', 'lt', '\u{1F600}'), 'ABCEFG'],
+  [filter('name', 'prefix', 'alp'), 'A'],
+  [filter('name', 'prefix', '100%_*?['), 'C'],
+  [filter('name', 'prefix', '100_'), ''],
+  [filter('name', 'prefix', ''), 'ABCDEFG'],
+  [filter('name', 'prefix', '\u{1F600}'), 'D'],
+  [filter('name', 'like', '%lpha*'), 'AB'],
+  [filter('name', 'like', 'ALPHA'), ''],
+  [filter('name', 'like', '_'), 'DE'],
+  [filter('name', 'like', '100\\%\\_\\*?[a]\\\\'), 'C'],
+  [filter('name', 'like', '100[%]%'), ''],
+  [filter('name', 'like', 'alpha%%*%'), 'A'],
+  [filter('name', 'like', '*]\\'), 'C'],
+  [filter('price', 'in', 10), 'BF'],
+  [filter('price', 'in', 10, 0.1, 1e21), 'BEFG'],
+  [filter('price', 'nin', 10), 'ADEG'],
+  [filter('price', 'gte', 10), 'ABEF'],
+  [filter('price', 'gt', 10), 'AE'],
+  [filter('price', 'lt', 0), 'D'],
+  [filter('price', 'exists', true), 'ABDEFG'],
+  [filter('price', 'exists', false), 'C'],
+  [filter('seats', 'in', 9007199254740991), 'E'],
+  [filter('seats', 'lt', 5), 'ABF'],
+  [filter('seats', 'exists', false), 'CDG'],
+  [filter('sold', 'in', true), 'B'],
+  [filter('sold', 'nin', true), 'AF'],
+  [filter('sold', 'in', true, false), 'ABF'],
+  [filter('day', 'gte', '2024-03-01'), 'G'],
+  [filter('day', 'lt', '2024-03-01'), 'AF'],
+  [filter('day', 'exists', false), 'BCDE'],
+  [filter('at', 'in', '2024-02-29T23:00:00.000Z'), 'BC'],
+  [filter('at', 'nin', '2024-02-29T23:00:00.000Z'), 'A'],
+  [filter('at', 'lt', '2024-02-29T22:30:00.001Z'), 'A'],
+  [filter('at', 'gte', '2024-02-29T23:00:00.000Z'), 'BC'],
+  [filter('at', 'gt', '2024-02-29T23:00:00.000Z'), ''],
+  [filter('model.name', 'in', 'Clio'), 'AB'],
+  [filter('model.name', 'nin', 'Clio'), 'C'],
+  [filter('model.name', 'prefix', 'Tw'), 'C'],
+  [filter('model.year', 'in', 1990), 'A'],
+  [filter('model.year', 'nin', 1991), 'A'],
+  [filter('model.year', 'exists', true), 'A'],
+  [filter('model.year', 'exists', false), 'BC'],
+  [filter('model.built', 'in', '1989-12-31T23:00:00.000Z'), 'A'],
+  [filter('model', 'exists', true), 'ABC'],
+  [filter('model', 'exists', false), 'DEFG'],
+  [filter('tags', 'in', 'fast'), 'AC'],
+  [filter('tags', 'in', 'red', '\u{1F600}'), 'AE'],
+  [filter('tags', 'nin', 'red'), 'BCE'],
+  [filter('tags', 'gt', 'g'), 'AE'],
+  [filter('tags', 'prefix', 're'), 'A'],
+  [filter('tags', 'like', '_a%'), 'AC'],
+  [filter('tags', 'exists', true), 'ABCE'],
+  [filter('rates.daily', 'gt', 1), 'A'],
+  [filter('rates.a', 'exists', false), 'AB'],
+  [filter('extra', 'in', '7'), 'D'],
+  [filter('extra', 'in', 'null'), 'C'],
+  [filter('extra', 'exists', true), 'ACDEF'],
+  [filter('extra', 'exists', false), 'BG'],
+]
+
+/** Sorts, and the codes of all samples in that order. */
+const SORTS: readonly (readonly [sort: string, expected: string])[] = [
+  ['', 'ABCDEFG'],
+  ['-id', 'GFEDCBA'],
+  ['price', 'CDGBFAE'],
+  ['-price', 'EABFGDC'],
+  ['-price,-id', 'EAFBGDC'],
+  ['name', 'FCBAGED'],
+  ['-name', 'DEGABCF'],
+  ['seats,price', 'CDGBFAE'],
+  ['-seats,price', 'EABFCDG'],
+  ['sold', 'CDEGAFB'],
+  ['-sold,-code', 'BFAGEDC'],
+  ['day,-code', 'EDCBFAG'],
+  ['at', 'DEFGABC'],
+  ['-at,-code', 'CBAGFED'],
+  ['model.name,-code', 'GFEDBAC'],
+  ['model.year,model.name', 'DEFGBCA'],
+]
+
+const filters: Check[] = [
+  {
+    name: 'every operator on every kind lets through what it says, and counts it',
+    async check(store) {
+      await fill(store)
+      for (const [each, expected] of FILTERS) {
+        const where = [each]
+        const page = await store.list({ where, sort: by() }, ALL, 'exact')
+        const shown = JSON.stringify(each)
+        assert.equal(codes(page.items), expected, shown)
+        assert.equal(page.total, expected.length, shown)
+        assert.equal(await store.count({ where }, 'exact'), expected.length, shown)
+      }
+    },
+  },
+  {
+    name: 'all filters must hold',
+    async check(store) {
+      await fill(store)
+      const cases: [Filter[], string][] = [
+        [[filter('price', 'gte', 10), filter('seats', 'in', 2)], 'BF'],
+        [
+          [filter('price', 'gte', 0), filter('price', 'lt', 10.5), filter('code', 'nin', 'F')],
+          'BG',
+        ],
+        [[filter('price', 'in', 10), filter('price', 'in', 0.1)], ''],
+        [[filter('name', 'in', '', 'alpha'), filter('seats', 'gt', 2)], 'A'],
+        [[filter('tags', 'in', 'red'), filter('tags', 'in', 'fast')], 'A'],
+      ]
+      for (const [where, expected] of cases) {
+        const { items, total } = await store.list({ where, sort: by() }, ALL, 'exact')
+        assert.equal(codes(items), expected, JSON.stringify(where))
+        assert.equal(total, expected.length)
+      }
+    },
+  },
+  {
+    name: 'a search finds every word in one of the fields, ASCII letters in either case',
+    async check(store) {
+      await fill(store)
+      const cases = {
+        ALPHA: 'AB',
+        'romeo alpha': 'B',
+        'alpha b': 'B',
+        '%': 'C',
+        '_*': 'C',
+        clio: 'AB',
+      }
+      for (const [text, expected] of Object.entries(cases)) {
+        const search = { text, paths: [['name'], ['code'], ['model', 'name']] }
+        const where = [filter('code', 'lt', 'G')]
+        const page = await store.list({ where, search, sort: by() }, ALL, 'exact')
+        assert.equal(codes(page.items), expected, text)
+        assert.equal(await store.count({ where, search }, 'exact'), expected.length, text)
+      }
+    },
+  },
+  {
+    name: 'bounds on the creation date and on the id',
+    async check(store) {
+      const made = await fill(store)
+      const third = present(made[2])
+      const created = String(third.item.created_at)
+      const lists = async (each: Filter) =>
+        codes((await store.list({ where: [each], sort: by() }, ALL, 'exact')).items)
+      assert.equal(await lists(filter('id', 'gt', third.id)), 'DEFG')
+      assert.equal(await lists(filter('id', 'lte', third.id)), 'ABC')
+      assert.ok((await lists(filter('created_at', 'gte', created))).includes('CDEFG'))
+      assert.ok((await lists(filter('created_at', 'lte', created))).startsWith('ABC'))
+      assert.equal(await lists(filter('created_at', 'lt', '2000-01-01T00:00:00.000Z')), '')
+      assert.ok(await store.delete(third.id, third.version))
+      assert.equal(await lists(filter('id', 'gt', third.id)), 'DEFG')
+    },
+  },
+]
+
+const order: Check[] = [
+  {
+    name: 'sorts: null and absent first, texts by code point, date-times by instant, ties by id',
+    async check(store) {
+      await fill(store)
+      for (const [sort, expected] of SORTS) {
+        const { items } = await store.list({ where: [], sort: by(sort) }, ALL, 'none')
+        assert.equal(codes(items), expected, sort)
+      }
+    },
+  },
+  {
+    name: 'any slice of any sort, forward, backward and by offset, is a part of the whole',
+    async check(store) {
+      await fill(store)
+      for (const where of [
+        [],
+        [filter('price', 'in', 10, 10.5, 0.1)],
+        [filter('seats', 'gte', 2)],
+      ]) {
+        for (const [text] of SORTS) {
+          const sort = by(text)
+          const whole = (await store.list({ where, sort }, ALL, 'none')).items
+          for (let at = 0; at <= whole.length; at++) {
+            const place = whole[at]
+            const key = place && (sortKeyOf(place.item, sort) as (string | null)[])
+            const parts: [Slice, readonly Stored[]][] = [
+              [{ limit: 2, offset: at }, whole.slice(at, at + 2)],
+              [{ limit: 2, key, backward: false }, whole.slice(key ? at + 1 : 0).slice(0, 2)],
+              [{ limit: 2, key, backward: true }, whole.slice(Math.max(0, at - 2), at)],
+            ]
+            for (const [slice, expected] of parts) {
+              const { items, total } = await store.list({ where, sort }, slice, 'exact')
+              assert.equal(
+                codes(items),
+                codes(expected),
+                `${text} ${JSON.stringify([where, slice])}`,
+              )
+              assert.equal(total, whole.length)
+            }
+          }
+        }
+      }
+    },
+  },
+  {
+    name: 'a slice goes on from the key of an item that is gone, or was never there',
+    async check(store) {
+      const made = await fill(store)
+      const { id, version, item } = present(made[1])
+      const sort = by('price')
+      // Sort keys of a price and an id are scalars.
+      const key = sortKeyOf(item, sort) as (string | number)[]
+      await store.delete(id, version)
+      const list = async (slice: Slice) =>
+        codes((await store.list({ where: [], sort }, slice, 'none')).items)
+      assert.equal(await list({ limit: 2, key, backward: false }), 'FA')
+      assert.equal(await list({ limit: 2, key, backward: true }), 'DG')
+      assert.equal(await list({ limit: 9, key: [5, id], backward: false }), 'FAE')
+      assert.equal(await list({ limit: 9, key: [null, id], backward: true }), '')
+    },
+  },
+  {
+    name: 'limit 0 gives no items but the total; mode none gives no total',
+    async check(store) {
+      await fill(store)
+      const selection = { where: [filter('seats', 'gt', 2)], sort: by('code') }
+      const none = { limit: 0, offset: 0 }
+      assert.deepEqual(await store.list(selection, none, 'exact'), { items: [], total: 2 })
+      assert.deepEqual(await store.list(selection, none, 'none'), { items: [] })
+      assert.equal(await store.count(selection, 'none'), undefined)
+      assert.deepEqual(await store.list(selection, { limit: 5, offset: 50 }, 'exact'), {
+        items: [],
+        total: 2,
+      })
+      assert.equal(typeof (await store.count({ where: [] }, 'estimated')), 'number')
+    },
+  },
+  {
+    name: 'a stream gives the whole selection in its order, a batch at a time',
+    async check(store) {
+      await createMany(store, 1203)
+      for (const [sort, where] of [
+        [by('-price'), []],
+        [by(), [filter('price', 'gt', 2)]],
+        [by('code'), [filter('price', 'in', 3, 4)]],
+      ] as const) {
+        const whole: Stored[] = []
+        let most = 0
+        for await (const batch of store.stream({ where, sort })) {
+          most = Math.max(most, batch.length)
+          whole.push(...batch)
+        }
+        const { items } = await store.list({ where, sort }, { limit: 5000, offset: 0 }, 'none')
+        assert.deepEqual(idsOf(whole), idsOf(items))
+        assert.ok(most <= 1000, `a batch of ${most}`)
+        const compare = comparer(sort, shapeWith('uuid').fields)
+        for (const [at, { item }] of whole.entries()) {
+          assert.ok(at === 0 || compare(present(whole[at - 1]).item, item) < 0)
+        }
+      }
+    },
+  },
+  {
+    name: 'a stream may be left early, and writes go on while it is open',
+    async check(store) {
+      await createMany(store, 1100)
+      let seen = 0
+      for await (const batch of store.stream({ where: [], sort: by() })) {
+        seen += batch.length
+        await store.create({ code: `during ${seen}`, price: 1 })
+        break
+      }
+      assert.ok(seen > 0 && seen <= 1000)
+      assert.equal(await store.count({ where: [] }, 'exact'), 1101)
+    },
+  },
+  {
+    name: 'an aborted signal ends the work with its reason',
+    async check(store) {
+      const [first] = await createMany(store, 600)
+      const reason = new Error('enough')
+      const signal = AbortSignal.abort(reason)
+      const selection = { where: [], sort: by() }
+      const { id, version } = present(first)
+      for (const call of [
+        () => store.get(id, { signal }),
+        () => store.list(selection, ALL, 'exact', { signal }),
+        () => store.count(selection, 'exact', { signal }),
+        () => store.create({ code: 'x', price: 1 }, { signal }),
+        () => store.delete(id, version, { signal }),
+      ]) {
+        await assert.rejects(call, each => each === reason)
+      }
+      const later = new AbortController()
+      await assert.rejects(
+        async () => {
+          for await (const _ of store.stream(selection, { signal: later.signal }))
+            later.abort(reason)
+        },
+        each => each === reason,
+      )
+      assert.equal(await store.count(selection, 'exact'), 600)
+    },
+  },
+]
+
+/** What a store must do where it is read. */
+export const READING: readonly Check[] = [...filters, ...order]

@@ -1,0 +1,145 @@
+// What the cases of the store contract work with: one shape with a field of every kind, and its items.
+import assert from 'node:assert/strict'
+import { type Field, type Item, type Scalar, toPath } from '../fields.ts'
+import { parseSort } from '../query.ts'
+import { type Filter, type Operator, type SortKey, withTieBreak } from '../selection.ts'
+import type { Id, Identity, Shape, Slice, Store, Stored } from '../store.ts'
+
+/** One case: its store is new, empty and attached to {@link shapeWith} these ids. */
+export interface Check {
+  readonly name: string
+  /** Default `uuid`. */
+  readonly ids?: Identity['kind']
+  check(store: Store): Promise<void>
+}
+
+const text: Field = { kind: 'string', nullable: false, optional: false }
+const maybe = { nullable: true, optional: true }
+
+/** The shape of the cases; the items have a field of every kind. */
+export function shapeWith(ids: Identity['kind']): Shape {
+  return {
+    name: 'cases',
+    fields: new Map<string, Field>([
+      ['id', { ...text, kind: ids === 'integer' ? 'integer' : 'string' }],
+      ['code', text],
+      ['name', { ...text, optional: true }],
+      ['price', { ...text, kind: 'number', nullable: true }],
+      ['seats', { kind: 'integer', ...maybe }],
+      ['sold', { ...text, kind: 'boolean', optional: true }],
+      ['day', { kind: 'date', ...maybe }],
+      ['at', { ...text, kind: 'date-time', optional: true }],
+      ['model', { kind: 'object', ...maybe, members: MODEL }],
+      ['tags', { ...text, kind: 'array', optional: true, element: text }],
+      ['rates', { ...text, kind: 'record', optional: true, element: { ...text, kind: 'number' } }],
+      ['extra', { kind: 'any', ...maybe }],
+      ['created_at', { ...text, kind: 'date-time', serverOwned: true }],
+      ['updated_at', { ...text, kind: 'date-time', serverOwned: true }],
+    ]),
+    identity: { name: 'id', kind: ids },
+    createdAt: 'created_at',
+    updatedAt: 'updated_at',
+    unique: [['code'], ['model.name', 'model.year']],
+    indexes: [['price'], ['name', 'seats'], ['model.year'], ['at']],
+  }
+}
+
+const MODEL = new Map<string, Field>([
+  ['name', text],
+  ['year', { kind: 'integer', ...maybe }],
+  ['built', { kind: 'date-time', nullable: false, optional: true }],
+])
+
+/** Items by their `code`: values that stores are known to change, sort or compare wrongly. */
+export const SAMPLES: readonly Item[] = [
+  {
+    code: 'A',
+    name: 'alpha',
+    price: 10.5,
+    seats: 4,
+    sold: false,
+    day: '2024-02-29',
+    at: '2024-03-01T00:30:00+02:00',
+    model: { name: 'Clio', year: 1990, built: '1990-01-01T00:00:00+01:00' },
+    tags: ['red', 'fast'],
+    rates: { daily: 1.5, '': 0, 'a.b"c': 2 },
+    extra: { b: 1, a: [null, { deep: 'x' }] },
+  },
+  {
+    code: 'B',
+    name: 'Alpha romeo',
+    price: 10,
+    seats: 2,
+    sold: true,
+    day: null,
+    at: '2024-02-29T23:00:00Z',
+    model: { name: 'Clio', year: null },
+    tags: [],
+    rates: {},
+    extra: null,
+  },
+  {
+    code: 'C',
+    name: '100%_*?[a]\\',
+    price: null,
+    seats: null,
+    at: '2024-02-29T23:00:00.000Z',
+    model: { name: 'Twingo' },
+    tags: ['fast', 'fast', ''],
+    extra: 'null',
+  },
+  { code: 'D', name: '\u{1F600}', price: -1e-7, model: null, extra: '7' },
+  {
+    code: 'E',
+    name: '\uFF5E',
+    price: 1e21,
+    seats: 9007199254740991,
+    tags: ['\u{1F600}'],
+    extra: 7,
+  },
+  { code: 'F', name: '', price: 10, seats: 2, sold: false, day: '0001-01-01', extra: false },
+  { code: 'G', price: 0.1, name: 'x\'; DROP TABLE cases; --\n"\\u0000', day: '2024-03-01' },
+]
+
+/** Creates the samples one after another: the order of ids is that of the codes. */
+export async function fill(store: Store): Promise<Stored[]> {
+  const made: Stored[] = []
+  for (const sample of SAMPLES) made.push(await store.create(sample))
+  return made
+}
+
+/** Sort keys as a request writes them, `-price,name`; the id is added. */
+export function by(sort = ''): SortKey[] {
+  return withTieBreak(parseSort(sort), 'id')
+}
+
+export function filter(path: string, operator: Operator, ...values: Scalar[]): Filter {
+  return { path: toPath(path), operator, values }
+}
+
+export const ALL: Slice = { limit: 1000, offset: 0 }
+
+/** The codes of items, joined: `ABC`. */
+export function codes(items: readonly Stored[]): string {
+  return items.map(({ item }) => item.code).join('')
+}
+
+export function idsOf(items: readonly Stored[]): Id[] {
+  return items.map(({ id }) => id)
+}
+
+/** The given item, which must be there. */
+export function present<T>(value: T | undefined): T {
+  assert.notEqual(value, undefined)
+  // Just shown to be no `undefined`.
+  return value as T
+}
+
+/** `count` new items at once, all codes different. */
+export function createMany(store: Store, count: number, prefix = 'n'): Promise<Stored[]> {
+  const values = Array.from({ length: count }, (_, at) => ({
+    code: `${prefix}${at}`,
+    price: at % 7,
+  }))
+  return Promise.all(values.map(each => store.create(each)))
+}

@@ -1,0 +1,270 @@
+// The store contract, writing: what is kept, ids, versions, uniqueness, idempotency.
+import assert from 'node:assert/strict'
+import type { Item } from '../fields.ts'
+import { type Id, type Stored, UniqueError } from '../store.ts'
+import { ALL, by, type Check, createMany, fill, filter, idsOf, present, SAMPLES } from './sample.ts'
+
+const MISSING = '01890000-0000-7000-8000-000000000000'
+
+function isUnique(...fields: string[]): (error: unknown) => boolean {
+  return error => {
+    assert.ok(error instanceof UniqueError, String(error))
+    assert.deepEqual([...error.fields], fields)
+    return true
+  }
+}
+
+const keeping: Check[] = [
+  {
+    name: 'what is stored is what was given, member for member, in the shape’s order',
+    async check(store) {
+      for (const [at, made] of (await fill(store)).entries()) {
+        const { id, created_at, updated_at, ...values } = made.item
+        assert.deepEqual(values, SAMPLES[at])
+        assert.equal(id, made.id)
+        assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+        assert.equal(updated_at, created_at)
+        assert.equal(made.updatedAt, Date.parse(String(updated_at)))
+        const { item, version, updatedAt } = present(await store.get(made.id))
+        assert.equal(JSON.stringify(item), JSON.stringify(made.item))
+        assert.deepEqual([version, updatedAt], [made.version, made.updatedAt])
+        const page = await store.list({ where: [], sort: by() }, ALL, 'none')
+        assert.equal(JSON.stringify(page.items[at]?.item), JSON.stringify(made.item))
+      }
+      assert.equal(await store.get(MISSING), undefined)
+      assert.equal(await store.get(1), undefined)
+    },
+  },
+  {
+    name: 'what the caller does to its values afterwards changes nothing',
+    async check(store) {
+      const values = { code: 'A', price: 1, tags: ['one'], model: { name: 'Clio' } }
+      const { id } = await store.create(values)
+      values.tags.push('two')
+      values.model.name = 'changed'
+      assert.deepEqual((await store.get(id))?.item.tags, ['one'])
+      assert.deepEqual((await store.get(id))?.item.model, { name: 'Clio' })
+    },
+  },
+  {
+    name: 'an update replaces all values, keeps the creation date, and makes a new version',
+    async check(store) {
+      const [first] = await fill(store)
+      const old = present(first)
+      const made = present(await store.update(old.id, old.version, { code: 'A2', price: null }))
+      const { created_at, updated_at, ...rest } = made.item
+      assert.deepEqual(rest, { id: old.id, code: 'A2', price: null })
+      assert.equal(created_at, old.item.created_at)
+      assert.ok(String(updated_at) >= String(created_at))
+      assert.notEqual(made.version, old.version)
+      assert.deepEqual((await store.get(old.id))?.item, made.item)
+      const same = present(await store.update(old.id, made.version, { code: 'A2', price: null }))
+      assert.notEqual(same.version, made.version)
+      const { items } = await store.list(
+        { where: [filter('code', 'in', 'A', 'A2')], sort: by() },
+        ALL,
+        'exact',
+      )
+      assert.deepEqual(idsOf(items), [old.id])
+    },
+  },
+  {
+    name: 'a stale version changes and deletes nothing',
+    async check(store) {
+      const [first] = await fill(store)
+      const old = present(first)
+      const now = present(await store.update(old.id, old.version, { code: 'A', price: 2 }))
+      assert.equal(await store.update(old.id, old.version, { code: 'A', price: 3 }), undefined)
+      assert.equal(await store.delete(old.id, old.version), false)
+      assert.equal(await store.update(MISSING, now.version, { code: 'Z', price: 3 }), undefined)
+      assert.equal(await store.delete(MISSING, now.version), false)
+      assert.equal((await store.get(old.id))?.version, now.version)
+      assert.equal(await store.delete(old.id, now.version), true)
+      assert.equal(await store.delete(old.id, now.version), false)
+      assert.equal(await store.get(old.id), undefined)
+    },
+  },
+  {
+    name: 'of 100 parallel writers at one version, one wins; of updates and deletes too',
+    async check(store) {
+      for (let round = 0; round < 3; round++) {
+        const { id, version } = await store.create({ code: `c${round}`, price: 0 })
+        const wins = await Promise.all(
+          Array.from({ length: 100 }, (_, at) =>
+            round === 2 && at % 2
+              ? store.delete(id, version)
+              : store.update(id, version, { code: `c${round}`, price: at }).then(made => !!made),
+          ),
+        )
+        assert.equal(wins.filter(Boolean).length, 1)
+      }
+    },
+  },
+]
+
+function inOrder(ids: readonly Id[]): boolean {
+  return ids.every((id, at) => at === 0 || id > present(ids[at - 1]))
+}
+
+const ids: Check[] = (['uuid', 'integer'] as const).flatMap((kind): Check[] => [
+  {
+    name: `${kind} ids: 200 parallel creates give 200 items, and a reader by id misses none`,
+    ids: kind,
+    async check(store) {
+      const seen: Stored[] = []
+      const read = async () => {
+        const end = seen.at(-1)
+        const where = end ? [filter('id', 'gt', end.id)] : []
+        seen.push(...(await store.list({ where, sort: by() }, ALL, 'exact')).items)
+      }
+      const reads = Array.from({ length: 20 }, () => undefined)
+      const all = Promise.all(
+        Array.from({ length: 200 }, (_, at) => store.create({ code: `c${at}`, price: at })),
+      )
+      for (const _ of reads) await read()
+      const made = await all
+      await read()
+      assert.equal(new Set(idsOf(made)).size, 200)
+      assert.deepEqual(new Set(idsOf(seen)), new Set(idsOf(made)))
+      assert.equal(seen.length, 200)
+      assert.ok(inOrder(idsOf(seen)))
+      assert.equal(await store.count({ where: [] }, 'exact'), 200)
+    },
+  },
+  {
+    name: `${kind} ids: the id of the newest item is not used again`,
+    ids: kind,
+    async check(store) {
+      const made = await createMany(store, 3)
+      const newest = present(made[2])
+      await store.delete(newest.id, newest.version)
+      await assert.rejects(store.create({ code: 'n0', price: 1 }), isUnique('code'))
+      const next = await store.create({ code: 'next', price: 1 })
+      assert.ok(next.id > newest.id)
+      assert.equal(typeof next.id, kind === 'integer' ? 'number' : 'string')
+    },
+  },
+])
+
+const chosen: Check[] = [
+  {
+    name: 'integer ids count from 1',
+    ids: 'integer',
+    async check(store) {
+      const made = await createMany(store, 3)
+      assert.deepEqual(idsOf(made).sort(), [1, 2, 3])
+      assert.equal((await store.get(2))?.item.id, 2)
+      assert.equal(await store.get('2'), undefined)
+      assert.equal(await store.get(99), undefined)
+    },
+  },
+  {
+    name: 'ids chosen by the client, in the order of their code points; made where left out',
+    ids: 'text',
+    async check(store) {
+      const names = ['b', 'ä/ö?#', '\uFF5E', 'B', '\u{1F600}', "'; --", '10', '9']
+      for (const id of names) await store.create({ id, code: id, price: 1 })
+      const { items } = await store.list({ where: [], sort: by() }, ALL, 'exact')
+      assert.deepEqual(idsOf(items), ["'; --", '10', '9', 'B', 'b', 'ä/ö?#', '\uFF5E', '\u{1F600}'])
+      for (const id of names) assert.equal((await store.get(id))?.item.code, id)
+      await assert.rejects(store.create({ id: 'b', code: 'other', price: 1 }), isUnique('id'))
+      const made = await store.create({ code: 'made', price: 1 })
+      assert.match(String(made.id), /^[0-9a-f-]{36}$/)
+      const before = { where: [], sort: by() }
+      const slice = { limit: 2, key: ['B'], backward: true }
+      assert.deepEqual(idsOf((await store.list(before, slice, 'none')).items).at(-1), '9')
+    },
+  },
+]
+
+const unique: Check[] = [
+  {
+    name: 'a unique set refuses the same values, and a null or absent one frees it',
+    async check(store) {
+      const made = await fill(store)
+      const take = (values: Item) => store.create({ price: 1, ...values })
+      await assert.rejects(take({ code: 'A' }), isUnique('code'))
+      const clio = { name: 'Clio', year: 1990 }
+      await assert.rejects(take({ code: 'N', model: clio }), isUnique('model.name', 'model.year'))
+      const second = present(made[1])
+      await assert.rejects(
+        store.update(second.id, second.version, { code: 'B', price: 1, model: clio }),
+        isUnique('model.name', 'model.year'),
+      )
+      assert.deepEqual((await store.get(second.id))?.item, second.item)
+      await take({ code: 'N', model: { name: 'Clio', year: null } })
+      await take({ code: 'O', model: { name: 'Clio' } })
+      const first = present(made[0])
+      assert.ok(await store.update(first.id, first.version, { code: 'A', price: 5, model: clio }))
+      assert.equal(await store.count({ where: [] }, 'exact'), SAMPLES.length + 2)
+    },
+  },
+  {
+    name: 'a deleted or changed item frees its values; of many takers one gets them',
+    async check(store) {
+      const [first] = await fill(store)
+      const { id, version } = present(first)
+      const moved = present(await store.update(id, version, { code: 'moved', price: 1 }))
+      const takers = await Promise.allSettled(
+        Array.from({ length: 20 }, () => store.create({ code: 'A', price: 1 })),
+      )
+      assert.equal(takers.filter(({ status }) => status === 'fulfilled').length, 1)
+      await store.delete(id, moved.version)
+      await store.create({ code: 'moved', price: 1 })
+    },
+  },
+]
+
+const idempotency: Check[] = [
+  {
+    name: 'an idempotency key: new, running, then its answer',
+    async check(store) {
+      assert.deepEqual(await store.begin('key', 'print'), { state: 'new' })
+      assert.deepEqual(await store.begin('key', 'other'), {
+        state: 'running',
+        fingerprint: 'print',
+      })
+      assert.deepEqual(await store.begin('other', 'other'), { state: 'new' })
+      const answer = { status: 200, body: [1, null, 'x'] }
+      await store.finish('key', answer)
+      const done = { state: 'done', fingerprint: 'print', answer }
+      assert.deepEqual(await store.begin('key', 'other'), done)
+      assert.deepEqual(await store.begin('key', 'print'), done)
+    },
+  },
+  {
+    name: 'an idempotency key finished without an answer is free again',
+    async check(store) {
+      await store.begin('key', 'print')
+      await store.finish('key', undefined)
+      assert.deepEqual(await store.begin('key', 'second'), { state: 'new' })
+      assert.deepEqual(await store.begin('key', 'x'), { state: 'running', fingerprint: 'second' })
+    },
+  },
+  {
+    name: 'of 20 parallel claims of an idempotency key one is new',
+    async check(store) {
+      const found = await Promise.all(Array.from({ length: 20 }, () => store.begin('key', 'print')))
+      assert.equal(found.filter(({ state }) => state === 'new').length, 1)
+    },
+  },
+  {
+    name: 'a create under an idempotency key keeps what it made as the answer',
+    async check(store) {
+      await store.begin('key', 'print')
+      const made = await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
+      const attempt = await store.begin('key', 'print')
+      assert.equal(attempt.state, 'done')
+      assert.deepEqual('answer' in attempt && attempt.answer, { ...made })
+      await store.begin('failing', 'print')
+      await assert.rejects(
+        store.create({ code: 'A', price: 1 }, { idempotencyKey: 'failing' }),
+        isUnique('code'),
+      )
+      assert.equal((await store.begin('failing', 'print')).state, 'running')
+    },
+  },
+]
+
+/** What a store must do where it is written. */
+export const WRITING: readonly Check[] = [...keeping, ...ids, ...chosen, ...unique, ...idempotency]
