@@ -1,0 +1,299 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { Field, Item } from '../../src/fields.ts'
+import { parseSort } from '../../src/query.ts'
+import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/selection.ts'
+import type { Shape, Slice } from '../../src/store.ts'
+import { newVersion, nextInteger, nextUuid } from '../../src/stores/ids.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { SortedList } from '../../src/stores/sorted-list.ts'
+
+const plain = { nullable: false, optional: false }
+const SHAPE: Shape = {
+  name: 'cars',
+  fields: new Map<string, Field>([
+    ['id', { kind: 'integer', ...plain }],
+    ['color', { kind: 'string', ...plain }],
+    ['price', { kind: 'number', ...plain, nullable: true }],
+    ['note', { kind: 'string', ...plain }],
+    ['created_at', { kind: 'date-time', ...plain }],
+  ]),
+  identity: { name: 'id', kind: 'integer' },
+  createdAt: 'created_at',
+  unique: [],
+  indexes: [['color'], ['price'], ['color', 'price']],
+}
+const COLORS = ['red', 'green', 'blue', 'white', 'black', 'grey', 'pink', 'gold', 'cyan', 'lime']
+const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
+const is = (path: string, operator: Operator, ...values: Filter['values'][number][]): Filter => ({
+  path: [path],
+  operator,
+  values,
+})
+
+async function filled(count: number) {
+  const store = memoryStore()
+  store.attach(SHAPE)
+  for (let at = 0; at < count; at++) {
+    await store.create({
+      color: COLORS[at % 10] ?? '',
+      price: at % 1000 === 0 ? null : (at * 7919) % 10_007,
+      note: `note ${at}`,
+    })
+  }
+  return store
+}
+
+describe('an index answers', async () => {
+  const COUNT = 20_000
+  const store = await filled(COUNT)
+  const looksOf = async (work: () => Promise<unknown>) => {
+    const before = store.examined
+    await work()
+    return store.examined - before
+  }
+  const CASES: [name: string, where: Filter[], sort: string, slice: Slice, most: number][] = [
+    ['the default list', [], '', { limit: 25, offset: 0 }, 25],
+    ['a deep offset', [], '', { limit: 25, offset: 19_000 }, 25],
+    ['the last page', [], '', { limit: 25, key: undefined, backward: true }, 25],
+    ['a cursor page', [], '', { limit: 25, key: [15_000], backward: false }, 25],
+    ['an equality', [is('color', 'in', 'red')], '', { limit: 25, offset: 1500 }, 25],
+    ['an equality, newest first', [is('color', 'in', 'red')], '-id', { limit: 25, offset: 0 }, 25],
+    ['either of two', [is('color', 'in', 'red', 'blue')], '', { limit: 25, offset: 0 }, 25],
+    [
+      'an equality, by the next column',
+      [is('color', 'in', 'red')],
+      'price',
+      { limit: 25, offset: 9 },
+      25,
+    ],
+    ['a sort', [], 'price', { limit: 25, offset: 10_000 }, 25],
+    ['a sort downwards, ids upwards', [], '-price', { limit: 25, offset: 10_000 }, 25],
+    ['a narrow range by id', [is('price', 'lt', 20)], '', { limit: 25, offset: 0 }, 50],
+    ['a wide range by id', [is('price', 'gt', 5000)], '', { limit: 25, offset: 0 }, 200],
+    ['a range by its own order', [is('price', 'gte', 100)], '-price', { limit: 25, offset: 0 }, 25],
+    [
+      'equality and range',
+      [is('color', 'in', 'red'), is('price', 'lt', 500)],
+      'price',
+      { limit: 25, offset: 0 },
+      25,
+    ],
+    ['ids after one', [is('id', 'gt', 19_000)], '', { limit: 25, offset: 0 }, 25],
+    ['creation dates', [is('created_at', 'gte', '2000-01-01')], '', { limit: 25, offset: 0 }, 25],
+  ]
+  test.each(CASES)('%s and its total without a scan', async (_name, where, sort, slice, most) => {
+    const looks = await looksOf(() => store.list({ where, sort: by(sort) }, slice, 'exact'))
+    expect(looks).toBeLessThanOrEqual(most)
+    expect(await looksOf(() => store.count({ where }, 'exact'))).toBe(0)
+  })
+
+  test('and the counter does count where no index fits', async () => {
+    const where = [is('note', 'in', 'note 7')]
+    expect(await looksOf(() => store.count({ where }, 'exact'))).toBe(COUNT)
+  })
+})
+
+describe('a store in memory', () => {
+  test('gives the same frozen item until it is written', async () => {
+    const store = await filled(3)
+    const first = await store.get(1)
+    expect((await store.get(1))?.item).toBe(first?.item)
+    const page = await store.list({ where: [], sort: by('') }, { limit: 1, offset: 0 }, 'none')
+    expect(page.items[0]).toBe(first)
+    expect(() => Object.assign(first?.item ?? {}, { color: 'x' })).toThrow(TypeError)
+  })
+
+  test('serves two collections that agree on the identity', async () => {
+    const store = await filled(30)
+    const wheels: Field = { kind: 'integer', ...plain }
+    store.attach({
+      ...SHAPE,
+      name: 'v2',
+      fields: new Map([...SHAPE.fields, ['wheels', wheels]]),
+      unique: [['wheels']],
+      indexes: [['wheels']],
+    })
+    await store.create({ color: 'red', price: 1, note: '', wheels: 4 })
+    const where = [is('wheels', 'in', 4)]
+    expect(await store.count({ where }, 'exact')).toBe(1)
+    expect(await store.count({ where: [is('color', 'in', 'red')] }, 'exact')).toBe(4)
+    await expect(store.create({ color: 'x', wheels: 4 })).rejects.toThrow('same wheels')
+  })
+
+  test.each([
+    ['identity', { identity: { name: 'id', kind: 'uuid' } }],
+    ['dates', { createdAt: 'made' }],
+  ] as const)('refuses a collection with another %s', async (_name, other) => {
+    const store = await filled(1)
+    expect(() => store.attach({ ...SHAPE, ...other })).toThrow(TypeError)
+  })
+
+  test('refuses work before it is attached and after it is closed', async () => {
+    await expect(memoryStore().get(1)).rejects.toThrow(TypeError)
+    const store = await filled(1)
+    await store.close()
+    await expect(store.get(1)).rejects.toThrow('closed')
+  })
+
+  test('frees a claim after a minute and an answer after a day, and keeps only so many', async () => {
+    let now = 0
+    const store = memoryStore({ clock: () => now, keys: 3 })
+    store.attach(SHAPE)
+    await store.begin('a', 'p')
+    now = 59_999
+    expect(await store.begin('a', 'p')).toMatchObject({ state: 'running' })
+    now = 60_000
+    expect(await store.begin('a', 'p')).toEqual({ state: 'new' })
+    await store.finish('a', 1)
+    now += 86_399_999
+    expect(await store.begin('a', 'p')).toMatchObject({ state: 'done', answer: 1 })
+    now += 1
+    expect(await store.begin('a', 'p')).toEqual({ state: 'new' })
+    for (const key of ['b', 'c', 'd', 'e']) {
+      await store.begin(key, 'p')
+      await store.finish(key, 1)
+    }
+    expect(await store.begin('b', 'p')).toEqual({ state: 'new' })
+    expect(await store.begin('e', 'p')).toMatchObject({ state: 'done' })
+  })
+
+  test('an index agrees with a scan for any items, filters, sorts and slices', async () => {
+    const price = fc.constantFrom(null, 0, 1, 2, -1.5, 1e9)
+    const item = fc.record({
+      color: fc.constantFrom('red', 'blue', 'x'),
+      price,
+      note: fc.constant(''),
+    })
+    const values = fc.uniqueArray(fc.constantFrom(0, 1, 2, 7), { maxLength: 3 })
+    const filter = fc.oneof(
+      fc
+        .uniqueArray(fc.constantFrom('red', 'blue', 'no'), { maxLength: 3 })
+        .map(each => is('color', 'in', ...each)),
+      values.map(each => is('price', 'in', ...each)),
+      fc
+        .tuple(fc.constantFrom('gt', 'gte', 'lt', 'lte'), fc.constantFrom(-2, 0, 1, 1e9))
+        .map(([operator, value]) => is('price', operator, value)),
+      fc.integer({ min: 0, max: 40 }).map(id => is('id', 'gt', id)),
+    )
+    const sort = fc.constantFrom(
+      '',
+      '-id',
+      'price',
+      '-price',
+      'color,-price',
+      '-color,price,-id',
+      'price,color',
+    )
+    const run = fc.record({
+      items: fc.array(item, { maxLength: 40 }),
+      writes: fc.array(fc.tuple(fc.nat(39), fc.option(item)), { maxLength: 20 }),
+      where: fc.array(filter, { maxLength: 3 }),
+      sort: sort.map(by),
+      offset: fc.nat(12),
+      limit: fc.nat(6),
+      from: fc.option(fc.nat(39)),
+      backward: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        run,
+        async ({ items, writes, where, sort: keys, offset, limit, from, backward }) => {
+          const indexed = memoryStore()
+          indexed.attach(SHAPE)
+          const bare = memoryStore()
+          bare.attach({ ...SHAPE, indexes: [], createdAt: 'made' })
+          for (const store of [indexed, bare]) {
+            for (const each of items) await store.create(each as Item)
+            for (const [id, next] of writes) {
+              const old = await store.get(id)
+              if (!old) continue
+              if (next) await store.update(id, old.version, next as Item)
+              else await store.delete(id, old.version)
+            }
+          }
+          const place = from === null ? undefined : (await bare.get(from))?.item
+          const key = place && (sortKeyOf(place, keys) as number[])
+          for (const slice of [
+            { limit, offset },
+            { limit, key, backward },
+          ]) {
+            const one = await indexed.list({ where, sort: keys }, slice, 'exact')
+            const other = await bare.list({ where, sort: keys }, slice, 'exact')
+            const ids = (page: typeof one) => page.items.map(each => each.id)
+            expect([one.total, ids(one)]).toEqual([other.total, ids(other)])
+            const total = await indexed.list({ where, sort: keys }, slice, 'none')
+            expect(ids(total)).toEqual(ids(one))
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})
+
+test('a sorted list agrees with a sorted array', () => {
+  const numbers = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 600, maxLength: 2500 })
+  fc.assert(
+    fc.property(numbers, fc.nat(5000), fc.nat(2500), (given, probe, from) => {
+      const list = new SortedList<number>((one, other) => one - other)
+      for (const each of given) list.add(each)
+      const removed = given.filter((_, at) => at % 3 === 0)
+      for (const each of [...removed, -1]) list.remove(each)
+      const kept = given.filter((_, at) => at % 3 !== 0).sort((one, other) => one - other)
+      expect(list.size).toBe(kept.length)
+      expect([...list.slice(0, list.size)]).toEqual(kept)
+      expect([...list.slice(from, from + 700)]).toEqual(kept.slice(from, from + 700))
+      expect([...list.slice(from, from + 700, true)]).toEqual(
+        kept.slice(from, from + 700).reverse(),
+      )
+      expect(list.rank(each => each - probe)).toBe(kept.filter(each => each < probe).length)
+      expect(list.at(from)).toBe(kept[from])
+    }),
+    { numRuns: 25 },
+  )
+})
+
+describe('ids', () => {
+  const UUID7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+  test('a UUIDv7 is greater than the last, whatever the clock does', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(3), { minLength: 50, maxLength: 200 }), times => {
+        let last: string | undefined
+        for (const time of times) {
+          const next = nextUuid(last, 1_700_000_000_000 + time)
+          expect(next).toMatch(UUID7)
+          expect(last === undefined || next > last).toBe(true)
+          last = next
+        }
+      }),
+    )
+  })
+
+  test.each([
+    [
+      'at the end of its millisecond',
+      '018bcfe5-6800-7fff-bfff-ffffffffffff',
+      '018bcfe5-6801-7000-8000-',
+    ],
+    ['of version 4', 'f81d4fae-7dec-4dd0-a765-00a0c91e6bf6', 'f81d4fae-7dec-7dd0-a765-'],
+  ])('goes on from an id %s', (_name, last, start) => {
+    const next = nextUuid(last, 1_700_000_000_000)
+    expect(next).toMatch(UUID7)
+    expect(next.startsWith(start)).toBe(true)
+    expect(next > last).toBe(true)
+  })
+
+  test('carries the time, and passes over what is no UUID', () => {
+    expect(nextUuid('car-1', 0x018bcfe56800).slice(0, 13)).toBe('018bcfe5-6800')
+    expect(nextUuid(undefined, 5).slice(0, 13)).toBe('00000000-0005')
+  })
+
+  test('integers count from 1; versions are 16 characters, each its own', () => {
+    expect([nextInteger(undefined), nextInteger(41)]).toEqual([1, 42])
+    const versions = Array.from({ length: 2000 }, newVersion)
+    expect(new Set(versions).size).toBe(2000)
+    expect(versions.every(version => /^[\w-]{16}$/.test(version))).toBe(true)
+  })
+})
