@@ -15,34 +15,46 @@ export interface Validator {
 }
 
 export function validatorOf(schema: Schema): Validator {
+  const check = checkerOf(schema)
+  const transforming = transforms(schema)
+  const keeping = transforming ? keepingSchema(schema) : schema
+
+  /** Values that stay as they are pass a transforming schema by: a transform must not run twice. */
+  const change = async (current: Item, next: unknown) => {
+    const marked = transforming && isObject(next) ? keepSame(current, next) : next
+    return toJson(await check(next, keeping, marked), transforming)
+  }
+  return {
+    create: async value => toJson(await check(value), transforming),
+    replace: change,
+    patch: async (current, patched) => {
+      if (sameJson(current, patched)) return current
+      // What `change` gives is an object, and putting parts back leaves it one.
+      return restore(current, patched, await change(current, patched)) as Item
+    },
+  }
+}
+
+/**
+ * Compiles the check of an object that a client sent: what the schema makes of it.
+ * @throws HttpError 400 with every mistake, members that the schema does not know included.
+ */
+export function checkerOf(schema: Schema) {
   const members = fieldsOf(schema, 'input')
   const open = rootField(schema, 'input').open === true
-  const keeping = transforms(schema) ? keepingSchema(schema) : undefined
-
-  async function validate(value: unknown, schemaInForce: Schema, checked: unknown): Promise<Item> {
+  return async (
+    value: unknown,
+    inForce: Schema = schema,
+    marked: unknown = value,
+  ): Promise<unknown> => {
     if (!isObject(value)) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
     }
     const mistakes = open ? [] : unknownMembers(value, members, '')
-    const result = await z.safeParseAsync(schemaInForce, checked)
+    const result = await z.safeParseAsync(inForce, marked)
     if (!result.success) mistakes.push(...mistakesOf(result.error.issues, value, members))
     refuse(mistakes)
-    return toJson(result.data, keeping !== undefined)
-  }
-
-  /** Values that stay as they are pass a transforming schema by: a transform must not run twice. */
-  async function change(current: Item, next: unknown): Promise<Item> {
-    if (!keeping || !isObject(next)) return validate(next, schema, next)
-    return validate(next, keeping, keepSame(current, next))
-  }
-
-  return {
-    create: value => validate(value, schema, value),
-    replace: change,
-    patch: async (current, patched) => {
-      if (sameJson(current, patched)) return current
-      return restore(current, patched, await change(current, patched)) as Item
-    },
+    return result.data
   }
 }
 

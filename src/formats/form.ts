@@ -1,7 +1,6 @@
 // `application/x-www-form-urlencoded` (WHATWG URL §5): each key one property, nesting as
 // `model.name=` or `model[name]=`, lists as a repeated key or `tags[]=`; typed by the schema.
 import { HttpError, type Mistake, refuse } from '../errors.ts'
-import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../fallbacks.ts'
 import {
   expectation,
   type Field,
@@ -167,7 +166,7 @@ function partsValue(
   }
   const [part] = parts
   if (part === undefined) return undefined
-  if (parts.length > 1 && path !== METHOD_PARAMETER && path !== SUPPRESS_PARAMETER) {
+  if (parts.length > 1) {
     mistakes.push({
       message: `${path} is given ${parts.length} times; give it once`,
       field: path,

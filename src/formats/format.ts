@@ -134,21 +134,22 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
  * Checks a value that some parser made: no name that reaches a prototype, no number beyond
- * JavaScript's, no U+0000 and no lone surrogate in a text. Its depth must have been checked before.
+ * JavaScript's, no U+0000 and no lone surrogate in a text, at most so many levels.
  * @throws HttpError 400
  */
-export function checkJson(value: unknown, path = ''): asserts value is Json {
+export function checkJson(value: unknown, path = '', levels = 1000): asserts value is Json {
+  if (levels < 0) throw refusal('', 'is nested too deep')
   if (typeof value === 'string') checkText(value, path)
   else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw refusal(path, 'is a number too large to be given back')
   } else if (Array.isArray(value)) {
     for (const [at, element] of value.entries())
-      checkJson(element, path ? `${path}.${at}` : String(at))
+      checkJson(element, path ? `${path}.${at}` : String(at), levels - 1)
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, member] of Object.entries(value)) {
       const at = path ? `${path}.${name}` : name
       checkName(name, at)
-      checkJson(member, at)
+      checkJson(member, at, levels - 1)
     }
   } else if (value !== null && typeof value !== 'boolean') throw refusal(path, 'is no JSON value')
 }

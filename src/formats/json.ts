@@ -16,8 +16,8 @@ export const json: Format = {
       decodeText(await readBytes(body, context), context.parameters.get('charset')),
       context.limits.depth,
     ),
-  receive(parsed) {
-    checkJson(parsed)
+  receive(parsed, { limits }) {
+    checkJson(parsed, '', limits.depth)
     return parsed
   },
 }

@@ -1,0 +1,111 @@
+// `defineApi`: collections and policies to one api, maybe in several versions.
+import { type CallContext, callsOf } from './calls.ts'
+import { type Collection, checkParents } from './collection.ts'
+import type { ApiDefinition, Calls, VersionDefinition } from './definition.ts'
+import { pathOf } from './route.ts'
+import type { Schema } from './schema.ts'
+import { apiDefinitionOf, type Doors, doorsOf, type Policies } from './serve.ts'
+
+/** One version: its collections under `/v<number>/`. */
+export interface VersionOptions {
+  /** A whole number from 1. */
+  readonly version: number
+  readonly collections: readonly Collection[]
+  /** When it was deprecated (RFC 9745). */
+  readonly deprecated?: Date
+  /** When it will answer no more (RFC 8594). */
+  readonly sunset?: Date
+}
+
+export type ApiOptions = Policies &
+  (
+    | { readonly versions: readonly VersionOptions[] }
+    | {
+        readonly collections: readonly Collection[]
+        /** Without a number the collections stand at the root. */
+        readonly version?: number
+      }
+  )
+
+export interface Api extends Doors {
+  readonly definition: ApiDefinition
+  /**
+   * The operations of a collection of the default version, called in process. By the collection
+   * itself they are typed.
+   * @throws TypeError where there is no such collection.
+   */
+  collection<S extends Schema>(collection: Collection<S>): Calls<S>
+  collection(name: string): Calls
+  /** Closes the stores: running calls end first. */
+  close(): Promise<void>
+}
+
+/**
+ * Defines an api. Its root lists the collections; every version has a root of its own.
+ * @throws TypeError for every mistake in the declaration.
+ */
+export function defineApi(options: ApiOptions): Api {
+  const versions = 'versions' in options ? options.versions.map(versionOf) : [onlyVersion(options)]
+  if (new Set(versions.map(({ name }) => name)).size < versions.length) {
+    throw new TypeError('Two versions of the api have the same number')
+  }
+  const definition = apiDefinitionOf(versions, options)
+  const context: CallContext = {
+    version: definition.defaultVersion,
+    limits: definition.limits,
+    href: target => (definition.baseUrl ?? definition.prefix) + pathOf(target, definition.formats),
+  }
+  return {
+    definition,
+    ...doorsOf(definition),
+    // A collection's own calls have the types of its schema.
+    collection: <S extends Schema>(collection: Collection<S> | string) =>
+      callsOf(context, typeof collection === 'string' ? collection : collection.name) as Calls<S>,
+    close: async () => {
+      const stores = versions.flatMap(({ collections }) =>
+        [...collections.values()].map(({ store }) => store),
+      )
+      await Promise.all([...new Set(stores)].map(store => store.close()))
+    },
+  }
+}
+
+function versionOf({
+  version,
+  collections,
+  deprecated,
+  sunset,
+}: VersionOptions): VersionDefinition {
+  if (!Number.isSafeInteger(version) || version < 1) {
+    throw new TypeError(`A version is a whole number from 1, not ${version}`)
+  }
+  return {
+    name: `v${version}`,
+    number: version,
+    collections: byName(collections),
+    deprecated: deprecated?.getTime(),
+    sunset: sunset?.getTime(),
+  }
+}
+
+function onlyVersion(options: {
+  readonly collections: readonly Collection[]
+  readonly version?: number
+}): VersionDefinition {
+  const { version, collections } = options
+  if (version !== undefined) return versionOf({ version, collections })
+  return {
+    name: '',
+    number: undefined,
+    collections: byName(collections),
+    deprecated: undefined,
+    sunset: undefined,
+  }
+}
+
+function byName(collections: readonly Collection[]) {
+  const named = new Map(collections.map(({ name, definition }) => [name, definition]))
+  if (named.size < collections.length) throw new TypeError('Two collections have the same name')
+  checkParents(named)
+  return named
+}

@@ -1,0 +1,129 @@
+// The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
+import type { ApiDefinition } from './definition.ts'
+import { HttpError } from './errors.ts'
+import { METHOD_PARAMETER } from './fallbacks.ts'
+import { isObject, type Json } from './fields.ts'
+import { decodeText, type Format, type ReadContext, readBytes } from './formats/format.ts'
+import { type HttpRequest, type Parameter, parseParameters } from './http.ts'
+import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from './negotiate.ts'
+import type { CallBody } from './operations/call.ts'
+import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
+
+/** A body whose format is known and whose bytes are still to be read. */
+export interface Content {
+  readonly format: Format
+  readonly type: MediaType | undefined
+}
+
+/** Whether the request has a body at all. */
+export function hasBody({ body, headers }: HttpRequest): boolean {
+  return body !== undefined && ('parsed' in body || headers['content-length'] !== '0')
+}
+
+/**
+ * Finds the format of a body by its `Content-Type`, else the URL's extension.
+ * @throws HttpError 415 for a type or a content coding that is not read here.
+ */
+export function contentOf(
+  { headers }: HttpRequest,
+  { formats }: Pick<ApiDefinition, 'formats'>,
+  method: string,
+  extension: string | undefined,
+): Content {
+  const coding = headers['content-encoding']?.trim().toLowerCase()
+  if (coding && coding !== 'identity') {
+    const message = 'The body may not be compressed'
+    throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
+      headers: ['Accept-Encoding', 'identity'],
+    })
+  }
+  const text = headers['content-type']
+  const type = text === undefined ? undefined : parseMediaType(text)
+  const format = text !== undefined && !type ? undefined : chooseReader(formats, type, extension)
+  const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
+  if (!format || (patch && method !== 'PATCH')) {
+    const patches = method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_PATCH_TYPE] : []
+    throw unsupportedMediaType(formats, method, patches)
+  }
+  return { format, type }
+}
+
+/** A decoded body; `overrides` are the methods that a form names, `parameters` its pairs as they were sent. */
+export interface Decoded extends CallBody {
+  readonly overrides: readonly string[]
+  readonly parameters: readonly Parameter[]
+}
+
+/**
+ * Reads and decodes a body.
+ * @param fields what the target takes, for formats without types of their own.
+ * @throws HttpError 400, 413, 415
+ */
+export async function decodeBody(
+  { body, headers, signal }: HttpRequest,
+  { format, type }: Content,
+  { limits, fields }: Pick<ReadContext, 'limits' | 'fields'>,
+): Promise<Decoded> {
+  const length = headers['content-length']
+  const context: ReadContext = {
+    fields,
+    limits,
+    signal,
+    parameters: type?.parameters ?? new Map(),
+    length: length === undefined ? undefined : Number(length),
+  }
+  const decoded = { type: type?.type, parameters: [], overrides: [] }
+  if (body === undefined) throw new HttpError(400, 'The request needs a body')
+  if ('parsed' in body) return parsedBody(body.parsed, format, context, decoded)
+  if (!format.form || format.name !== 'form') {
+    return withoutOverride({ ...decoded, value: await readWith(format, body, context) }, format)
+  }
+  // The pairs of a form are wanted as they were sent too: with `_method=GET` they are the query.
+  const bytes = await readBytes(body, context)
+  const parameters = parseParameters(decodeText(bytes, context.parameters.get('charset'))) ?? []
+  const overrides = parameters
+    .filter(({ name }) => name === METHOD_PARAMETER)
+    .map(({ value }) => value)
+  const reads = overrides.some(name => /^(?:get|head)$/i.test(name))
+  const value = reads ? {} : await readWith(format, [bytes], context)
+  return withoutOverride({ ...decoded, value, overrides, parameters }, format)
+}
+
+function parsedBody(
+  parsed: unknown,
+  format: Format,
+  context: ReadContext,
+  decoded: Omit<Decoded, 'value'>,
+): Decoded | Promise<Decoded> {
+  const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
+  if (bytes instanceof Uint8Array) {
+    return readWith(format, [bytes], context).then(value =>
+      withoutOverride({ ...decoded, value }, format),
+    )
+  }
+  // Without `receive` a parsed value is taken as JSON would be.
+  const value = format.receive ? format.receive(parsed, context) : (parsed as Json)
+  return withoutOverride({ ...decoded, value }, format)
+}
+
+async function readWith(
+  format: Format,
+  body: AsyncIterable<Uint8Array> | readonly Uint8Array[],
+  context: ReadContext,
+): Promise<Json> {
+  if (!format.read) throw new TypeError(`The format ${format.name} does not read`)
+  return format.read(Symbol.asyncIterator in body ? body : chunksOf(body), context)
+}
+
+async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks
+}
+
+/** A form's `_method` is the request's, not a property of the item. */
+function withoutOverride(decoded: Decoded, format: Format): Decoded {
+  const { value } = decoded
+  if (!format.form || !isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) return decoded
+  const { [METHOD_PARAMETER]: named, ...rest } = value
+  const overrides = decoded.overrides.length > 0 ? decoded.overrides : [String(named)]
+  return { ...decoded, value: rest, overrides }
+}

@@ -1,0 +1,129 @@
+// Operations called in process: the same path as a request takes, from its values onwards.
+import type { CallOptions, Calls, ListParameters, VersionDefinition } from './definition.ts'
+import type { Json } from './fields.ts'
+import type { Parameter } from './http.ts'
+import type { Limits } from './limits.ts'
+import type { Call } from './operations/call.ts'
+import { perform } from './operations.ts'
+import { type CollectionTarget, SEARCH, type Target } from './route.ts'
+import type { Id } from './store.ts'
+
+/** What calls of one version share. */
+export interface CallContext {
+  readonly version: VersionDefinition
+  readonly limits: Limits
+  readonly href: (target: Target) => string
+  /** Options in force where a call gives none. */
+  readonly defaults?: CallOptions
+}
+
+/** A signal that never fires, for calls without one. */
+const NEVER = new AbortController().signal
+
+/** @throws TypeError where the version has no such collection. */
+export function callsOf(context: CallContext, name: string): Calls {
+  const { version, limits, href, defaults = {} } = context
+  const collection = version.collections.get(name)
+  if (!collection) {
+    const names = [...version.collections.keys()].join(', ')
+    throw new TypeError(`There is no collection "${name}"; there are ${names}`)
+  }
+
+  async function run(
+    operation: string,
+    target: Omit<CollectionTarget, 'version' | 'collection'>,
+    {
+      value,
+      parameters = {},
+      options = {},
+    }: { value?: unknown; parameters?: ListParameters; options?: CallOptions | undefined },
+  ): Promise<unknown> {
+    if (!collection) return undefined
+    const call: Call = {
+      target: { version, collection, ...target },
+      operation,
+      method: METHODS[operation] ?? 'POST',
+      parameters: parametersOf(parameters),
+      body: value === undefined ? undefined : { value: toJson(value), type: undefined },
+      preconditions: {},
+      preferences: {},
+      range: undefined,
+      idempotencyKey: undefined,
+      variant: '',
+      streams: false,
+      principal: options.principal ?? defaults.principal,
+      signal: options.signal ?? defaults.signal ?? NEVER,
+      limits,
+      href,
+      collection: (other, given) =>
+        callsOf({ ...context, defaults: { ...defaults, ...options, ...given } }, other),
+    }
+    return (await perform(call)).result
+  }
+  const item = (id: Id) => ({ kind: 'item', id }) as const
+
+  const calls = {
+    list: (parameters?: ListParameters, options?: CallOptions) =>
+      run(
+        'q' in (parameters ?? {}) && collection.search ? SEARCH : 'list',
+        { kind: 'collection' },
+        { ...(parameters && { parameters }), options },
+      ),
+    count: (parameters?: ListParameters, options?: CallOptions) =>
+      run('count', { kind: 'count' }, { ...(parameters && { parameters }), options }),
+    read: (id: Id, options?: CallOptions) => run('read', item(id), { options }),
+    create: (value: unknown, options?: CallOptions) =>
+      run('create', { kind: 'collection' }, { value, options }),
+    replace: (id: Id, value: unknown, options?: CallOptions) =>
+      run('replace', item(id), { value, options }),
+    patch: (id: Id, value: unknown, options?: CallOptions) =>
+      run('patch', item(id), { value, options }),
+    delete: (id: Id, options?: CallOptions) => run('delete', item(id), { options }),
+    act: (
+      action: string,
+      { id, input, ...options }: CallOptions & { id?: Id; input?: unknown } = {},
+    ) => {
+      const known = collection.actions.get(action)
+      if (!known) throw new TypeError(`${name} has no action "${action}"`)
+      return run(
+        action,
+        { kind: 'action', action: known, ...(id !== undefined && { id }) },
+        {
+          value: input ?? {},
+          ...(known.method === 'GET' && { parameters: input as ListParameters }),
+          options,
+        },
+      )
+    },
+  }
+  // Each operation's result is what `Calls` says of it: operations.ts makes them.
+  return calls as Calls
+}
+
+const METHODS: Readonly<Record<string, string>> = {
+  list: 'GET',
+  search: 'GET',
+  count: 'GET',
+  read: 'GET',
+  replace: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+}
+
+/** Lists of `fields` and `sort` are joined by commas; any other list is a parameter given several times. */
+function parametersOf(parameters: ListParameters): Parameter[] {
+  return Object.entries(parameters).flatMap(([name, given]) => {
+    const texts = (Array.isArray(given) ? given : [given]).map(String)
+    const values = name === 'fields' || name === 'sort' ? [texts.join(',')] : texts
+    return values.map(value => ({
+      name,
+      value,
+      raw: `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
+    }))
+  })
+}
+
+/** What a program gives may hold `undefined` members; what a client sends cannot. */
+function toJson(value: unknown): Json {
+  return JSON.parse(JSON.stringify(value))
+}

@@ -1,0 +1,307 @@
+// `defineCollection`: one declaration, checked once, to a definition and its doors.
+import type {
+  Action,
+  ActionDefinition,
+  CollectionDefinition,
+  Hooks,
+  Operation,
+} from './definition.ts'
+import { OPERATIONS } from './definition.ts'
+import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
+import { parseSort, RESERVED } from './query.ts'
+import { COUNT, SEARCH } from './route.ts'
+import { fieldsOf, type Schema } from './schema.ts'
+import { withTieBreak } from './selection.ts'
+import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
+import type { Identity, Shape, Store, TotalMode } from './store.ts'
+import { checkerOf, validatorOf } from './validate.ts'
+
+export interface CollectionOptions<S extends Schema> {
+  /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
+  readonly name: string
+  /** An object schema without the members that the server adds. With a text member for the id, clients choose ids. */
+  readonly schema: S
+  readonly store: Store
+  /** What one item is called. Default: the name without its plural ending. */
+  readonly itemName?: string
+  /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
+  readonly id?: 'uuid' | 'integer'
+  /** The name of the identifying member. Default `id`. */
+  readonly idField?: 'id' | 'identifier'
+  /** Whether items have `created_at` and `updated_at`. Default true. */
+  readonly timestamps?: boolean
+  /** The order where a request does not say, such as `-created_at`. Default: creation, oldest first. */
+  readonly sort?: string
+  /** Items of a page where a request does not say; 25. */
+  readonly defaultLimit?: number
+  /** The most items of a page; 100. */
+  readonly maxLimit?: number
+  /** Fields, or sets of fields, that lists often filter or sort by. */
+  readonly indexes?: readonly (string | readonly string[])[]
+  /** Fields, or sets of fields, in which no two items may be equal. */
+  readonly unique?: readonly (string | readonly string[])[]
+  /** Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too. */
+  readonly parents?: Readonly<Record<string, string>>
+  /** The same for a relation between two collections: exactly two fields, unique as a pair. */
+  readonly relation?: Readonly<Record<string, string>>
+  /** Text fields that `GET /<name>/search?q=` looks through. Default: no search. */
+  readonly search?: readonly string[]
+  /** What may be done. Default: everything. */
+  readonly operations?: readonly Operation[]
+  readonly actions?: Readonly<Record<string, Action>>
+  readonly hooks?: Hooks
+  /** Whether PUT to an id that does not exist creates it; needs ids chosen by clients. Default false. */
+  readonly putCreates?: boolean
+  /** Whether changes need `If-Match` or `If-Unmodified-Since`; 428 without. Default false. */
+  readonly requirePrecondition?: boolean
+  /** How lists are counted where a request does not say. Default `exact`. */
+  readonly total?: TotalMode
+  /** `Cache-Control` of reads. Default `no-cache, max-age=0`. */
+  readonly cacheControl?: string
+  readonly description?: string
+}
+
+export interface Collection<S extends Schema = Schema> extends Doors {
+  readonly name: string
+  readonly schema: S
+  readonly definition: CollectionDefinition
+}
+
+/**
+ * Defines a collection: what its items are and where they live. Its doors serve it alone, at
+ * `/<name>`; `defineApi` serves it among others.
+ * @throws TypeError for every mistake in the declaration.
+ */
+export function defineCollection<S extends Schema>(options: CollectionOptions<S>): Collection<S> {
+  const definition = definitionOf(options)
+  options.store.attach(definition.shape)
+  let doors: Doors | undefined
+  /** Made when asked for: a collection of a larger api is not served alone. */
+  const alone = () => {
+    doors ??= doorsOf(apiDefinitionOf([aloneVersion(definition)], {}))
+    return doors
+  }
+  return {
+    name: options.name,
+    schema: options.schema,
+    definition,
+    get handler() {
+      return alone().handler
+    },
+    get fetch() {
+      return alone().fetch
+    },
+  }
+}
+
+function aloneVersion(definition: CollectionDefinition) {
+  const collections = new Map([[definition.name, definition]])
+  checkParents(collections)
+  return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
+}
+
+/** @throws TypeError for a parent that is not among the collections. */
+export function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): void {
+  for (const { name, parents, actions } of collections.values()) {
+    for (const parent of parents.keys()) {
+      const known = collections.get(parent)
+      if (!known)
+        throw new TypeError(`${name}: its parent "${parent}" is not a collection of the same api`)
+      if (known.actions.has(name)) {
+        throw new TypeError(`${parent}: the action "${name}" has the name of a sub-collection`)
+      }
+    }
+    for (const action of actions.values()) {
+      if (action.name === COUNT || (action.name === SEARCH && collections.get(name)?.search)) {
+        throw new TypeError(`${name}: an action may not be called "${action.name}"`)
+      }
+    }
+  }
+}
+
+function definitionOf<S extends Schema>(options: CollectionOptions<S>): CollectionDefinition {
+  const { name, schema, store } = options
+  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
+    throw new TypeError(
+      `A collection's name is made of letters, digits, _ and -, not ${JSON.stringify(name)}`,
+    )
+  }
+  const shape = shapeOf(options)
+  const { fields, identity, createdAt } = shape
+  const known = (dotted: string, what: string): Path => {
+    const path = toPath(dotted)
+    if (!fieldAt(fields, path)) throw new TypeError(`${name}: ${what} names no field: "${dotted}"`)
+    return path
+  }
+  const defaultOrder = identity.kind === 'text' && createdAt !== undefined ? createdAt : ''
+  const sort = parseSort(options.sort ?? defaultOrder)
+  for (const { path } of sort) known(path.join('.'), 'sort')
+  const { defaultLimit, maxLimit } = limitsOfPages(options)
+  if (options.putCreates && identity.kind !== 'text') {
+    throw new TypeError(
+      `${name}: putCreates needs ids chosen by clients: give the schema a text member "${identity.name}"`,
+    )
+  }
+  return Object.freeze({
+    name,
+    itemName: options.itemName ?? singular(name),
+    schema,
+    shape,
+    inputFields: fieldsOf(schema, 'input'),
+    validator: validatorOf(schema),
+    store,
+    defaultLimit,
+    maxLimit,
+    sort: withTieBreak(sort, identity.name),
+    search: options.search?.map(dotted => known(dotted, 'search')),
+    total: options.total ?? 'exact',
+    parents: parentsOf(options, fields),
+    operations: new Set(options.operations ?? OPERATIONS),
+    actions: actionsOf(options),
+    hooks: options.hooks ?? {},
+    putCreates: options.putCreates ?? false,
+    requirePrecondition: options.requirePrecondition ?? false,
+    cacheControl: options.cacheControl ?? 'no-cache, max-age=0',
+    description: options.description,
+  })
+}
+
+const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }
+
+function shapeOf<S extends Schema>(options: CollectionOptions<S>): Shape {
+  const { name, schema, idField = 'id', timestamps = true } = options
+  const own = fieldsOf(schema, 'output')
+  const chosen = fieldsOf(schema, 'input').get(idField)
+  if (chosen && chosen.kind !== 'string') {
+    throw new TypeError(
+      `${name}: an id that clients choose must be a text; for counted ids leave it out and say id: 'integer'`,
+    )
+  }
+  const identity: Identity = { name: idField, kind: chosen ? 'text' : (options.id ?? 'uuid') }
+  const kind = identity.kind === 'integer' ? 'integer' : 'string'
+  const fields = new Map<string, Field>([
+    [idField, { kind, nullable: false, optional: false, ...(!chosen && { serverOwned: true }) }],
+  ])
+  for (const [member, field] of own) {
+    if (member !== idField) fields.set(member, field)
+    if (timestamps && (member === 'created_at' || member === 'updated_at')) {
+      throw new TypeError(
+        `${name}: ${member} is set by the server; leave it out of the schema, or say timestamps: false`,
+      )
+    }
+  }
+  if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
+  const relation = options.relation ? [Object.keys(options.relation)] : []
+  const parents = Object.keys({ ...options.parents, ...options.relation })
+  const shape: Shape = {
+    name,
+    fields,
+    identity,
+    unique: setsOf(name, fields, [...relation, ...(options.unique ?? [])]),
+    indexes: setsOf(name, fields, [...parents, ...(options.indexes ?? [])]),
+    ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
+  }
+  return Object.freeze(shape)
+}
+
+function setsOf(
+  name: string,
+  fields: Fields,
+  sets: readonly (string | readonly string[])[],
+): (readonly string[])[] {
+  return sets.map(set => {
+    const paths = typeof set === 'string' ? [set] : set
+    for (const dotted of paths) {
+      const kind = fieldAt(fields, toPath(dotted))?.kind
+      if (kind === undefined) throw new TypeError(`${name}: an index names no field: "${dotted}"`)
+      if (kind === 'object' || kind === 'record' || kind === 'array') {
+        throw new TypeError(
+          `${name}: "${dotted}" is ${kind === 'array' ? 'a list' : 'an object'} and cannot be indexed`,
+        )
+      }
+    }
+    return paths
+  })
+}
+
+function parentsOf<S extends Schema>(
+  { name, parents = {}, relation = {} }: CollectionOptions<S>,
+  fields: Fields,
+): Map<string, string> {
+  if (Object.keys(relation).length !== 0 && Object.keys(relation).length !== 2) {
+    throw new TypeError(`${name}: a relation has exactly two fields`)
+  }
+  const found = new Map<string, string>()
+  for (const [field, parent] of Object.entries({ ...parents, ...relation })) {
+    const known = fields.get(field)
+    if (known?.kind !== 'string' && known?.kind !== 'integer') {
+      throw new TypeError(`${name}: "${field}" must be a field that holds an id of ${parent}`)
+    }
+    if (found.has(parent)) throw new TypeError(`${name}: two fields name ${parent} as parent`)
+    found.set(parent, field)
+  }
+  return found
+}
+
+function actionsOf<S extends Schema>({ name, actions = {} }: CollectionOptions<S>) {
+  const found = new Map<string, ActionDefinition>()
+  for (const [verb, action] of Object.entries(actions)) {
+    if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(verb)) {
+      throw new TypeError(
+        `${name}: an action's name is a verb of letters, digits, _ and -, not ${JSON.stringify(verb)}`,
+      )
+    }
+    const { input, output } = action
+    const inputFields = input && fieldsOf(input, 'input')
+    const method = action.method ?? 'POST'
+    for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
+      if (RESERVED.has(field))
+        throw new TypeError(`${name}: the input of ${verb} may not have the member "${field}"`)
+    }
+    found.set(verb, {
+      name: verb,
+      on: action.on,
+      method,
+      input,
+      inputFields,
+      check: input && checkerOf(input),
+      output,
+      outputFields: output && isObject(output) ? fieldsOf(output) : undefined,
+      description: action.description,
+      run: action.run,
+    })
+  }
+  return found
+}
+
+function isObject({ _zod: { def } }: Schema): boolean {
+  return def.type === 'object'
+}
+
+function limitsOfPages<S extends Schema>({
+  name,
+  defaultLimit,
+  maxLimit = 100,
+}: CollectionOptions<S>) {
+  const first = defaultLimit ?? Math.min(25, maxLimit)
+  for (const [what, value] of Object.entries({ defaultLimit: first, maxLimit })) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new TypeError(`${name}: ${what} must be a whole number from 1, not ${value}`)
+    }
+  }
+  if (first > maxLimit) throw new TypeError(`${name}: defaultLimit may not be above maxLimit`)
+  return { defaultLimit: first, maxLimit }
+}
+
+/** `cars` → `car`, `entries` → `entry`, `boxes` → `box`; a name without a plural ending → `item`. */
+export function singular(name: string): string {
+  if (/[^aeiou]ies$/.test(name)) return `${name.slice(0, -3)}y`
+  if (/(?:ss|sh|ch|x|z)es$/.test(name)) return name.slice(0, -2)
+  return /[^s]s$/.test(name) ? name.slice(0, -1) : 'item'
+}
+
+/** An action with the type of its input known to its `run`. */
+export function defineAction<S extends Schema>(action: Action<S>): Action {
+  // The core checks the input by `action.input` before it calls `run`: see operations/actions.ts.
+  return action as unknown as Action
+}

@@ -1,0 +1,102 @@
+// Cross-origin access (Fetch standard, "CORS protocol"): `access-control-*` on every answer.
+import type { HeaderList } from './http.ts'
+
+export interface CorsOptions {
+  /** Origins that may read answers: `*` (the default) for any, a list, or none. */
+  readonly origins?: '*' | readonly string[]
+  /** Whether a browser may send cookies and credentials along. Never with `*`. Default false. */
+  readonly credentials?: boolean
+  /** How long a browser may keep the answer to a preflight; seconds. Default 600. */
+  readonly maxAge?: number
+}
+
+/** The options checked and printed once. */
+export interface Cors {
+  readonly origins: '*' | ReadonlySet<string>
+  /** What stands on every answer to an allowed origin, but for the origin itself. */
+  readonly common: HeaderList
+  /** What stands on an answer to OPTIONS besides. */
+  readonly preflight: HeaderList
+}
+
+/** Response headers that a script of another origin may read. */
+const EXPOSED = [
+  'Accept-Patch',
+  'Accept-Post',
+  'Accept-Ranges',
+  'Allow',
+  'Content-Disposition',
+  'Content-Location',
+  'Content-Range',
+  'Deprecation',
+  'ETag',
+  'Link',
+  'Location',
+  'Preference-Applied',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Sunset',
+  'WWW-Authenticate',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+  'X-Result-Count',
+  'X-Total-Count',
+].join(', ')
+
+/** Request headers that a script of another origin may send. */
+const ALLOWED = [
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-Match',
+  'If-Modified-Since',
+  'If-None-Match',
+  'If-Unmodified-Since',
+  'Prefer',
+  'Range',
+  'X-HTTP-Method-Override',
+  'X-Request-Id',
+  'X-Requested-With',
+].join(', ')
+
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\]+$|^null$/
+
+/** @throws TypeError for `*` with credentials, for what is no origin and for a negative age. */
+export function corsOf({
+  origins = '*',
+  credentials = false,
+  maxAge = 600,
+}: CorsOptions = {}): Cors {
+  if (origins === '*' && credentials) {
+    throw new TypeError('cors: credentials need a list of origins; "*" allows everybody')
+  }
+  for (const origin of origins === '*' ? [] : origins) {
+    if (!ORIGIN.test(origin)) {
+      throw new TypeError(
+        `cors: ${JSON.stringify(origin)} is no origin, such as https://app.example`,
+      )
+    }
+  }
+  if (!Number.isSafeInteger(maxAge) || maxAge < 0) {
+    throw new TypeError('cors: maxAge must be a whole number of seconds from 0')
+  }
+  const common: HeaderList = ['Access-Control-Expose-Headers', EXPOSED]
+  if (credentials) common.push('Access-Control-Allow-Credentials', 'true')
+  const preflight: HeaderList = [
+    'Access-Control-Allow-Headers',
+    ALLOWED,
+    'Access-Control-Max-Age',
+    String(maxAge),
+  ]
+  return { origins: origins === '*' ? '*' : new Set(origins), common, preflight }
+}
+
+/** The headers for a request from `origin`; none for one that is not allowed. */
+export function corsHeaders({ origins, common }: Cors, origin: string | undefined): HeaderList {
+  if (origins === '*') return ['Access-Control-Allow-Origin', '*', ...common]
+  if (origin === undefined || !origins.has(origin)) return []
+  return ['Access-Control-Allow-Origin', origin, ...common]
+}

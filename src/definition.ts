@@ -1,0 +1,209 @@
+// What a collection and an api are, as frozen data: what `defineCollection` and `defineApi` make and
+// everything after them reads.
+import type { Cors } from './cors.ts'
+import type { Dialect } from './dialects.ts'
+import type { HttpError } from './errors.ts'
+import type { Fields, Item, Path } from './fields.ts'
+import type { Format } from './formats/format.ts'
+import type { HttpRequest } from './http.ts'
+import type { Limits } from './limits.ts'
+import type { Input, Output, Schema } from './schema.ts'
+import type { SortKey } from './selection.ts'
+import type { Id, Shape, Store, TotalMode } from './store.ts'
+import type { Validator } from './validate.ts'
+
+/** Who makes a request. */
+export interface Principal {
+  readonly id: string
+  readonly scopes?: readonly string[]
+  readonly [claim: string]: unknown
+}
+
+/** What can be done to a collection and its items; actions come under their own names. */
+export type Operation = 'list' | 'count' | 'read' | 'create' | 'replace' | 'patch' | 'delete'
+
+export const OPERATIONS: readonly Operation[] = [
+  'list',
+  'count',
+  'read',
+  'create',
+  'replace',
+  'patch',
+  'delete',
+]
+
+/** What a hook is told. */
+export interface OperationEvent {
+  readonly collection: string
+  /** An operation's or an action's name. */
+  readonly operation: string
+  readonly id?: Id
+  /** The item as it is before the operation. */
+  readonly item?: Item
+  /** What the client sent: of a create or a replace the checked values, of a patch the patched item, of an action its input. */
+  readonly value?: unknown
+  readonly principal: Principal | undefined
+  readonly signal: AbortSignal
+}
+
+/**
+ * Functions around the operations of one collection, awaited. What they throw is answered: an
+ * `HttpError` as it is.
+ */
+export interface Hooks {
+  /** Before the store is asked to change or to list anything. An object returned takes the place of `value`. */
+  before?(event: OperationEvent): unknown
+  /** After success; `result` is the item, the items, the count or what the action gave. */
+  after?(event: OperationEvent, result: unknown): unknown
+  /** After a failure, a refusal included. */
+  error?(event: OperationEvent, error: unknown): unknown
+}
+
+/** Parameters of a list as a program gives them: `{ color: 'red', 'price[gte]': 10, limit: 5 }`. */
+export type ListParameters = Readonly<
+  Record<string, string | number | boolean | readonly (string | number | boolean)[]>
+>
+
+export interface CallOptions {
+  readonly principal?: Principal
+  readonly signal?: AbortSignal
+}
+
+/** An item as it is given: what the schema gives, with the members that the server adds. */
+export type ItemOf<S extends Schema> = Output<S> & {
+  readonly id: Id
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+/** The operations of one collection called in process: the same path as over HTTP, `HttpError` included. */
+export interface Calls<S extends Schema = Schema> {
+  list(parameters?: ListParameters, options?: CallOptions): Promise<ItemOf<S>[]>
+  count(parameters?: ListParameters, options?: CallOptions): Promise<number>
+  read(id: Id, options?: CallOptions): Promise<ItemOf<S>>
+  create(value: Input<S>, options?: CallOptions): Promise<ItemOf<S>>
+  replace(id: Id, value: Input<S>, options?: CallOptions): Promise<ItemOf<S>>
+  /** Applies a JSON Merge Patch. */
+  patch(
+    id: Id,
+    changes: Readonly<Record<string, unknown>>,
+    options?: CallOptions,
+  ): Promise<ItemOf<S>>
+  delete(id: Id, options?: CallOptions): Promise<ItemOf<S>>
+  /** Runs an action, of an item where an id is given. */
+  act(
+    name: string,
+    call?: CallOptions & { readonly id?: Id; readonly input?: unknown },
+  ): Promise<unknown>
+}
+
+/** What an action's `run` receives. */
+export interface ActionContext<S extends Schema = Schema> {
+  /** What the client sent, checked by the action's `input`. */
+  readonly input: Output<S>
+  /** The item acted on; absent for an action on the collection. */
+  readonly item?: Item
+  readonly id?: Id
+  readonly principal: Principal | undefined
+  readonly signal: AbortSignal
+  /** The operations of a collection of the same api, as this principal. */
+  readonly collection: (name: string) => Calls
+  /**
+   * Applies a merge patch to the item acted on, if it is still as it was read.
+   * @throws HttpError 409 where it was changed meanwhile (412 where the client sent a precondition).
+   */
+  readonly update: (changes: Readonly<Record<string, unknown>>) => Promise<Item>
+}
+
+/** A verb on a collection or an item. */
+export interface Action<S extends Schema = Schema> {
+  readonly on: 'collection' | 'item'
+  /** GET (and HEAD) for an action that changes nothing; POST is the default. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** What it takes: from the body, or from the query where the method is GET. Without, nothing. */
+  readonly input?: S
+  /** What it gives, for the description; what `run` returns is not checked against it. */
+  readonly output?: Schema
+  readonly description?: string
+  /** Its result is the answer, 200. `undefined` answers 303 to the item or the collection. */
+  run(context: ActionContext<S>): unknown
+}
+
+/** An action as the core keeps it: its types are forgotten, its input is checked. */
+export interface ActionDefinition {
+  readonly name: string
+  readonly on: 'collection' | 'item'
+  readonly method: string
+  readonly input: Schema | undefined
+  readonly inputFields: Fields | undefined
+  /** Checks what was sent by `input`; absent where the action takes nothing. */
+  readonly check: ((value: unknown) => Promise<unknown>) | undefined
+  readonly output: Schema | undefined
+  /** What it gives, where `output` is an object. */
+  readonly outputFields: Fields | undefined
+  readonly description: string | undefined
+  run(context: ActionContext): unknown
+}
+
+export interface CollectionDefinition {
+  readonly name: string
+  /** One item's name: `car`. */
+  readonly itemName: string
+  readonly schema: Schema
+  readonly shape: Shape
+  /** What a client may send. */
+  readonly inputFields: Fields
+  readonly validator: Validator
+  readonly store: Store
+  readonly defaultLimit: number
+  readonly maxLimit: number
+  readonly sort: readonly SortKey[]
+  /** The fields that `GET /<collection>/search?q=` looks through. */
+  readonly search: readonly Path[] | undefined
+  readonly total: TotalMode
+  /** The collections that items belong to, each with the field that names the parent. */
+  readonly parents: ReadonlyMap<string, string>
+  readonly operations: ReadonlySet<Operation>
+  readonly actions: ReadonlyMap<string, ActionDefinition>
+  readonly hooks: Hooks
+  readonly putCreates: boolean
+  readonly requirePrecondition: boolean
+  readonly cacheControl: string
+  readonly description: string | undefined
+}
+
+/** One version of an api: its collections under a path prefix. */
+export interface VersionDefinition {
+  /** `v1`; empty where the api has no versions. */
+  readonly name: string
+  readonly number: number | undefined
+  readonly collections: ReadonlyMap<string, CollectionDefinition>
+  /** When it was deprecated and when it ends, in milliseconds since 1970. */
+  readonly deprecated: number | undefined
+  readonly sunset: number | undefined
+}
+
+/** What `onError` is told of a failure that was answered with a 5xx. */
+export interface Failure {
+  /** What the client was told to quote. */
+  readonly reference: string
+  readonly error: HttpError
+  readonly request: HttpRequest
+}
+
+export interface ApiDefinition {
+  /** The newest first. */
+  readonly versions: readonly VersionDefinition[]
+  /** The version that the root describes: the newest that is not deprecated. */
+  readonly defaultVersion: VersionDefinition
+  /** The public address of the root, no slash at its end; without, it comes from each request. */
+  readonly baseUrl: string | undefined
+  /** The path under which requests arrive when no host server strips it; `''` or `/api`. */
+  readonly prefix: string
+  readonly trustProxy: boolean
+  readonly formats: readonly Format[]
+  readonly dialects: readonly Dialect[]
+  readonly cors: Cors
+  readonly limits: Limits
+  readonly onError: (error: unknown, failure: Failure) => void
+}

@@ -1,0 +1,55 @@
+// The Web standard door: a `Request` in, a `Response` out, for Hono, Bun, Deno, workers, and tests
+// without a port.
+import { handle, type Machine } from './handle.ts'
+import type { HttpRequest, HttpResponse, RequestHeaders } from './http.ts'
+
+export type Fetch = (request: Request) => Promise<Response>
+
+export function fetchDoor(machine: Machine): Fetch {
+  return async request => {
+    const answer = await handle(machine, readRequest(request))
+    // Without falling through there always is one.
+    return answer ? toResponse(answer) : new Response(null, { status: 404 })
+  }
+}
+
+function readRequest(request: Request): HttpRequest {
+  const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
+  const { host, protocol } = new URL(request.url)
+  return {
+    method: request.method,
+    target: start === -1 ? '/' : request.url.slice(start),
+    prefix: '',
+    headers: headersOf(request.headers, host),
+    body: request.body ?? undefined,
+    address: undefined,
+    secure: protocol === 'https:',
+    signal: request.signal,
+  }
+}
+
+function headersOf(given: Headers, host: string): RequestHeaders {
+  const headers: Record<string, string> = Object.create(null)
+  headers.host = host
+  for (const [name, value] of given) headers[name] = value
+  return headers
+}
+
+function toResponse({ status, headers, body }: HttpResponse): Response {
+  const response = new Headers()
+  for (let at = 0; at < headers.length; at += 2)
+    response.append(headers[at] ?? '', headers[at + 1] ?? '')
+  return new Response(bodyOf(body), { status, headers: response })
+}
+
+function bodyOf(body: HttpResponse['body']): ConstructorParameters<typeof Response>[0] {
+  if (body === undefined) return null
+  if (typeof body === 'string') return body
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  return ReadableStream.from(bytesOf(body))
+}
+
+async function* bytesOf(body: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  for await (const chunk of body) yield typeof chunk === 'string' ? encoder.encode(chunk) : chunk
+}

@@ -1,0 +1,226 @@
+// XML elements as JSON values, by shapes. fast-xml-parser builds the tree, from documents that
+// xml-syntax.ts has found to be well-formed; it neither resolves, trims, renames nor guesses anything.
+import { XMLParser } from 'fast-xml-parser'
+import { type Mistake, refuse } from '../errors.ts'
+import { expectation, type Field, type Item, type Json, scalarsOf } from '../fields.ts'
+import type { Limits } from '../limits.ts'
+import { checkJson, checkName } from './format.ts'
+import type { Shape, Type } from './xml-shape.ts'
+import { checkXml, isBlank, readAttribute, readText } from './xml-syntax.ts'
+import { MEMBER } from './xml-writer.ts'
+
+const TEXT = '#text'
+const CDATA = '#cdata'
+const ATTRIBUTES = ':@'
+
+const parser = new XMLParser({
+  preserveOrder: true,
+  textNodeName: TEXT,
+  cdataPropName: CDATA,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  processEntities: false,
+  htmlEntities: false,
+  ignoreDeclaration: true,
+  maxNestedTags: Number.MAX_SAFE_INTEGER,
+  jPath: false,
+  onDangerousProperty: name => name,
+})
+
+/** A node as fast-xml-parser gives it: one member with the content, maybe one with the attributes. */
+type Node = { readonly [name: string]: string | readonly Node[] | Readonly<Record<string, string>> }
+
+interface Element {
+  readonly name: string
+  readonly attributes: ReadonlyMap<string, string>
+  readonly text: string
+  readonly children: readonly Element[]
+}
+
+/**
+ * Reads a document to the value that its root element stands for. The root's name may be any.
+ * @throws HttpError 400 with every mistake, 413 for more than the limits allow.
+ */
+export function parseXml(text: string, shape: Shape, limits: Limits): Json {
+  checkXml(text, limits)
+  // With `preserveOrder` the parser gives a list of nodes; its type says `any`.
+  const nodes: readonly Node[] = parser.parse(text)
+  const root = nodes.map(elementOf).find(element => element !== undefined)
+  if (!root) throw new TypeError('fast-xml-parser found no root in a well-formed document')
+  const mistakes: Mistake[] = []
+  const value = readElement(root, shape, '', mistakes)
+  refuse(mistakes)
+  checkJson(value)
+  return value
+}
+
+function elementOf(node: Node): Element | undefined {
+  const name = Object.keys(node).find(key => key !== ATTRIBUTES && key !== TEXT && key !== CDATA)
+  const content = name === undefined ? undefined : node[name]
+  if (name === undefined || !isNodes(content)) return undefined
+  const children: Element[] = []
+  let text = ''
+  for (const part of content) {
+    const child = elementOf(part)
+    if (child) children.push(child)
+    else text += textOf(part)
+  }
+  const attributes = new Map<string, string>()
+  for (const [key, raw] of Object.entries(node[ATTRIBUTES] ?? {})) {
+    if (typeof raw === 'string') attributes.set(key, readAttribute(raw))
+  }
+  return { name, attributes, text, children }
+}
+
+function isNodes(content: Node[string] | undefined): content is readonly Node[] {
+  return Array.isArray(content)
+}
+
+function textOf(node: Node): string {
+  const raw = node[TEXT]
+  if (typeof raw === 'string') return readText(raw)
+  const section = node[CDATA]
+  const inner = isNodes(section) ? section[0]?.[TEXT] : undefined
+  return typeof inner === 'string' ? inner : ''
+}
+
+/** What is left of an element's attributes when the names are dealt with. */
+interface Marks {
+  nil: boolean
+  type: Type | undefined
+  json: boolean
+}
+
+/** The field of an element that tells its own type. */
+const PLAIN: Readonly<Record<Type, Field>> = {
+  string: { kind: 'string', nullable: false, optional: false },
+  number: { kind: 'number', nullable: false, optional: false },
+  boolean: { kind: 'boolean', nullable: false, optional: false },
+  object: { kind: 'object', nullable: false, optional: false },
+  array: { kind: 'array', nullable: false, optional: false },
+}
+
+function isType(text: string): text is Type {
+  return Object.hasOwn(PLAIN, text)
+}
+
+function readElement(element: Element, shape: Shape, path: string, mistakes: Mistake[]): Json {
+  const { nil, type, json } = marksOf(element, path, mistakes)
+  const { text, children } = element
+  if (nil) {
+    if (children.length > 0 || !isBlank(text)) {
+      mistakes.push(mistake(path, 'is nil, and has content', 'invalid_xml'))
+    }
+    return null
+  }
+  if (json) {
+    if (children.length === 0) return jsonText(text, path, mistakes)
+    mistakes.push(mistake(path, 'has an encoding, and elements in it', 'invalid_xml'))
+    return null
+  }
+  const wanted = type ?? shape.only ?? (children.length > 0 ? shape.structure : undefined)
+  if (wanted === 'object' || wanted === 'array') {
+    if (!isBlank(text)) {
+      const expected = wanted === 'object' ? 'an object' : 'a list'
+      mistakes.push(
+        mistake(path, `must be ${expected}: elements, no text between them`, 'invalid_type'),
+      )
+      return null
+    }
+    return wanted === 'object'
+      ? objectOf(children, shape, path, mistakes)
+      : children.map((child, at) => readElement(child, shape.element(), below(path, at), mistakes))
+  }
+  if (children.length > 0) {
+    mistakes.push(
+      mistake(path, `must be ${expectation(shape.field)}, not elements`, 'invalid_type'),
+    )
+    return null
+  }
+  if (wanted === 'string' || (wanted === undefined && shape.takesText)) return text
+  return scalarOf(text, type === undefined ? shape.field : PLAIN[type], path, mistakes)
+}
+
+function objectOf(
+  children: readonly Element[],
+  shape: Shape,
+  path: string,
+  mistakes: Mistake[],
+): Item {
+  const value: Item = {}
+  for (const child of children) {
+    const name = memberName(child, path, mistakes)
+    const at = below(path, name)
+    checkName(name, at)
+    if (Object.hasOwn(value, name)) {
+      mistakes.push(mistake(at, 'is given more than once', 'repeated_key'))
+      continue
+    }
+    value[name] = readElement(child, shape.member(name), at, mistakes)
+  }
+  return value
+}
+
+function memberName({ name, attributes }: Element, path: string, mistakes: Mistake[]): string {
+  const given = name === MEMBER ? attributes.get('name') : undefined
+  if (given === undefined) return name
+  return attributes.get('name-encoding') === 'json'
+    ? jsonText(given, below(path, MEMBER), mistakes)
+    : given
+}
+
+function scalarOf(text: string, field: Field, path: string, mistakes: Mistake[]): Json {
+  // Which of its choices it is, the schema says: its message lists them.
+  const { choices: _, ...open } = field
+  const [value] = scalarsOf(text.trim(), open)
+  if (value !== undefined) return value
+  const got = JSON.stringify(text.slice(0, 64))
+  mistakes.push(mistake(path, `must be ${expectation(field)}, not ${got}`, 'invalid_type'))
+  return null
+}
+
+function marksOf(element: Element, path: string, mistakes: Mistake[]): Marks {
+  const marks: Marks = { nil: false, type: undefined, json: false }
+  for (const [name, value] of element.attributes) {
+    if (name === 'nil' || name === 'xsi:nil') {
+      marks.nil = value === 'true' || value === '1'
+      if (marks.nil || value === 'false' || value === '0') continue
+    } else if (name === 'type' && isType(value)) {
+      marks.type = value
+      continue
+    } else if (name === 'encoding' && value === 'json') {
+      marks.json = true
+      continue
+    } else if (element.name === MEMBER && (name === 'name' || name === 'name-encoding')) {
+      if (name === 'name' || value === 'json') continue
+    } else if (/^(?:xmlns$|xmlns:|xml:|xsi:)/.test(name)) continue
+    const what = `has an attribute that is not known: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
+    mistakes.push(mistake(path, what, 'unknown_attribute'))
+  }
+  return marks
+}
+
+function jsonText(literal: string, path: string, mistakes: Mistake[]): string {
+  try {
+    const value: unknown = JSON.parse(literal)
+    if (typeof value === 'string') return value
+  } catch {
+    // Said below: V8's own message quotes the input.
+  }
+  mistakes.push(
+    mistake(path, 'must be a JSON string in quotes, as its encoding says', 'invalid_xml'),
+  )
+  return ''
+}
+
+function below(path: string, name: string | number): string {
+  return path === '' ? String(name) : `${path}.${name}`
+}
+
+function mistake(path: string, what: string, type: string): Mistake {
+  const field = path.slice(0, 128)
+  return { message: `${field || 'The body'} ${what}`, ...(field && { field }), type }
+}

@@ -1,0 +1,66 @@
+// `application/xml` (RFC 7303). Members are elements of their names, an array's elements `<item>`; a
+// list has the collection's name, its items theirs. The fields decide what an element is. Where they
+// cannot, or a stored value is not what they say, the element tells it:
+//   nil="true"               null
+//   type="number"            what it is: string, number, boolean, object, array
+//   encoding="json"          a text that XML cannot carry, as a JSON string: "bell\u0007"
+//   <member name="a b">      a name that no element can have; name-encoding="json" as above
+import type { ErrorEntry } from '../errors.ts'
+import type { Field, Fields } from '../fields.ts'
+import { checkJson, decodeText, type Format, type Representation, readBytes } from './format.ts'
+import { parseXml } from './xml-reader.ts'
+import { objectShape, type Shape, shapeOf } from './xml-shape.ts'
+import { printDocument, printList } from './xml-writer.ts'
+
+export const xml: Format = {
+  name: 'xml',
+  extensions: ['xml'],
+  types: ['application/xml', 'text/xml'],
+  write: printXml,
+  read: async (body, context) =>
+    parseXml(
+      decodeText(await readBytes(body, context), context.parameters.get('charset')),
+      rootShape(context.fields),
+      context.limits,
+    ),
+  receive(parsed, context) {
+    if (typeof parsed === 'string')
+      return parseXml(parsed, rootShape(context.fields), context.limits)
+    if (parsed instanceof Uint8Array)
+      return parseXml(decodeText(parsed), rootShape(context.fields), context.limits)
+    checkJson(parsed)
+    return parsed
+  },
+}
+
+const text: Field = { kind: 'string', nullable: false, optional: false }
+const ERROR: Fields = new Map<keyof ErrorEntry, Field>([
+  ['message', text],
+  ['code', { ...text, kind: 'integer' }],
+  ['field', { ...text, optional: true }],
+  ['type', { ...text, optional: true }],
+])
+
+function printXml(representation: Representation): string {
+  switch (representation.kind) {
+    case 'item':
+    case 'document': {
+      const { name, fields, data } = representation
+      return printDocument(name, rootShape(fields), data)
+    }
+    case 'list': {
+      const { name, itemName, fields, data } = representation
+      return printList(name, itemName, objectShape(fields), data)
+    }
+    case 'errors': {
+      const entries = representation.errors.map(entry => ({ ...entry }))
+      return printList('errors', 'error', objectShape(ERROR), entries)
+    }
+    case 'stream':
+      throw new TypeError('XML prints pages, not streams')
+  }
+}
+
+function rootShape(fields: Fields | undefined): Shape {
+  return fields ? objectShape(fields) : shapeOf()
+}

@@ -1,0 +1,122 @@
+// Everything that `rest-conventions` exports, by name. Rules that stand alone come with a line in the README.
+export { type Api, type ApiOptions, defineApi, type VersionOptions } from './api.ts'
+export {
+  type Collection,
+  type CollectionOptions,
+  defineAction,
+  defineCollection,
+} from './collection.ts'
+export {
+  type EntityTag,
+  type EntityTags,
+  evaluate,
+  itemTag,
+  type Preconditions,
+  parseEntityTags,
+  printEntityTag,
+  printEntityTags,
+  rangeHolds,
+  readPreconditions,
+  type Validators,
+  type Verdict,
+  versionOf,
+} from './conditional.ts'
+export type { CorsOptions } from './cors.ts'
+export type {
+  Action,
+  ActionContext,
+  CallOptions,
+  Calls,
+  Failure,
+  Hooks,
+  ItemOf,
+  ListParameters,
+  Operation,
+  OperationEvent,
+  Principal,
+} from './definition.ts'
+export { type Dialect, jsonServer, simpleRest } from './dialects.ts'
+export { type ErrorEntry, errorBody, HttpError, type Mistake, problemBody } from './errors.ts'
+export { effectiveMethod, suppressedStatus } from './fallbacks.ts'
+export type { Fetch } from './fetch.ts'
+export type { Field, Fields, Item, Json, Kind, Path, Scalar } from './fields.ts'
+export { form } from './formats/form.ts'
+export {
+  type Format,
+  type ReadContext,
+  type Representation,
+  readBytes,
+  type Upload,
+} from './formats/format.ts'
+export { json } from './formats/json.ts'
+export {
+  type Parameter,
+  parseHttpDate,
+  parseParameters,
+  printHttpDate,
+  printParameters,
+} from './http.ts'
+export type { Limits } from './limits.ts'
+export {
+  chooseFormat,
+  chooseReader,
+  type MediaType,
+  type Negotiated,
+  parseMediaType,
+} from './negotiate.ts'
+export type { Handler } from './node.ts'
+export {
+  type ContentRange,
+  type Cursor,
+  type Found,
+  type Link,
+  pageHeaders,
+  parseContentRange,
+  parseCursor,
+  parseLink,
+  parseRange,
+  printContentRange,
+  printCursor,
+  printLink,
+  printRange,
+  type Range,
+  readWindow,
+  type Window,
+  type WindowOptions,
+} from './pagination.ts'
+export { jsonPatch, mergePatch } from './patch.ts'
+export { type Preferences, parsePrefer, printPreferences } from './prefer.ts'
+export {
+  parseSort,
+  printQuery,
+  printSort,
+  type Query,
+  type QueryOptions,
+  readQuery,
+} from './query.ts'
+export { fieldsOf, type Schema } from './schema.ts'
+export {
+  comparer,
+  type Filter,
+  matcher,
+  type Operator,
+  type Search,
+  type Selection,
+  type SortKey,
+} from './selection.ts'
+export type { Policies } from './serve.ts'
+export {
+  type Attempt,
+  type Id,
+  type Identity,
+  type Page,
+  type Shape,
+  type Slice,
+  type Store,
+  type Stored,
+  type StoreOptions,
+  type TotalMode,
+  UnavailableError,
+  UniqueError,
+} from './store.ts'
+export { memoryStore } from './stores/memory.ts'

@@ -1,0 +1,142 @@
+// The node:http door: a request listener over the same core as `fetch`. Works under Express, Connect
+// and whatever else calls `(req, res, next)`.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { handle, type Machine } from './handle.ts'
+import type { HttpRequest, HttpResponse, RequestBody, RequestHeaders } from './http.ts'
+
+/** Called with `next` it leaves every path that is not its own to what follows. */
+export type Handler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next?: (error?: unknown) => void,
+) => void
+
+/** What host servers add to the request: the path before a mount, and a body that they have parsed. */
+type HostRequest = IncomingMessage & { originalUrl?: unknown; body?: unknown }
+
+export function nodeHandler(machine: Machine): Handler {
+  return (request, response, next) => {
+    handle(machine, readRequest(request, response), next !== undefined)
+      .then(answer => (answer ? respond(request, response, answer) : next?.()))
+      // Only a connection that broke while the answer was written ends here.
+      .catch(() => response.destroy())
+  }
+}
+
+function readRequest(request: HostRequest, response: ServerResponse): HttpRequest {
+  const url = request.url ?? '/'
+  let controller: AbortController | undefined
+  return {
+    method: request.method ?? 'GET',
+    target: url,
+    prefix: typeof request.originalUrl === 'string' ? prefixOf(request.originalUrl, url) : '',
+    headers: headersOf(request.rawHeaders),
+    body: bodyOf(request),
+    address: request.socket.remoteAddress,
+    secure: 'encrypted' in request.socket && request.socket.encrypted === true,
+    /** Made when somebody asks: most requests end without. */
+    get signal() {
+      controller ??= controllerOf(response)
+      return controller.signal
+    },
+  }
+}
+
+function controllerOf(response: ServerResponse): AbortController {
+  const controller = new AbortController()
+  const abort = () => {
+    if (!response.writableFinished) controller.abort(new Error('The client went away'))
+  }
+  if (response.closed || response.destroyed) abort()
+  else response.once('close', abort)
+  return controller
+}
+
+/** What a mount took from the front of the path. */
+function prefixOf(original: string, url: string): string {
+  const [whole = ''] = original.split('?', 1)
+  const [rest = ''] = url.split('?', 1)
+  if (rest === '/' && !whole.endsWith('/')) return whole
+  return whole.endsWith(rest) ? whole.slice(0, -rest.length) : ''
+}
+
+/**
+ * The headers from their raw list, in an object that nothing on `Object.prototype` can reach: Node's
+ * own `headers` lets a polluted prototype hide what was sent. Repeated fields are joined, so that a
+ * second `Host` or `Content-Type` makes the value invalid rather than being dropped.
+ */
+function headersOf(raw: readonly string[]): RequestHeaders {
+  const headers: Record<string, string> = Object.create(null)
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = (raw[at] ?? '').toLowerCase()
+    const value = raw[at + 1] ?? ''
+    const known = headers[name]
+    headers[name] =
+      known === undefined ? value : `${known}${name === 'cookie' ? '; ' : ', '}${value}`
+  }
+  return headers
+}
+
+function bodyOf(request: HostRequest): RequestBody | undefined {
+  if (request.body !== undefined && request.readableEnded) return { parsed: request.body }
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  if (length === undefined && coding === undefined) return undefined
+  // Leaving the loop early must not destroy the connection: the answer still goes out over it.
+  return request.iterator({ destroyOnReturn: false })
+}
+
+async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: HttpResponse,
+): Promise<void> {
+  if (response.destroyed) return
+  const pending = unreadBytes(request)
+  if (pending > LINGER_BYTES) headers.push('Connection', 'close')
+  response.writeHead(status, headers)
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
+    if (pending <= LINGER_BYTES) {
+      response.end(body)
+      if (!request.readableEnded) request.resume()
+    } else await linger(request, response, body)
+  } else await pipeline(Readable.from(body), response)
+}
+
+/** How much of a body nobody has read yet; infinite where its length is not known. */
+function unreadBytes(request: IncomingMessage): number {
+  if (request.complete || request.readableEnded) return 0
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  if (coding !== undefined) return Number.POSITIVE_INFINITY
+  return Number(length ?? 0)
+}
+
+/** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */
+const LINGER_BYTES = 256 * 1024
+const LINGER_TIME = 2000
+
+/** Sends the whole answer, reads on for a bounded time and size, then ends the connection. */
+async function linger(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: string | Uint8Array | undefined,
+): Promise<void> {
+  if (body === undefined || body.length === 0) response.flushHeaders()
+  else response.write(body)
+  await new Promise<void>(resolve => {
+    let left = 8 * LINGER_BYTES
+    const timer = setTimeout(resolve, LINGER_TIME)
+    const done = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    request.on('data', (chunk: Uint8Array) => {
+      left -= chunk.length
+      if (left < 0) done()
+    })
+    request.once('end', done).once('error', done).once('close', done)
+    request.resume()
+  })
+  response.end()
+}

@@ -1,0 +1,105 @@
+// Actions: the verbs of a collection or an item (specification, "Resource operations").
+import type { ActionDefinition } from '../definition.ts'
+import { HttpError } from '../errors.ts'
+import { type Item, isObject, type Json } from '../fields.ts'
+import { formValue } from '../formats/form.ts'
+import { mergePatch } from '../patch.ts'
+import { RESERVED } from '../query.ts'
+import type { Stored } from '../store.ts'
+import { type Call, eventOf, type Outcome, requireParent, runBefore } from './call.ts'
+import { once } from './idempotency.ts'
+import { ownValues, valuesFor } from './values.ts'
+import { requireCurrent } from './writes.ts'
+
+/** Runs an action: 200 with what it gives, or 303 to what it acted on where it gives nothing. */
+export async function act(call: Call, action: ActionDefinition): Promise<Outcome> {
+  const { target } = call
+  await requireParent(call)
+  const current = target.id === undefined ? undefined : await requireCurrent(call)
+  const safe = action.method === 'GET'
+  const input = await inputOf(call, action)
+  const work = async () => {
+    const given = await run(call, action, current, input)
+    // What an action gives may hold dates and undefined members: it is kept and sent as JSON.
+    return given === undefined ? [] : [JSON.parse(JSON.stringify(given)) as Json]
+  }
+  const [data] = safe
+    ? await work()
+    : await once(call, async key => {
+        const answer = await work()
+        if (key !== undefined) await target.collection.store.finish(key, answer)
+        return answer
+      })
+  if (data === undefined) {
+    const { action: _action, ...rest } = target
+    const location = call.href({ ...rest, kind: current ? 'item' : 'collection' })
+    return { status: 303, headers: ['Location', location], result: undefined }
+  }
+  const { outputFields: fields } = action
+  return {
+    status: 200,
+    headers: [],
+    representation: { kind: 'document', name: action.name, data, ...(fields && { fields }) },
+    result: data,
+  }
+}
+
+async function run(
+  call: Call,
+  action: ActionDefinition,
+  current: Stored | undefined,
+  input: unknown,
+): Promise<unknown> {
+  const { principal, signal } = call
+  let stored = current
+  const event = eventOf(call, { value: input, ...(current && { item: current.item }) })
+  const value = await runBefore(call, event, input)
+  return action.run({
+    input: value,
+    ...(current && { item: current.item, id: current.id }),
+    principal,
+    signal,
+    collection: name => call.collection(name),
+    update: async changes => {
+      stored = await update(call, stored, changes)
+      return stored.item
+    },
+  })
+}
+
+/** Changes the item acted on, at the version that was read. */
+async function update(
+  call: Call,
+  stored: Stored | undefined,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<Stored> {
+  const { collection } = call.target
+  if (!stored) throw new TypeError('update() is for actions on an item')
+  // A program's changes are JSON by declaration; the schema checks them.
+  const patched = mergePatch(stored.item, changes as Json)
+  const own = ownValues(collection, stored.item)
+  const values: Item = await collection.validator.patch(own, valuesFor(call, stored.id, patched))
+  if (values === own) return stored
+  const changed = await collection.store.update(stored.id, stored.version, values)
+  if (changed) return changed
+  const status = call.preconditions.ifMatch ? 412 : 409
+  const message = `The ${collection.itemName} was changed meanwhile; read it again, then decide`
+  throw new HttpError(status, [{ message, type: 'changed_meanwhile' }])
+}
+
+/** What the client sent, checked: from the query where the method is GET, else from the body. */
+async function inputOf(call: Call, action: ActionDefinition): Promise<unknown> {
+  const sent = action.method === 'GET' ? queryInput(call, action) : (call.body?.value ?? {})
+  if (action.check) return action.check(sent)
+  if (isObject(sent) && Object.keys(sent).length === 0) return sent
+  const message = `${action.name} takes no input`
+  throw new HttpError(400, [{ message, type: 'unexpected_input' }])
+}
+
+function queryInput({ parameters, limits }: Call, { inputFields }: ActionDefinition): Item {
+  const own = parameters.filter(({ name }) => inputFields?.has(name) || !RESERVED.has(name))
+  return formValue(
+    own.map(({ name, value }) => [name, value]),
+    { fields: inputFields, limits },
+  )
+}

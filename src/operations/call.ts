@@ -1,0 +1,138 @@
+// One operation asked for, and what came of it: plain values, before and after which there are bytes.
+import type { Preconditions, Validators } from '../conditional.ts'
+import type {
+  CallOptions,
+  Calls,
+  CollectionDefinition,
+  OperationEvent,
+  Principal,
+} from '../definition.ts'
+import { HttpError } from '../errors.ts'
+import { type Item, isObject, type Json, valueAt } from '../fields.ts'
+import type { Representation } from '../formats/format.ts'
+import type { HeaderList, Parameter } from '../http.ts'
+import type { Limits } from '../limits.ts'
+import type { Preferences } from '../prefer.ts'
+import type { CollectionTarget, Target } from '../route.ts'
+import type { Filter } from '../selection.ts'
+import { type Id, type Stored, UnavailableError, UniqueError } from '../store.ts'
+
+/** The body of a request, decoded. */
+export interface CallBody {
+  readonly value: Json
+  /** Its media type without parameters; absent where the client did not say. */
+  readonly type: string | undefined
+}
+
+export interface Call {
+  readonly target: CollectionTarget
+  /** The name of the operation or action. */
+  readonly operation: string
+  /** The effective method. */
+  readonly method: string
+  readonly parameters: readonly Parameter[]
+  readonly body: CallBody | undefined
+  readonly preconditions: Preconditions
+  readonly preferences: Preferences
+  /** The `Range` header. */
+  readonly range: string | undefined
+  readonly idempotencyKey: string | undefined
+  /** What tells this format's entity tags from those of others. */
+  readonly variant: string
+  /** Whether the format prints lists whole, as a stream. */
+  readonly streams: boolean
+  readonly principal: Principal | undefined
+  readonly signal: AbortSignal
+  readonly limits: Limits
+  /** The absolute address of a target. */
+  readonly href: (target: Target) => string
+  /** The operations of another collection of the same version, for actions. */
+  readonly collection: (name: string, options?: CallOptions) => Calls
+}
+
+export interface Outcome {
+  readonly status: number
+  readonly headers: HeaderList
+  readonly representation?: Representation
+  /** Of what is represented, for `ETag`, `Last-Modified` and the conditions of a read. */
+  readonly validators?: Validators
+  /** What of the request the answer depends on besides its format. */
+  readonly vary?: readonly string[]
+  /** `Cache-Control` of a success that may be cached; without, the api's default. */
+  readonly cacheControl?: string
+  /** What hooks and in-process callers get. */
+  readonly result: unknown
+}
+
+export function eventOf(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {
+  const { target, operation, principal, signal } = call
+  return {
+    collection: target.collection.name,
+    operation,
+    principal,
+    signal,
+    ...(target.id !== undefined && { id: target.id }),
+    ...more,
+  }
+}
+
+/** Runs the collection's `before` hook; what it returns takes the place of the value. */
+export async function runBefore<T>(call: Call, event: OperationEvent, value: T): Promise<T | Item> {
+  const { before } = call.target.collection.hooks
+  if (!before) return value
+  const replaced = await before(event)
+  return isObject(replaced) ? replaced : value
+}
+
+/** The filter that a parent puts on every operation below it. */
+export function scopeOf({ parent }: CollectionTarget): Filter[] {
+  if (!parent) return []
+  return [{ path: [parent.field], operator: 'in', values: [parent.id] }]
+}
+
+/** Whether an item is in reach of the target: below its parent, if it has one. */
+export function inScope({ parent }: CollectionTarget, item: Item): boolean {
+  return !parent || valueAt(item, [parent.field]) === parent.id
+}
+
+/** @throws HttpError 404 where the parent of the target does not exist. */
+export async function requireParent({ target, signal }: Call): Promise<void> {
+  const { parent } = target
+  if (parent && !(await parent.collection.store.get(parent.id, { signal }))) {
+    throw notFound(parent.collection, parent.id)
+  }
+}
+
+export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError {
+  const message = `There is no ${itemName} with the id ${JSON.stringify(String(id).slice(0, 64))}`
+  return new HttpError(404, [{ message, type: 'not_found' }])
+}
+
+/** A store's error as a refusal; anything else as it is. */
+export function fromStore(error: unknown): unknown {
+  if (error instanceof UniqueError) {
+    const message = `Another item has the same ${error.fields.join(' and ')}`
+    const mistakes = error.fields.map(field => ({ message, field, type: 'not_unique' }))
+    return new HttpError(409, mistakes, { cause: error })
+  }
+  if (error instanceof UnavailableError) {
+    const options = { headers: ['Retry-After', '5'], cause: error }
+    return new HttpError(
+      503,
+      [{ message: 'The store cannot be reached at the moment', type: 'unavailable' }],
+      options,
+    )
+  }
+  return error
+}
+
+/** How long a change keeps `Last-Modified` back: within its second the date says too little (RFC 9110 §8.8.2.1). */
+export function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
+  if (updatedAt === undefined) return undefined
+  return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
+}
+
+/** The representation of one item. */
+export function itemRepresentation({ target: { collection } }: Call, data: Item): Representation {
+  return { kind: 'item', name: collection.itemName, fields: collection.shape.fields, data }
+}

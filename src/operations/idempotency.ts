@@ -1,0 +1,51 @@
+// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): the first answer again, instead of
+// the work again.
+import { createHash } from 'node:crypto'
+import { HttpError } from '../errors.ts'
+import type { Json } from '../fields.ts'
+import { pathOf } from '../route.ts'
+import type { Attempt } from '../store.ts'
+import type { Call } from './call.ts'
+
+/**
+ * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
+ * the method and the target; a failed attempt leaves it free.
+ * @param work is given the key as the store knows it, and gives an answer that can be kept.
+ * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
+ */
+export async function once<T extends Json>(
+  call: Call,
+  work: (key: string | undefined) => Promise<T>,
+): Promise<T> {
+  const { target, idempotencyKey, principal, method, body, signal } = call
+  if (idempotencyKey === undefined) return work(undefined)
+  const { store } = target.collection
+  const key = hash([principal?.id ?? null, method, pathOf(target, []), idempotencyKey])
+  const fingerprint = hash([body?.value ?? null])
+  const attempt = await store.begin(key, fingerprint, { signal })
+  // An answer under this key was kept by this same function.
+  if (attempt.state !== 'new') return earlierAnswer(attempt, fingerprint) as T
+  try {
+    return await work(key)
+  } catch (error) {
+    await store.finish(key, undefined)
+    throw error
+  }
+}
+
+function earlierAnswer(attempt: Exclude<Attempt, { state: 'new' }>, fingerprint: string): Json {
+  const mistake = { field: 'idempotency-key', type: 'idempotency_key' }
+  if (attempt.fingerprint !== fingerprint) {
+    const message = 'This Idempotency-Key was used with another body; take a new key'
+    throw new HttpError(422, [{ message, ...mistake }])
+  }
+  if (attempt.state === 'running') {
+    const message = 'The first request with this Idempotency-Key is still running'
+    throw new HttpError(409, [{ message, ...mistake }], { headers: ['Retry-After', '1'] })
+  }
+  return attempt.answer
+}
+
+function hash(value: Json): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
+}

@@ -1,0 +1,283 @@
+// list, count, read and search (specification, "Resource operations"; conventions, "Reading").
+import { itemTag, type Validators } from '../conditional.ts'
+import { HttpError, type Mistake, refuse } from '../errors.ts'
+import { type Item, type Path, picker } from '../fields.ts'
+import type { HeaderList } from '../http.ts'
+import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
+import { type Preferences, printPreferences } from '../prefer.ts'
+import { printSort, type Query, RESERVED, readFields, readQuery } from '../query.ts'
+import { isSortKey, sortKeyOf } from '../selection.ts'
+import type { Slice, Stored } from '../store.ts'
+import {
+  type Call,
+  eventOf,
+  inScope,
+  itemRepresentation,
+  lastModifiedOf,
+  notFound,
+  type Outcome,
+  requireParent,
+  runBefore,
+  scopeOf,
+} from './call.ts'
+
+/** `GET /<collection>`: a page, or with a streaming format the whole list. */
+export async function list(call: Call): Promise<Outcome> {
+  const { target, streams, signal } = call
+  const { collection } = target
+  const { query, window } = readList(call)
+  await requireParent(call)
+  await runBefore(call, eventOf(call), undefined)
+  const scoped = { ...query, where: [...scopeOf(target), ...query.where] }
+  const total = call.preferences.count ?? collection.total
+  const applied = countApplied(call.preferences)
+  const shown = query.fields && picker(query.fields)
+  const base = {
+    name: collection.name,
+    itemName: collection.itemName,
+    fields: collection.shape.fields,
+  }
+
+  if (streams && call.method !== 'HEAD') {
+    const batches = collection.store.stream(scoped, { signal })
+    const data = shown ? pickBatches(batches, shown) : pickBatches(batches, item => item)
+    return {
+      status: 200,
+      headers: applied,
+      representation: { kind: 'stream', ...base, data },
+      vary: ['Prefer'],
+      result: undefined,
+    }
+  }
+  if (call.method === 'HEAD') {
+    const known = await collection.store.count(scoped, total, { signal })
+    return {
+      status: 200,
+      headers: [...headHeaders(call, query, window, known), ...applied],
+      vary: ['Prefer'],
+      result: known,
+    }
+  }
+
+  const slice = sliceOf(window, query, call)
+  // One more than the page tells whether there is a next one, whatever the total.
+  const wanted = { ...slice, limit: window.limit === 0 ? 0 : window.limit + 1 }
+  const page = await collection.store.list(scoped, wanted, total, { signal })
+  const more = page.items.length > window.limit
+  const backward = 'backward' in slice && slice.backward
+  const items = more ? (backward ? page.items.slice(1) : page.items.slice(0, -1)) : page.items
+  const found = foundOf(items, more, page.total, query)
+
+  if (window.by === 'range' && page.total !== undefined && window.offset >= page.total) {
+    return rangeNotSatisfiable(collection.name, page.total)
+  }
+  const data = items.map(({ item }) => (shown ? shown(item) : item))
+  const whole = items.length === page.total
+  return {
+    status: window.by === 'range' && !whole ? 206 : 200,
+    headers: [...listHeaders(call, query, window, found), ...applied],
+    representation: { kind: 'list', ...base, data },
+    validators: listValidators(call, items, found, window),
+    vary: ['Prefer'],
+    result: items.map(({ item }) => item),
+  }
+}
+
+/** `GET /<collection>/count`: the same filters as the list. */
+export async function count(call: Call): Promise<Outcome> {
+  const { target, signal } = call
+  const { query } = readList(call)
+  await requireParent(call)
+  await runBefore(call, eventOf(call), undefined)
+  const mode = call.preferences.count === 'estimated' ? 'estimated' : 'exact'
+  const where = [...scopeOf(target), ...query.where]
+  const number = await target.collection.store.count({ ...query, where }, mode, { signal })
+  return {
+    status: 200,
+    headers: call.preferences.count ? countApplied({ count: mode }) : [],
+    representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
+    vary: ['Prefer'],
+    result: number,
+  }
+}
+
+/** `GET /<collection>/<id>`. */
+export async function read(call: Call): Promise<Outcome> {
+  const { target, signal } = call
+  const { collection, id = '' } = target
+  const mistakes: Mistake[] = []
+  const fields = readFields(call.parameters, collection.shape.fields, mistakes)
+  for (const { name } of call.parameters) {
+    if (!RESERVED.has(name)) {
+      mistakes.push({
+        message: `${name.slice(0, 64)} has no meaning for a single item`,
+        field: name.slice(0, 64),
+        type: 'unknown_parameter',
+      })
+    }
+  }
+  refuse(mistakes)
+  const stored = await collection.store.get(id, { signal })
+  if (!stored || !inScope(target, stored.item)) throw notFound(collection, id)
+  await runBefore(call, eventOf(call, { item: stored.item }), undefined)
+  const data = fields ? picker(fields)(stored.item) : stored.item
+  return {
+    status: 200,
+    headers: [],
+    representation: itemRepresentation(call, data),
+    validators: itemValidators(stored, call.variant, fields),
+    result: stored.item,
+  }
+}
+
+/** The validators of an item's representation: its version, its format, its selection of fields. */
+export function itemValidators(
+  stored: Stored,
+  variant: string,
+  fields?: readonly Path[],
+): Validators {
+  const names = fields && checksum(fields.map(path => path.join('.')).join())
+  const lastModified = lastModifiedOf(stored)
+  return {
+    tag: itemTag(stored.version, names === undefined ? variant : `${variant}.${names}`),
+    ...(lastModified !== undefined && { lastModified }),
+  }
+}
+
+function readList(call: Call): { query: Query; window: Window } {
+  const { target, limits, operation } = call
+  const { collection } = target
+  const { shape } = collection
+  const mistakes: Mistake[] = []
+  const query = readQuery(
+    call.parameters,
+    {
+      fields: shape.fields,
+      id: shape.identity.name,
+      sort: collection.sort,
+      caps: limits,
+      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      ...(operation === 'search' && collection.search && { search: collection.search }),
+    },
+    mistakes,
+  )
+  const range = call.method === 'GET' && !call.preconditions.ifRange ? call.range : undefined
+  const window = readWindow(
+    call.parameters,
+    range,
+    {
+      unit: collection.name,
+      defaultLimit: collection.defaultLimit,
+      maxLimit: collection.maxLimit,
+      order: printSort(query.sort),
+    },
+    mistakes,
+  )
+  refuse(mistakes)
+  return { query, window }
+}
+
+function sliceOf(window: Window, { sort }: Query, { target }: Call): Slice {
+  if (window.by !== 'cursor') return { limit: window.limit, offset: window.offset }
+  const { cursor, limit } = window
+  const key = cursor?.key
+  if (key !== undefined && !isSortKey(key, sort, target.collection.shape.fields)) {
+    refuse([
+      { message: 'This cursor does not fit the sort', field: 'cursor', type: 'invalid_cursor' },
+    ])
+  }
+  // `isSortKey` has just said that the key is one of these.
+  return {
+    limit,
+    key: key as Extract<Slice, { backward: boolean }>['key'],
+    backward: cursor?.backward ?? false,
+  }
+}
+
+function foundOf(
+  items: readonly Stored[],
+  more: boolean,
+  total: number | undefined,
+  { sort }: Query,
+): Found {
+  const first = items[0]
+  const last = items.at(-1)
+  return {
+    count: items.length,
+    more,
+    total,
+    ...(first && { firstKey: sortKeyOf(first.item, sort) }),
+    ...(last && { lastKey: sortKeyOf(last.item, sort) }),
+  }
+}
+
+/** The tag of a page covers which versions of which items are on it, where it lies, and the total. */
+function listValidators(
+  call: Call,
+  items: readonly Stored[],
+  { total, more }: Found,
+  window: Window,
+): Validators {
+  const versions = items.map(({ version }) => version).join()
+  const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
+  const fields = call.parameters.find(({ name }) => name === 'fields')?.value ?? ''
+  return {
+    tag: `${checksum(`${versions} ${place} ${total ?? '*'} ${more} ${fields}`)}.${call.variant}`,
+  }
+}
+
+/** Parameters that name a place in the list: links say it anew. */
+const PLACE = new Set(['offset', 'cursor', '_method'])
+
+function listHeaders(call: Call, query: Query, window: Window, found: Found): HeaderList {
+  const kept = call.parameters.filter(({ name }) => !PLACE.has(name)).map(({ raw }) => raw)
+  if (window.by === 'range') kept.push(`limit=${window.limit}`)
+  const address = call.href(call.target)
+  const href = (place: string) => {
+    const text = [...kept, place].filter(part => part !== '').join('&')
+    return text === '' ? address : `${address}?${text}`
+  }
+  return pageHeaders(window, found, {
+    unit: call.target.collection.name,
+    order: printSort(query.sort),
+    href,
+  })
+}
+
+/** What a HEAD of a list can tell from the count alone: its links go by offset. */
+function headHeaders(
+  call: Call,
+  query: Query,
+  window: Window,
+  total: number | undefined,
+): HeaderList {
+  const position = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
+  const left = total === undefined ? 0 : Math.max(0, total - position)
+  const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
+  return listHeaders(call, query, { by: 'offset', offset: position, limit: window.limit }, found)
+}
+
+function rangeNotSatisfiable(unit: string, total: number): never {
+  throw new HttpError(
+    416,
+    [
+      {
+        message: `The range starts behind the last of ${total} items`,
+        field: 'range',
+        type: 'range_not_satisfiable',
+      },
+    ],
+    { headers: ['Content-Range', `${unit} */${total}`] },
+  )
+}
+
+function countApplied({ count: mode }: Preferences): HeaderList {
+  return mode ? ['Preference-Applied', printPreferences({ count: mode })] : []
+}
+
+async function* pickBatches(
+  batches: AsyncIterable<readonly Stored[]>,
+  shown: (item: Item) => Item,
+): AsyncGenerator<readonly Item[]> {
+  for await (const batch of batches) yield batch.map(({ item }) => shown(item))
+}

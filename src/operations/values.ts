@@ -1,0 +1,107 @@
+// What a client may write of an item: the server's own members apart, the parent filled in.
+import type { CollectionDefinition } from '../definition.ts'
+import { HttpError, type Mistake, refuse } from '../errors.ts'
+import { type Item, isObject, type Json } from '../fields.ts'
+import { idObjection, idOf } from '../route.ts'
+import type { Id } from '../store.ts'
+import { type Call, eventOf, runBefore } from './call.ts'
+
+/** The decoded body. @throws HttpError 400 where there is none. */
+export function requireBody({ body }: Call): Json {
+  if (!body)
+    throw new HttpError(400, [{ message: 'The request needs a body', type: 'missing_body' }])
+  return body.value
+}
+
+/** Whether clients may choose the id: the schema has a member for it. */
+function choosesId({ shape, inputFields }: CollectionDefinition): boolean {
+  return inputFields.has(shape.identity.name)
+}
+
+/** The members of an item that its schema knows: without what the server adds. */
+export function ownValues(collection: CollectionDefinition, item: Item): Item {
+  const { identity, createdAt, updatedAt } = collection.shape
+  const own: Item = {}
+  for (const [name, value] of Object.entries(item)) {
+    if (name === createdAt || name === updatedAt) continue
+    if (name !== identity.name || choosesId(collection)) own[name] = value
+  }
+  return own
+}
+
+/**
+ * What a client sent for an existing item, without the server's own members; a parent that it left
+ * out is filled in.
+ * @throws HttpError 400 for another id or another parent.
+ */
+export function valuesFor({ target }: Call, id: Id, sent: Json): Json {
+  if (!isObject(sent)) return sent
+  const { collection } = target
+  const { identity } = collection.shape
+  const given = Object.hasOwn(sent, identity.name) ? sent[identity.name] : id
+  if (given !== id) {
+    const message = `${identity.name} is ${JSON.stringify(id)} and cannot be changed`
+    throw new HttpError(400, [{ message, field: identity.name, type: 'immutable_field' }])
+  }
+  const own = ownValues(collection, sent)
+  return withParent(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
+}
+
+/** What a client sent for a new item. `id` is given by the path of a PUT that creates. */
+function newValuesFor(call: Call, sent: Json, id: Id | undefined): Json {
+  const { target } = call
+  if (id !== undefined) return valuesFor(call, id, sent)
+  if (!isObject(sent)) return sent
+  const { name } = target.collection.shape.identity
+  if (Object.hasOwn(sent, name) && !choosesId(target.collection)) {
+    const message = `${name} is chosen by the server: leave it out`
+    throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
+  }
+  return withParent(target, ownValues(target.collection, sent))
+}
+
+function withParent({ parent }: Call['target'], values: Item): Item {
+  if (!parent) return values
+  const given = Object.hasOwn(values, parent.field) ? values[parent.field] : undefined
+  if (given !== undefined && given !== parent.id) {
+    const message = `${parent.field} must be ${JSON.stringify(parent.id)} here: the path says so`
+    throw new HttpError(400, [{ message, field: parent.field, type: 'conflicting_parent' }])
+  }
+  return { ...values, [parent.field]: parent.id }
+}
+
+/**
+ * The checked values of a new item, the `before` hook run.
+ * @throws HttpError 400 with every mistake.
+ */
+export async function newValues(call: Call, id?: Id): Promise<Item> {
+  const { collection } = call.target
+  const checked = await collection.validator.create(newValuesFor(call, requireBody(call), id))
+  const values = await runBefore(call, eventOf(call, { value: checked }), checked)
+  const chosen = values[collection.shape.identity.name]
+  const objection = chosen === undefined ? undefined : idObjection(collection, String(chosen))
+  if (objection !== undefined) {
+    const field = collection.shape.identity.name
+    refuse([{ message: objection, field, type: 'invalid_id' }])
+  }
+  await checkReferences(call, values)
+  return values
+}
+
+/** @throws HttpError 400 for each parent that the values name anew and that does not exist. */
+export async function checkReferences(call: Call, values: Item, current?: Item): Promise<void> {
+  const { version, collection, parent: known } = call.target
+  const mistakes: Mistake[] = []
+  for (const [name, field] of collection.parents) {
+    const parent = version.collections.get(name)
+    const value = values[field] ?? null
+    const checked = value === null || value === current?.[field] || known?.field === field
+    if (!parent || checked) continue
+    const id = idOf(parent, String(value))
+    if (id === undefined || !(await parent.store.get(id, { signal: call.signal }))) {
+      const message = `${field}: there is no ${parent.itemName} with the id ${JSON.stringify(value)}`
+      mistakes.push({ message, field, type: 'unknown_reference' })
+    }
+  }
+  refuse(mistakes)
+}

@@ -1,0 +1,198 @@
+// create, replace, patch and delete (specification, "Resource operations"; conventions, "Writing").
+import { evaluate, onVersions, preconditionFailed } from '../conditional.ts'
+import { HttpError } from '../errors.ts'
+import { type Item, isObject, type Json } from '../fields.ts'
+import type { HeaderList } from '../http.ts'
+import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../patch.ts'
+import { printPreferences } from '../prefer.ts'
+import type { Id, Stored } from '../store.ts'
+import {
+  type Call,
+  eventOf,
+  inScope,
+  itemRepresentation,
+  notFound,
+  type Outcome,
+  requireParent,
+  runBefore,
+} from './call.ts'
+import { once } from './idempotency.ts'
+import { itemValidators } from './reads.ts'
+import { checkReferences, newValues, ownValues, requireBody, valuesFor } from './values.ts'
+
+/** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
+export async function create(call: Call): Promise<Outcome> {
+  const { target, signal } = call
+  await requireParent(call)
+  const stored = await once(call, async idempotencyKey => {
+    const values = await newValues(call)
+    const options = { signal, ...(idempotencyKey !== undefined && { idempotencyKey }) }
+    const made = await target.collection.store.create(values, options)
+    return { ...made } satisfies Json
+  })
+  return created(call, stored)
+}
+
+function created(call: Call, stored: Stored): Outcome {
+  const { target, preferences } = call
+  const location = call.href({ ...target, kind: 'item', id: stored.id })
+  const minimal = preferences.return === 'minimal'
+  return {
+    status: 201,
+    headers: [
+      'Location',
+      location,
+      ...(minimal ? [] : ['Content-Location', location]),
+      ...returnApplied(call),
+    ],
+    ...(!minimal && { representation: itemRepresentation(call, stored.item) }),
+    validators: itemValidators(stored, call.variant),
+    vary: ['Prefer'],
+    result: stored.item,
+  }
+}
+
+/** `PUT /<collection>/<id>`: the whole item anew. */
+export async function replace(call: Call): Promise<Outcome> {
+  const { validator } = call.target.collection
+  const sent = requireBody(call)
+  return change(call, async (own, { id }) => validator.replace(own, valuesFor(call, id, sent)))
+}
+
+/** `PATCH /<collection>/<id>`: a merge patch, or a JSON Patch by its media type. A patch that changes nothing writes nothing. */
+export async function patch(call: Call): Promise<Outcome> {
+  const { validator } = call.target.collection
+  const sent = requireBody(call)
+  return change(call, async (own, { id, item }) => {
+    const patched = applyPatch(call, item, sent)
+    return validator.patch(own, valuesFor(call, id, patched))
+  })
+}
+
+function applyPatch({ body, limits }: Call, item: Item, sent: Json): Json {
+  if (body?.type === JSON_PATCH_TYPE) return jsonPatch(item, sent, limits.patchOperations)
+  if (isObject(sent)) return mergePatch(item, sent)
+  const message = 'A merge patch of an item must be an object'
+  throw new HttpError(400, [{ message, type: 'invalid_type' }])
+}
+
+/** `DELETE /<collection>/<id>`: 200 with the last representation. */
+export async function remove(call: Call): Promise<Outcome> {
+  const { target, signal, preferences } = call
+  return untilUncontested(async () => {
+    const current = await requireCurrent(call)
+    await runBefore(call, eventOf(call, { item: current.item }), undefined)
+    const { id, version, item } = current
+    if (!(await target.collection.store.delete(id, version, { signal }))) return undefined
+    const minimal = preferences.return === 'minimal'
+    return {
+      status: minimal ? 204 : 200,
+      headers: returnApplied(call),
+      ...(!minimal && { representation: itemRepresentation(call, item) }),
+      vary: ['Prefer'],
+      result: item,
+    }
+  })
+}
+
+/** Reads, decides and writes at the version that was read. */
+async function change(
+  call: Call,
+  next: (own: Item, current: Stored) => Promise<Item>,
+): Promise<Outcome> {
+  const { target, signal } = call
+  const { collection } = target
+  return untilUncontested(async () => {
+    const current = collection.putCreates ? await currentItem(call) : await requireCurrent(call)
+    if (!current) {
+      if (call.operation !== 'replace') throw notFound(collection, target.id ?? '')
+      return created(
+        call,
+        await collection.store.create(await newValues(call, target.id), { signal }),
+      )
+    }
+    const own = ownValues(collection, current.item)
+    const checked = await next(own, current)
+    const values = await runBefore(
+      call,
+      eventOf(call, { item: current.item, value: checked }),
+      checked,
+    )
+    if (values === own) return changed(call, current)
+    await checkReferences(call, values, current.item)
+    const stored = await collection.store.update(current.id, current.version, values, { signal })
+    return stored && changed(call, stored)
+  })
+}
+
+/** PUT and PATCH answer 303 to the item, so that no client sends the write again; `Prefer` chooses otherwise. */
+function changed(call: Call, stored: Stored): Outcome {
+  const { target, preferences, operation } = call
+  const location = call.href({ ...target, kind: 'item' })
+  const common = { vary: ['Prefer'], result: stored.item }
+  if (preferences.return === 'representation') {
+    return {
+      ...common,
+      status: 200,
+      headers: ['Content-Location', location, ...returnApplied(call)],
+      representation: itemRepresentation(call, stored.item),
+      validators: itemValidators(stored, call.variant),
+    }
+  }
+  if (preferences.return === 'minimal') {
+    // After a PUT no validator may be sent where the server added to what it was sent (RFC 9110 §9.3.4).
+    const validators = operation === 'patch' && { validators: itemValidators(stored, call.variant) }
+    return { ...common, status: 204, headers: returnApplied(call), ...validators }
+  }
+  return { ...common, status: 303, headers: ['Location', location] }
+}
+
+/**
+ * The item as it is, its preconditions met; `undefined` where there is none.
+ * @throws HttpError 412, and 428 where the collection requires a precondition and none was sent.
+ */
+export async function currentItem(call: Call): Promise<Stored | undefined> {
+  const { target, method, preconditions, signal } = call
+  const { collection, id = '' } = target
+  const stored = await collection.store.get(id, { signal })
+  const current = stored && inScope(target, stored.item) ? stored : undefined
+  if (!current && !collection.putCreates) return undefined
+  const { ifMatch, ifUnmodifiedSince } = preconditions
+  if (current && collection.requirePrecondition && !ifMatch && ifUnmodifiedSince === undefined) {
+    const message = 'This collection takes changes only with If-Match: send the ETag that you read'
+    throw new HttpError(428, [{ message, field: 'if-match', type: 'precondition_required' }])
+  }
+  const validators = current && validatorsOfWrite(current)
+  if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
+    throw preconditionFailed()
+  return current
+}
+
+function validatorsOfWrite({ version, updatedAt }: Stored) {
+  return { tag: version, ...(updatedAt !== undefined && { lastModified: updatedAt }) }
+}
+
+/** The same. @throws HttpError 404 */
+export async function requireCurrent(call: Call): Promise<Stored> {
+  const { collection, id = '' } = call.target
+  const current = await currentItem(call)
+  if (!current) throw notFound(collection, id as Id)
+  return current
+}
+
+/** How often a write begins again because another one came in between: each time that one succeeded. */
+const MOST_ATTEMPTS = 1000
+
+async function untilUncontested(attempt: () => Promise<Outcome | undefined>): Promise<Outcome> {
+  for (let count = 0; count < MOST_ATTEMPTS; count++) {
+    const outcome = await attempt()
+    if (outcome) return outcome
+  }
+  const message = 'Too many others are writing this item at the moment'
+  throw new HttpError(503, [{ message, type: 'contended' }], { headers: ['Retry-After', '1'] })
+}
+
+function returnApplied({ preferences }: Call): HeaderList {
+  if (!preferences.return) return []
+  return ['Preference-Applied', printPreferences({ return: preferences.return })]
+}

@@ -1,0 +1,261 @@
+// Paths to targets with their methods, and targets back to paths. path-to-regexp is used here and
+// nowhere else.
+import { match } from 'path-to-regexp'
+import type {
+  ActionDefinition,
+  ApiDefinition,
+  CollectionDefinition,
+  Operation,
+  VersionDefinition,
+} from './definition.ts'
+import { HttpError } from './errors.ts'
+import { percentDecode } from './http.ts'
+import type { Id } from './store.ts'
+
+/** The item whose sub-collection is meant. */
+export interface Parent {
+  readonly collection: CollectionDefinition
+  readonly id: Id
+  /** The field of the sub-collection's items that names it. */
+  readonly field: string
+}
+
+/** The whole api, or one of its versions. */
+export interface RootTarget {
+  readonly kind: 'root'
+  readonly version: VersionDefinition | undefined
+}
+
+/** Something of a collection, maybe below a parent. */
+export interface CollectionTarget {
+  readonly kind: 'collection' | 'count' | 'item' | 'search' | 'action'
+  readonly version: VersionDefinition
+  readonly collection: CollectionDefinition
+  readonly parent?: Parent
+  /** Of an item, and of an action on an item. */
+  readonly id?: Id
+  readonly action?: ActionDefinition
+}
+
+export type Target = RootTarget | CollectionTarget
+
+export interface Match {
+  readonly target: Target
+  /** The path's pattern, such as `/v1/cars/:id`: for logs and metrics, where ids do not belong. */
+  readonly template: string
+  /** What each method does, by the name of the operation or action; HEAD stands where GET does. */
+  readonly methods: ReadonlyMap<string, string>
+  /** The registered extension at the end of the path. */
+  readonly extension: string | undefined
+}
+
+export interface Router {
+  /**
+   * The target of a raw path, or `undefined` where there is none. A slash at the end does not count.
+   * @throws HttpError 400 for an escape that is no UTF-8, or a segment that can be no id.
+   */
+  match(path: string): Match | undefined
+}
+
+/** The segment that a collection's own names take from its ids. */
+export const COUNT = 'count'
+export const SEARCH = 'search'
+
+type Params = Partial<Record<string, string | string[]>>
+
+interface Route {
+  readonly template: string
+  readonly methods: ReadonlyMap<string, string>
+  readonly match: (path: string) => false | { params: Params }
+  readonly target: (params: Params) => Target | undefined
+}
+
+/** Compiles the routes of an api once. */
+export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Router {
+  const versionNames = new Set(api.versions.map(version => version.name))
+  const table = new Map<string, Route[]>()
+  for (const route of routesOf(api.versions)) {
+    const key = tableKey(route.template.split('/').slice(1))
+    table.set(key, [...(table.get(key) ?? []), route])
+  }
+  const extensions = new Set(api.formats.flatMap(format => format.extensions))
+
+  /**
+   * A path's first segments and its length lead to the few patterns that can fit: four times
+   * cheaper than asking forty patterns one after another.
+   */
+  function tableKey(segments: readonly string[]): string {
+    const depth = versionNames.has(segments[0] ?? '') && segments[0] !== '' ? 2 : 1
+    return `${segments.slice(0, depth).join('/')}#${segments.length}`
+  }
+
+  return {
+    match(path) {
+      if (!path.startsWith('/') || path.startsWith('//')) return undefined
+      const { segments, extension } = readPath(path, extensions)
+      const normal = `/${segments.map(encodeURIComponent).join('/')}`
+      for (const route of table.get(tableKey(segments)) ?? []) {
+        const found = route.match(normal)
+        const target = found && route.target(found.params)
+        if (target) return { target, template: route.template, methods: route.methods, extension }
+      }
+      return undefined
+    },
+  }
+}
+
+/** The decoded segments of a raw path, and its extension where it is a registered one, read before decoding. */
+function readPath(path: string, extensions: ReadonlySet<string>) {
+  const raw = (path.length > 1 && path.endsWith('/') ? path.slice(1, -1) : path.slice(1)).split('/')
+  const last = raw.at(-1) ?? ''
+  const dot = last.lastIndexOf('.')
+  const extension = dot > 0 && extensions.has(last.slice(dot + 1)) ? last.slice(dot + 1) : undefined
+  if (extension !== undefined) raw[raw.length - 1] = last.slice(0, dot)
+  return { segments: raw.map(decodeSegment), extension }
+}
+
+function decodeSegment(raw: string): string {
+  const segment = percentDecode(raw)
+  if (segment === undefined) {
+    throw new HttpError(400, [
+      { message: 'The path has an escape that is no UTF-8', type: 'invalid_path' },
+    ])
+  }
+  if (/[/\\\p{Cc}]/u.test(segment)) {
+    const message = 'A path segment may hold no slash, backslash or control character'
+    throw new HttpError(400, [{ message, type: 'invalid_path' }])
+  }
+  return segment
+}
+
+function* routesOf(versions: readonly VersionDefinition[]): Generator<Route> {
+  yield route('/', rootMethods, () => ({ kind: 'root', version: undefined }))
+  for (const version of versions) {
+    const prefix = version.name === '' ? '' : `/${version.name}`
+    if (prefix !== '') yield route(prefix, rootMethods, () => ({ kind: 'root', version }))
+    for (const collection of version.collections.values()) {
+      yield* collectionRoutes(version, collection, `${prefix}/${collection.name}`, () => ({}))
+      for (const [parentName, field] of collection.parents) {
+        const parent = version.collections.get(parentName)
+        if (!parent) continue
+        yield* collectionRoutes(
+          version,
+          collection,
+          `${prefix}/${parentName}/:parent/${collection.name}`,
+          params => {
+            const id = idOf(parent, String(params.parent))
+            return id === undefined ? undefined : { parent: { collection: parent, id, field } }
+          },
+        )
+      }
+    }
+  }
+}
+
+const rootMethods = new Map([['GET', 'describe']])
+
+/** The routes of one collection at one place; its own names come before its ids. */
+function* collectionRoutes(
+  version: VersionDefinition,
+  collection: CollectionDefinition,
+  path: string,
+  scope: (params: Params) => Pick<CollectionTarget, 'parent'> | undefined,
+): Generator<Route> {
+  const base = { version, collection }
+  const fixed = (rest: Omit<CollectionTarget, 'version' | 'collection'>) => (params: Params) => {
+    const place = scope(params)
+    return place && { ...base, ...rest, ...place }
+  }
+  const item = (rest: Omit<CollectionTarget, 'version' | 'collection'>) => (params: Params) => {
+    const place = scope(params)
+    const id = idOf(collection, String(params.id))
+    return place && id !== undefined ? { ...base, ...rest, id, ...place } : undefined
+  }
+  const allowed = (methods: Record<string, Operation>) =>
+    new Map(Object.entries(methods).filter(([, name]) => collection.operations.has(name)))
+
+  yield route(path, allowed({ GET: 'list', POST: 'create' }), fixed({ kind: 'collection' }))
+  yield route(`${path}/${COUNT}`, allowed({ GET: 'count' }), fixed({ kind: 'count' }))
+  if (collection.search) {
+    const methods = collection.operations.has('list') ? new Map([['GET', SEARCH]]) : new Map()
+    yield route(`${path}/${SEARCH}`, methods, fixed({ kind: 'search' }))
+  }
+  for (const action of collection.actions.values()) {
+    const methods = new Map([[action.method, action.name]])
+    if (action.on === 'collection') {
+      yield route(`${path}/${action.name}`, methods, fixed({ kind: 'action', action }))
+    } else {
+      yield route(`${path}/:id/${action.name}`, methods, item({ kind: 'action', action }))
+    }
+  }
+  const itemMethods: Record<string, Operation> = {
+    GET: 'read',
+    PUT: 'replace',
+    PATCH: 'patch',
+    DELETE: 'delete',
+  }
+  yield route(`${path}/:id`, allowed(itemMethods), item({ kind: 'item' }))
+}
+
+function route(
+  template: string,
+  methods: ReadonlyMap<string, string>,
+  target: Route['target'],
+): Route {
+  return {
+    template,
+    methods: methods.has('GET')
+      ? new Map([...methods, ['HEAD', methods.get('GET') ?? '']])
+      : methods,
+    match: match(template, { sensitive: true, trailing: false }),
+    target,
+  }
+}
+
+/** The id that a text means in a collection; `undefined` where it can be none of its ids. */
+export function idOf({ shape }: CollectionDefinition, text: string): Id | undefined {
+  if (shape.identity.kind !== 'integer') return text === '' ? undefined : text
+  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
+    ? Number(text)
+    : undefined
+}
+
+/** The path of a target below the api's root. */
+export function pathOf(target: Target, formats: ApiDefinition['formats']): string {
+  if (target.kind === 'root') return target.version?.name ? `/${target.version.name}/` : '/'
+  const { version, collection, parent, id, kind, action } = target
+  const segments = version.name === '' ? [] : [version.name]
+  if (parent) segments.push(parent.collection.name, idSegment(parent.id, []))
+  segments.push(collection.name)
+  const extensions = formats.flatMap(format => format.extensions)
+  if (id !== undefined) segments.push(idSegment(id, extensions))
+  if (kind === 'count') segments.push(COUNT)
+  if (kind === 'search') segments.push(SEARCH)
+  if (action) segments.push(action.name)
+  return `/${segments.join('/')}`
+}
+
+/** An id in a path; a dot that would make its end an extension is escaped. */
+function idSegment(id: Id, extensions: readonly string[]): string {
+  const text = encodeURIComponent(id)
+  const dot = text.lastIndexOf('.')
+  if (dot === -1 || !extensions.includes(text.slice(dot + 1))) return text
+  return `${text.slice(0, dot)}%2E${text.slice(dot + 1)}`
+}
+
+/**
+ * Why a text can be no id of a collection, or `undefined` where it can: ids stand in paths, where
+ * `count` and the names of actions mean something else.
+ */
+export function idObjection(
+  { actions, search }: CollectionDefinition,
+  id: string,
+): string | undefined {
+  const taken = id === COUNT || (search && id === SEARCH) || actions.get(id)?.on === 'collection'
+  if (taken) return `${JSON.stringify(id)} is the name of an action here`
+  if (id === '' || id === '.' || id === '..') return 'An id may not be empty, "." or ".."'
+  if (id.length > 255) return 'An id may have at most 255 characters'
+  return /[/\\\p{Cc}]/u.test(id)
+    ? 'An id may hold no slash, backslash or control character'
+    : undefined
+}

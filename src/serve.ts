@@ -1,0 +1,93 @@
+// A definition made ready to answer: its router, and the two doors.
+import { type CorsOptions, corsOf } from './cors.ts'
+import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
+import type { Dialect } from './dialects.ts'
+import { type Fetch, fetchDoor } from './fetch.ts'
+import { form } from './formats/form.ts'
+import type { Format } from './formats/format.ts'
+import { json } from './formats/json.ts'
+import type { Machine } from './handle.ts'
+import { type Limits, limitsOf } from './limits.ts'
+import { type Handler, nodeHandler } from './node.ts'
+import { routerOf } from './route.ts'
+
+/** How collections are served: everything an api says besides its collections. */
+export interface Policies {
+  /**
+   * The public address of the api's root, such as `https://api.example`. Without, addresses are made
+   * from each request's `Host`.
+   */
+  readonly baseUrl?: string
+  /** The path that every request begins with where no host server strips it: `/api`. Default none. */
+  readonly prefix?: string
+  /** Whether `X-Forwarded-Host` and `-Proto` count. Default false: anybody can send them. */
+  readonly trustProxy?: boolean
+  /** The first is what clients get that do not say. Default {@link DEFAULT_FORMATS}. */
+  readonly formats?: readonly Format[]
+  /** Parameters of stock clients that are understood too. Default none. */
+  readonly dialects?: readonly Dialect[]
+  readonly cors?: CorsOptions
+  readonly limits?: Partial<Limits>
+  /** Told of every failure that was answered with a 5xx. Default: `console.error`. */
+  readonly onError?: (error: unknown, failure: Failure) => void
+}
+
+export const DEFAULT_FORMATS: readonly Format[] = [json, form]
+
+/** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other mistake in the policies. */
+export function apiDefinitionOf(
+  versions: readonly VersionDefinition[],
+  policies: Policies,
+): ApiDefinition {
+  const newest = [...versions].sort((one, other) => (other.number ?? 0) - (one.number ?? 0))
+  const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]
+  if (!defaultVersion) throw new TypeError('An api needs at least one collection')
+  return Object.freeze({
+    versions: newest,
+    defaultVersion,
+    baseUrl: baseUrlOf(policies.baseUrl),
+    prefix: prefixOf(policies.prefix),
+    trustProxy: policies.trustProxy ?? false,
+    formats: policies.formats ?? DEFAULT_FORMATS,
+    dialects: policies.dialects ?? [],
+    cors: corsOf(policies.cors),
+    limits: limitsOf(policies.limits),
+    onError: policies.onError ?? logFailure,
+  })
+}
+
+function logFailure(error: unknown, { reference }: Failure): void {
+  console.error(`[rest-conventions] ${reference}`, error)
+}
+
+function baseUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new TypeError(
+      `baseUrl must be an http or https address without query, not ${JSON.stringify(text)}`,
+    )
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+}
+
+function prefixOf(text = ''): string {
+  const prefix = text.endsWith('/') ? text.slice(0, -1) : text
+  if (prefix !== '' && !/^(?:\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
+    throw new TypeError(`prefix must be a path such as /api, not ${JSON.stringify(text)}`)
+  }
+  return prefix
+}
+
+/** The two doors of one house. */
+export interface Doors {
+  /** A node:http request listener; with a third argument it leaves what is not its own to `next`. */
+  readonly handler: Handler
+  /** Answers a Web standard `Request`. */
+  readonly fetch: Fetch
+}
+
+export function doorsOf(api: ApiDefinition): Doors {
+  const machine: Machine = { api, router: routerOf(api) }
+  return { handler: nodeHandler(machine), fetch: fetchDoor(machine) }
+}
