@@ -1,0 +1,144 @@
+// The example api of the specification: cars with their options, models and relations, accounts,
+// photos.
+import { z } from 'zod'
+import {
+  defineAction,
+  defineApi,
+  defineCollection,
+  HttpError,
+  jsonServer,
+  type Store,
+  simpleRest,
+} from '../src/index.ts'
+
+const COLORS = ['black', 'blue', 'green', 'grey', 'orange', 'red', 'silver', 'white', 'yellow']
+
+const Model = z.object({ name: z.string().min(1), brand: z.string().min(1) })
+
+const Car = z.object({
+  immatriculation: z
+    .string()
+    .regex(/^[A-HJ-NP-TV-Z]{2}-\d{3}-[A-HJ-NP-TV-Z]{2}$/, 'must be a plate such as AB-123-CD'),
+  color: z.enum(COLORS),
+  model: Model.partial({ brand: true }),
+  price: z.number().nonnegative(),
+  mileage: z.int().nonnegative().default(0),
+  registered_on: z.iso.date().nullable().default(null),
+  sold: z.boolean().default(false),
+  buyer: z.string().nullable().default(null),
+  account_id: z.string().nullable().default(null),
+})
+
+const Option = z.object({
+  car_id: z.int(),
+  name: z.string().min(1),
+  price: z.number().nonnegative().default(0),
+})
+
+const CarModel = z.object({ car_id: z.int(), model_id: z.int() })
+
+const Account = z.object({
+  name: z.string().min(1),
+  email: z.email(),
+  city: z.string().optional(),
+  newsletter: z.boolean().default(false),
+})
+
+const Photo = z.object({
+  comment: z.string(),
+  photo_url: z.url().nullable().default(null),
+  thumb_url: z.url().nullable().default(null),
+})
+
+const Purchase = z.object({
+  /** The buyer's name; of an account it is known. */
+  buyer: z.string().min(1).optional(),
+  account_id: z.string().optional(),
+})
+
+const buy = defineAction({
+  on: 'item',
+  description: 'Buys the car',
+  input: Purchase,
+  output: Car,
+  async run({ input, item, update, collection }) {
+    if (item?.sold === true) {
+      throw new HttpError(409, [
+        { message: 'This car is sold already', field: 'sold', type: 'already_sold' },
+      ])
+    }
+    const { buyer, account_id = null } = input
+    const account = account_id === null ? undefined : await accountOf(account_id)
+    return update({ sold: true, buyer: buyer ?? account ?? null, account_id })
+
+    /** The name that an account goes by. */
+    async function accountOf(id: string): Promise<string> {
+      const [found] = await collection('accounts').list({ id })
+      if (found && 'name' in found) return String(found.name)
+      const message = `There is no account with the id ${JSON.stringify(id)}`
+      throw new HttpError(400, [{ message, field: 'account_id', type: 'unknown_reference' }])
+    }
+  },
+})
+
+/**
+ * The api over whatever stores.
+ * @param storeFor gives the store of each collection, by its name.
+ */
+export function carsApi(storeFor: (name: string) => Store) {
+  const cars = defineCollection({
+    name: 'cars',
+    description: 'The cars for sale, and those that are sold',
+    schema: Car,
+    store: storeFor('cars'),
+    id: 'integer',
+    unique: ['immatriculation'],
+    indexes: ['color', 'model.name', 'model.brand', 'price', 'created_at'],
+    search: ['immatriculation', 'color', 'model.name', 'model.brand'],
+    actions: { buy },
+  })
+  const options = defineCollection({
+    name: 'options',
+    description: 'What a car is equipped with',
+    schema: Option,
+    store: storeFor('options'),
+    id: 'integer',
+    parents: { car_id: 'cars' },
+  })
+  const models = defineCollection({
+    name: 'models',
+    schema: Model,
+    store: storeFor('models'),
+    id: 'integer',
+    unique: [['brand', 'name']],
+    search: ['name', 'brand'],
+  })
+  const carsModels = defineCollection({
+    name: 'cars_models',
+    itemName: 'car_model',
+    description: 'Which cars are of which models',
+    schema: CarModel,
+    store: storeFor('cars_models'),
+    relation: { car_id: 'cars', model_id: 'models' },
+  })
+  const accounts = defineCollection({
+    name: 'accounts',
+    schema: Account,
+    store: storeFor('accounts'),
+    unique: ['email'],
+    search: ['name', 'email', 'city'],
+  })
+  const photos = defineCollection({
+    name: 'photos',
+    schema: Photo,
+    store: storeFor('photos'),
+    search: ['comment'],
+  })
+  const api = defineApi({
+    versions: [{ version: 1, collections: [cars, options, models, carsModels, accounts, photos] }],
+    dialects: [simpleRest, jsonServer],
+  })
+  return { api, cars, options, models, carsModels, accounts, photos }
+}
+
+export type CarsApi = ReturnType<typeof carsApi>

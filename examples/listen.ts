@@ -1,0 +1,61 @@
+// A node:http server from its first request to its last.
+import type { Server } from 'node:http'
+
+/** How long running requests may take once the server stops; milliseconds. */
+const PATIENCE = 10_000
+
+/** Why a server could not listen, for a person. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError'
+}
+
+/**
+ * Listens, and says where.
+ * @returns the address to call, such as `http://127.0.0.1:3000`.
+ * @throws ListenError
+ */
+export async function listen(server: Server, port: number, host: string): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(new ListenError(reasonOf(error, port, host), { cause: error }))
+    })
+    server.listen(port, host, resolve)
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new ListenError('No port to listen on')
+  return `http://${callable(address.address)}:${address.port}`
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Port ${port} of ${host} is in use; choose another with --port, or --port 0 for any`
+    case 'EACCES':
+      return `Port ${port} is not for this user; choose one from 1024`
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return `${host} is no address of this machine; choose another with --host`
+    default:
+      return `Cannot listen on port ${port} of ${host}: ${message}`
+  }
+}
+
+/** An address that a client can call: "any" is no address, and IPv6 stands in brackets. */
+function callable(address: string): string {
+  if (address === '0.0.0.0') return '127.0.0.1'
+  if (address === '::') return '[::1]'
+  return address.includes(':') ? `[${address}]` : address
+}
+
+/** Takes no more connections, lets running requests end, and cuts off what takes too long. */
+export async function drain(server: Server): Promise<void> {
+  server.prependListener('request', (_request, response) => {
+    response.setHeader('Connection', 'close')
+  })
+  // A kept connection is idle only when its running request has ended.
+  const idle = setInterval(() => server.closeIdleConnections(), 100)
+  const late = setTimeout(() => server.closeAllConnections(), PATIENCE)
+  await new Promise<void>(resolve => server.close(() => resolve()))
+  clearInterval(idle)
+  clearTimeout(late)
+}

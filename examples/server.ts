@@ -1,0 +1,59 @@
+// The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`.
+import { createServer } from 'node:http'
+import { type CarsApi, carsApi } from './cars-api.ts'
+import { drain, ListenError, listen } from './listen.ts'
+import { OptionError, type Options, parseOptions, USAGE } from './options.ts'
+import { seed } from './seed.ts'
+import { openStores } from './stores.ts'
+
+async function start({ port, host, database }: Options): Promise<void> {
+  let stop: (() => Promise<void>) | undefined
+  let stopping = false
+  const onSignal = () => {
+    if (stopping) process.exit(1)
+    stopping = true
+    void stop?.()
+    console.log('Stopping: running requests end first')
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+
+  const stores = openStores(database)
+  const cars = carsApi(stores.storeFor)
+  const made = await seed(cars)
+  const server = createServer(cars.api.handler)
+  const address = await listen(server, port, host)
+  stop = async () => {
+    await drain(server)
+    await cars.api.close()
+    await stores.close()
+    process.exit(0)
+  }
+  if (stopping) return stop()
+  console.log(await greeting(cars, address, database, made))
+}
+
+/** What is served, and three lines to try. */
+async function greeting({ api }: CarsApi, address: string, database: string, made: number) {
+  const { name, collections } = api.definition.defaultVersion
+  const root = `${address}/${name}/`
+  const [car] = await api.collection('cars').list({ limit: 1 })
+  return [
+    `Serving ${root} from ${database}${made > 0 ? `, with ${made} new items` : ''}`,
+    ...[...collections.keys()].map(collection => `  ${root}${collection}`),
+    'Try:',
+    `  curl ${root}`,
+    `  curl -gi '${root}cars?color=red&price[lt]=20000&sort=-price&fields=id,model.name,price&limit=5'`,
+    `  curl -i -d name='Roof rack' -d price=250 ${root}cars/${car?.id ?? 1}/options`,
+  ].join('\n')
+}
+
+try {
+  const options = parseOptions(process.argv.slice(2), process.env)
+  if (options === 'help') console.log(USAGE)
+  else await start(options)
+} catch (error) {
+  if (error instanceof OptionError) console.error(`${error.message}\n\n${USAGE}`)
+  else if (error instanceof ListenError) console.error(error.message)
+  else console.error(error)
+  process.exit(1)
+}

@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { stat } from 'node:fs/promises'
+import { Agent, type ClientRequest, type IncomingMessage, request as send } from 'node:http'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { inDirectory, serve, start } from './running.ts'
+
+const run = promisify(execFile)
+
+/** A POST whose headers have reached the server while its body is still to come. */
+async function half(url: string): Promise<ClientRequest> {
+  const headers = { 'content-type': 'application/json', expect: '100-continue' }
+  const request = send(url, { method: 'POST', headers })
+  request.flushHeaders()
+  await once(request, 'continue')
+  return request
+}
+
+async function answer(request: ClientRequest): Promise<[status: number | undefined, body: string]> {
+  const [response]: IncomingMessage[] = await once(request, 'response')
+  return response ? [response.statusCode, await text(response)] : [undefined, '']
+}
+
+const DRAFT = JSON.stringify({ comment: 'made while stopping' })
+
+describe('the example server', () => {
+  test('prints what it serves and three lines that work as pasted', async () => {
+    const server = await serve()
+    const printed = server.output()
+    for (const name of ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']) {
+      expect(printed).toContain(`${server.root}${name}\n`)
+      const response = await fetch(`${server.root}${name}`)
+      expect([name, response.status]).toEqual([name, 200])
+      expect(Number(response.headers.get('x-result-count'))).toBeGreaterThan(20)
+    }
+    const lines = [...printed.matchAll(/^ {2}(curl .*)$/gm)].map(([, line = '']) => line)
+    expect(lines).toHaveLength(3)
+    const [root = '', cars = '', option = ''] = await Promise.all(
+      lines.map(line => run('sh', ['-c', line]).then(({ stdout }) => stdout)),
+    )
+    expect(JSON.parse(root)).toMatchObject({ url: server.root, resources: { cars: {} } })
+    expect(cars).toMatch(/^HTTP\/1.1 200 OK/)
+    expect(cars).toMatch(/^Content-Range: cars 0-4\/\d+\r$/m)
+    expect(JSON.parse(cars.slice(cars.indexOf('\r\n\r\n')))).toHaveLength(5)
+    expect(option).toMatch(/^HTTP\/1.1 201 Created/)
+    expect(option).toContain('"name":"Roof rack","price":250')
+    expect(await server.ended('SIGTERM')).toBe(0)
+    expect(server.errors()).toBe('')
+  })
+
+  test('keeps its data over a restart, and seeds only once', () =>
+    inDirectory(async directory => {
+      const database = join(directory, 'made', 'for', 'it.db')
+      const first = await serve(database)
+      expect(first.output()).toContain('new items')
+      expect((await stat(database)).isFile()).toBe(true)
+      const body = new URLSearchParams({ comment: 'Kept' })
+      const made = await fetch(`${first.root}photos`, { method: 'POST', body })
+      const location = made.headers.get('location') ?? ''
+      const photo = await made.json()
+      const cars = `${first.root}cars`
+      const deleted = await fetch(`${cars}/2`, { method: 'DELETE' })
+      expect(deleted.status).toBe(200)
+      const count = await fetch(`${cars}/count`).then(response => response.json())
+      expect(await first.ended('SIGINT')).toBe(0)
+
+      const second = await serve(database)
+      expect(second.output()).not.toContain('new items')
+      const url = location.replace(first.root, second.root)
+      expect(await fetch(url).then(response => response.json())).toEqual(photo)
+      expect((await fetch(`${second.root}cars/2`)).status).toBe(404)
+      const again = await fetch(`${second.root}cars/count`).then(response => response.json())
+      expect(again).toEqual(count)
+      expect(await second.ended('SIGTERM')).toBe(0)
+    }))
+
+  test('SIGTERM lets a running request end, and only then stops', () =>
+    inDirectory(async directory => {
+      const database = join(directory, 'it.db')
+      const server = await serve(database)
+      const agent = new Agent({ keepAlive: true })
+      const kept = send(`${server.root}cars/1`, { agent }).end()
+      expect((await answer(kept))[0]).toBe(200)
+      const running = await half(`${server.root}photos`)
+      server.process.kill('SIGTERM')
+      await server.until(/Stopping/)
+      // New connections are refused while the running request still is answered.
+      await expect(refused(server.root)).resolves.toBe('ECONNREFUSED')
+      running.end(DRAFT)
+      const [status, body] = await answer(running)
+      expect(status).toBe(201)
+      expect(await server.ended()).toBe(0)
+      agent.destroy()
+
+      const next = await serve(database)
+      const { id } = JSON.parse(body)
+      expect((await fetch(`${next.root}photos/${id}`)).status).toBe(200)
+      await next.ended('SIGTERM')
+    }))
+
+  test('a second signal ends it at once', async () => {
+    const server = await serve()
+    const running = await half(`${server.root}photos`)
+    const cut = once(running, 'error')
+    server.process.kill('SIGTERM')
+    await server.until(/Stopping/)
+    expect(await server.ended('SIGINT')).toBe(1)
+    await cut
+  })
+
+  test('a port in use is said plainly', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const address = other.address()
+    const port = typeof address === 'object' ? String(address?.port) : ''
+    const server = start('server', ['--database', ':memory:'], { PORT: port })
+    expect(await server.ended()).toBe(1)
+    expect(server.errors()).toBe(
+      `Port ${port} of 127.0.0.1 is in use; choose another with --port, or --port 0 for any\n`,
+    )
+    other.close()
+  })
+
+  test.each([
+    [['--prot', '1'], 1, /^Unknown option '--prot'\n\nUsage: npm start/],
+    [['--port', '99999'], 1, /^--port must be a whole number from 0 to 65535/],
+    [['--help'], 0, /^Usage: npm start/],
+  ] as const)('%j ends with %i and says what it takes', async (args, code, message) => {
+    const server = start('server', args)
+    expect(await server.ended()).toBe(code)
+    expect(code === 0 ? server.output() : server.errors()).toMatch(message)
+  })
+})
+
+/** The code of the error that a new connection ends with. */
+function refused(url: string): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = send(url, { agent: false }, response => {
+      response.resume()
+      reject(new Error(`It still answers: ${response.statusCode}`))
+    })
+    request.once('error', (error: NodeJS.ErrnoException) => resolve(error.code)).end()
+  })
+}
