@@ -1,0 +1,66 @@
+// Specification, "What the service does": the root describes the resources.
+import { describe, expect, it } from 'vitest'
+import { eachDoor } from '../doors.ts'
+import { example } from '../fixture.ts'
+
+const NAMES = ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']
+
+describe('What the service does', () => {
+  eachDoor(
+    () => example(),
+    door => {
+      it('GET {base_url}/: an object with url and resources, each with its url', async () => {
+        const { status, json } = await door.request('/')
+        expect(status).toBe(200)
+        expect(json).toEqual({
+          url: `${door.base}/`,
+          resources: Object.fromEntries(NAMES.map(name => [name, { url: `${door.base}/${name}` }])),
+        })
+      })
+
+      it('every address of the root answers a list', async () => {
+        const { json } = await door.request('/')
+        // The test before has shown the shape.
+        const { resources } = json as { resources: Record<string, { url: string }> }
+        for (const { url } of Object.values(resources)) {
+          expect(await door.request(url)).toMatchObject({ status: 200, text: '[]' })
+        }
+      })
+
+      it.each(['cars', 'accounts', 'photos'])('illustrative collection: %s', async name => {
+        expect(await door.request(`/${name}`)).toMatchObject({ status: 200, text: '[]' })
+      })
+
+      it('HEAD {base_url}/: the headers of GET and no body', async () => {
+        const head = await door.request('/', { method: 'HEAD' })
+        const get = await door.request('/')
+        expect(head.status).toBe(200)
+        expect(head.text).toBe('')
+        expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'))
+        expect(head.headers.get('content-type')).toBe('application/json')
+      })
+
+      it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+        '%s {base_url}/: 405 with Allow',
+        async method => {
+          const answer = await door.request('/', { method })
+          expect(answer.status).toBe(405)
+          expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+          expect(answer.json).toMatchObject({ errors: [{ code: 405, type: 'method_not_allowed' }] })
+        },
+      )
+
+      it.each(['/nothing', '/cars/1/2/3', '/Cars', '/car'])(
+        'a path that does not exist is 404 in the error shape: %s',
+        async path => {
+          const answer = await door.request(path)
+          expect(answer.status).toBe(404)
+          expect(answer.json).toEqual({
+            errors: [{ message: expect.any(String), code: 404, type: 'no_such_path' }],
+          })
+        },
+      )
+    },
+    { once: true },
+  )
+})
