@@ -2,6 +2,7 @@
 // are applied to is never changed.
 import { HttpError } from './errors.ts'
 import { type Item, isObject, type Json, sameJson } from './fields.ts'
+import { checkName } from './formats/format.ts'
 
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 export const JSON_PATCH_TYPE = 'application/json-patch+json'
@@ -20,12 +21,19 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 /** How many values all `copy` operations of one patch may add: copies of copies grow without end. */
 const MAX_COPIED = 10_000
 
+/** What one JSON Patch may do. */
+interface Bounds {
+  readonly depth: number
+  copies: number
+}
+
 /**
  * Applies a JSON Patch: all of its operations or none.
+ * @param maxDepth how many levels the result may nest where the patch put something.
  * @throws HttpError 400 for what is no JSON Patch, 409 where it does not fit the target: a path that
- * does not exist, a `test` that fails.
+ * does not exist, a `test` that fails; 413 for too many operations or copies.
  */
-export function jsonPatch(target: Json, patch: Json, maxOperations: number): Json {
+export function jsonPatch(target: Json, patch: Json, maxOperations = 500, maxDepth = 32): Json {
   if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
   if (patch.length > maxOperations) {
     throw new HttpError(413, [
@@ -35,35 +43,36 @@ export function jsonPatch(target: Json, patch: Json, maxOperations: number): Jso
       },
     ])
   }
-  const budget = { left: MAX_COPIED }
-  return patch.reduce<Json>((value, operation, at) => apply(value, operation, at, budget), target)
+  const bounds = { depth: maxDepth, copies: MAX_COPIED }
+  return patch.reduce<Json>((value, operation, at) => apply(value, operation, at, bounds), target)
 }
 
-function apply(target: Json, operation: Json, at: number, budget: { left: number }): Json {
+function apply(target: Json, operation: Json, at: number, bounds: Bounds): Json {
   if (!isObject(operation)) throw malformed(`Operation ${at} is not an object`)
   const path = pointer(operation, 'path', at)
   const name = Object.hasOwn(operation, 'op') ? operation.op : undefined
   switch (name) {
     case 'add':
-      return add(target, path, given(operation, at), at)
+      return put(target, path, given(operation, at), at, bounds)
     case 'remove':
       return remove(target, path, at)
     case 'replace': {
       const value = given(operation, at)
       valueAtPointer(target, path, at)
-      return path.length === 0 ? value : add(remove(target, path, at), path, value, at)
+      return put(path.length === 0 ? target : remove(target, path, at), path, value, at, bounds)
     }
     case 'move': {
       const from = pointer(operation, 'from', at)
       if (from.length < path.length && from.every((token, level) => token === path[level])) {
         throw malformed(`Operation ${at} moves a value into itself`)
       }
-      return add(remove(target, from, at), path, valueAtPointer(target, from, at), at)
+      const value = valueAtPointer(target, from, at)
+      return put(remove(target, from, at), path, value, at, bounds)
     }
     case 'copy': {
       const value = valueAtPointer(target, pointer(operation, 'from', at), at)
-      spend(value, budget)
-      return add(target, path, value, at)
+      spend(value, bounds)
+      return put(target, path, value, at, bounds)
     }
     case 'test':
       if (sameJson(valueAtPointer(target, path, at), given(operation, at))) return target
@@ -73,8 +82,8 @@ function apply(target: Json, operation: Json, at: number, budget: { left: number
   }
 }
 
-function spend(value: Json, budget: { left: number }): void {
-  if (--budget.left < 0) {
+function spend(value: Json, bounds: Bounds): void {
+  if (--bounds.copies < 0) {
     throw new HttpError(413, [
       {
         message: `A JSON Patch may copy at most ${MAX_COPIED} values`,
@@ -83,7 +92,7 @@ function spend(value: Json, budget: { left: number }): void {
     ])
   }
   if (typeof value === 'object' && value !== null) {
-    for (const member of Object.values(value)) spend(member, budget)
+    for (const member of Object.values(value)) spend(member, bounds)
   }
 }
 
@@ -98,10 +107,12 @@ function pointer(operation: Item, member: 'path' | 'from', at: number): string[]
   if (typeof text !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(text)) {
     throw malformed(`Operation ${at} needs a ${member} that is a JSON Pointer, such as "/color"`)
   }
-  return text
+  const names = text
     .split('/')
     .slice(1)
     .map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+  for (const name of names) checkName(name, text)
+  return names
 }
 
 function printPointer(path: readonly string[]): string {
@@ -141,6 +152,20 @@ function changeParent(
   const child = changeParent(valueAtPointer(target, [token], at), rest, at, change)
   if (Array.isArray(target)) return target.with(Number(token), child)
   return { ...target, [token]: child }
+}
+
+function put(target: Json, path: readonly string[], value: Json, at: number, bounds: Bounds): Json {
+  if (!fits(value, bounds.depth - path.length)) {
+    throw malformed(`Operation ${at} nests deeper than ${bounds.depth} levels`)
+  }
+  return add(target, path, value, at)
+}
+
+/** Whether a value has at most so many levels. */
+function fits(value: Json, levels: number): boolean {
+  if (levels < 0) return false
+  if (typeof value !== 'object' || value === null) return true
+  return levels > 0 && Object.values(value).every(member => fits(member, levels - 1))
 }
 
 function add(target: Json, path: readonly string[], value: Json, at: number): Json {

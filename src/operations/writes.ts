@@ -10,15 +10,15 @@ import {
   type Call,
   eventOf,
   inScope,
-  itemRepresentation,
   notFound,
   type Outcome,
   requireParent,
   runBefore,
 } from './call.ts'
+import { itemRepresentation, removeBlobs } from './blobs.ts'
 import { once } from './idempotency.ts'
 import { itemValidators } from './reads.ts'
-import { checkReferences, newValues, ownValues, requireBody, valuesFor } from './values.ts'
+import { checkReferences, newValues, ownValues, patchedValues, requireBody, valuesFor } from './values.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
 export async function create(call: Call): Promise<Outcome> {
@@ -33,7 +33,8 @@ export async function create(call: Call): Promise<Outcome> {
   return created(call, stored)
 }
 
-function created(call: Call, stored: Stored): Outcome {
+async function created(call: Call, stored: Stored): Promise<Outcome> {
+  call.uploads?.keep(stored.item)
   const { target, preferences } = call
   const location = call.href({ ...target, kind: 'item', id: stored.id })
   const minimal = preferences.return === 'minimal'
@@ -45,7 +46,7 @@ function created(call: Call, stored: Stored): Outcome {
       ...(minimal ? [] : ['Content-Location', location]),
       ...returnApplied(call),
     ],
-    ...(!minimal && { representation: itemRepresentation(call, stored.item) }),
+    ...(!minimal && { representation: await itemRepresentation(call, stored.item) }),
     validators: itemValidators(stored, call.variant),
     vary: ['Prefer'],
     result: stored.item,
@@ -56,21 +57,21 @@ function created(call: Call, stored: Stored): Outcome {
 export async function replace(call: Call): Promise<Outcome> {
   const { validator } = call.target.collection
   const sent = requireBody(call)
-  return change(call, async (own, { id }) => validator.replace(own, valuesFor(call, id, sent)))
+  return change(call, async (own, { id, item }) =>
+    validator.replace(own, await valuesFor(call, id, sent, item)),
+  )
 }
 
 /** `PATCH /<collection>/<id>`: a merge patch, or a JSON Patch by its media type. A patch that changes nothing writes nothing. */
 export async function patch(call: Call): Promise<Outcome> {
-  const { validator } = call.target.collection
   const sent = requireBody(call)
-  return change(call, async (own, { id, item }) => {
-    const patched = applyPatch(call, item, sent)
-    return validator.patch(own, valuesFor(call, id, patched))
-  })
+  return change(call, (_own, current) =>
+    patchedValues(call, current, shown => applyPatch(call, shown, sent)),
+  )
 }
 
 function applyPatch({ body, limits }: Call, item: Item, sent: Json): Json {
-  if (body?.type === JSON_PATCH_TYPE) return jsonPatch(item, sent, limits.patchOperations)
+  if (body?.type === JSON_PATCH_TYPE) return jsonPatch(item, sent, limits.patchOperations, limits.depth)
   if (isObject(sent)) return mergePatch(item, sent)
   const message = 'A merge patch of an item must be an object'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])
@@ -85,13 +86,15 @@ export async function remove(call: Call): Promise<Outcome> {
     const { id, version, item } = current
     if (!(await target.collection.store.delete(id, version, { signal }))) return undefined
     const minimal = preferences.return === 'minimal'
-    return {
+    const outcome: Outcome = {
       status: minimal ? 204 : 200,
       headers: returnApplied(call),
-      ...(!minimal && { representation: itemRepresentation(call, item) }),
+      ...(!minimal && { representation: await itemRepresentation(call, item) }),
       vary: ['Prefer'],
       result: item,
     }
+    await removeBlobs(call, item)
+    return outcome
   })
 }
 
@@ -118,15 +121,18 @@ async function change(
       eventOf(call, { item: current.item, value: checked }),
       checked,
     )
-    if (values === own) return changed(call, current)
+    if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
     await checkReferences(call, values, current.item)
     const stored = await collection.store.update(current.id, current.version, values, { signal })
-    return stored && changed(call, stored)
+    if (!stored) return undefined
+    call.uploads?.keep(stored.item)
+    await removeBlobs(call, current.item, stored.item)
+    return changed(call, stored)
   })
 }
 
 /** PUT and PATCH answer 303 to the item, so that no client sends the write again; `Prefer` chooses otherwise. */
-function changed(call: Call, stored: Stored): Outcome {
+async function changed(call: Call, stored: Stored): Promise<Outcome> {
   const { target, preferences, operation } = call
   const location = call.href({ ...target, kind: 'item' })
   const common = { vary: ['Prefer'], result: stored.item }
@@ -135,7 +141,7 @@ function changed(call: Call, stored: Stored): Outcome {
       ...common,
       status: 200,
       headers: ['Content-Location', location, ...returnApplied(call)],
-      representation: itemRepresentation(call, stored.item),
+      representation: await itemRepresentation(call, stored.item),
       validators: itemValidators(stored, call.variant),
     }
   }
