@@ -7,12 +7,14 @@ import { checkName } from './format.ts'
 /** Numeric references in one run of text: as many as the writer may print, and not one more. */
 export const MAX_REFERENCES = 1000
 
+// The ranges of §2.3 without U+1680 and U+FEFF, which fast-xml-parser takes for white space.
 const START =
-  'A-Z_a-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02ff\\u0370-\\u037d\\u037f-\\u1fff\\u200c\\u200d' +
-  '\\u2070-\\u218f\\u2c00-\\u2fef\\u3001-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\ufffd\\u{10000}-\\u{effff}'
+  'A-Z_a-z\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u02ff\\u0370-\\u037d\\u037f-\\u167f\\u1681-\\u1fff' +
+  '\\u200c\\u200d\\u2070-\\u218f\\u2c00-\\u2fef\\u3001-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\ufefe' +
+  '\\uff00-\\ufffd\\u{10000}-\\u{effff}'
 const REST = `${START}.0-9\\u00b7\\u0300-\\u036f\\u203f\\u2040-`
 const NAME = new RegExp(`[:${START}][:${REST}]*`, 'uy')
-const PLAIN_NAME = new RegExp(`^(?!xml)[${START}][${REST}]*$`, 'iu')
+const PLAIN_NAME = new RegExp(`^(?![xX][mM][lL])[${START}][${REST}]*$`, 'u')
 
 /** Whether a text can name an element as it is: no prefix, nothing that XML keeps for itself. */
 export function isElementName(text: string): boolean {

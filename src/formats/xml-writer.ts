@@ -103,11 +103,7 @@ function contentWriter(shape: Shape): ContentWriter {
   const known = writers.get(shape)
   if (known) return known
   const members = new Map<string, ElementWriter>()
-  for (const name of namesOf(shape))
-    members.set(
-      name,
-      lazily(name, () => shape.member(name)),
-    )
+  for (const name of namesOf(shape)) members.set(name, elementWriter(name, shape.member(name)))
   let element: ElementWriter | undefined
   const writer: ContentWriter = {
     array(values) {

@@ -56,8 +56,8 @@ function printXml(representation: Representation): string {
       const entries = representation.errors.map(entry => ({ ...entry }))
       return printList('errors', 'error', objectShape(ERROR), entries)
     }
-    case 'stream':
-      throw new TypeError('XML prints pages, not streams')
+    default:
+      throw new TypeError(`XML prints no ${representation.kind}`)
   }
 }
 
