@@ -1,5 +1,5 @@
 // `application/x-www-form-urlencoded` (WHATWG URL §5): each key one property, nesting as
-// `model.name=` or `model[name]=`, lists as a repeated key or `tags[]=`; typed by the schema.
+// `model.name=` or `model[name]=`, lists as a repeated key, `tags[]=` or `tags[0]=`; typed by the schema.
 import { HttpError, type Mistake, refuse } from '../errors.ts'
 import {
   expectation,
@@ -43,7 +43,11 @@ export const form: Format = {
 
 /** What a host's parser made of a form, as pairs again. */
 function flatten(value: unknown, name: string): [string, string][] {
-  if (Array.isArray(value)) return value.flatMap(element => flatten(element, name))
+  if (Array.isArray(value)) {
+    return value.flatMap((element, at) =>
+      flatten(element, isObject(element) ? `${name}.${at}` : name),
+    )
+  }
   if (isObject(value)) {
     return Object.entries(value).flatMap(([key, member]) =>
       flatten(member, name ? `${name}.${key}` : key),
@@ -133,20 +137,29 @@ function treeValue(
 ): Item {
   const value: Item = {}
   for (const [name, node] of tree) {
-    const field = fields?.get(name)
-    const at = path + name
-    if (!Array.isArray(node)) {
-      const members =
-        field?.kind === 'record' && field.element
-          ? recordFields(node, field.element)
-          : field?.members
-      value[name] = treeValue(node, members, `${at}.`, mistakes)
-      continue
-    }
-    const member = partsValue(node, field, at, mistakes)
+    const member = nodeValue(node, fields?.get(name), path + name, mistakes)
     if (member !== undefined) value[name] = member
   }
   return value
+}
+
+function nodeValue(
+  node: Tree | Part[],
+  field: Field | undefined,
+  path: string,
+  mistakes: Mistake[],
+): Json | undefined {
+  if (Array.isArray(node)) return partsValue(node, field, path, mistakes)
+  if (field?.kind === 'array' && [...node.keys()].every(name => /^\d{1,9}$/.test(name))) {
+    const elements = [...node].sort(([one], [other]) => Number(one) - Number(other))
+    return elements.flatMap(([name, element]) => {
+      const value = nodeValue(element, field.element, `${path}.${name}`, mistakes)
+      return value === undefined ? [] : [value]
+    })
+  }
+  const members =
+    field?.kind === 'record' && field.element ? recordFields(node, field.element) : field?.members
+  return treeValue(node, members, `${path}.`, mistakes)
 }
 
 function recordFields(tree: Tree, element: Field): Fields {
@@ -162,7 +175,10 @@ function partsValue(
   if (field?.kind === 'array') {
     const [only] = parts
     if (parts.length === 1 && typeof only === 'object' && Array.isArray(only.json)) return only.json
-    return parts.flatMap(part => partValue(part, field.element, path, mistakes) ?? [])
+    return parts.flatMap(part => {
+      const value = partValue(part, field.element, path, mistakes)
+      return value === undefined ? [] : [value]
+    })
   }
   const [part] = parts
   if (part === undefined) return undefined
