@@ -62,7 +62,7 @@ export interface Decoded extends CallBody {
 export async function decodeBody(
   { body, headers, signal }: HttpRequest,
   { format, type }: Content,
-  { limits, fields }: Pick<ReadContext, 'limits' | 'fields'>,
+  { limits, fields, upload }: Pick<ReadContext, 'limits' | 'fields' | 'upload'>,
 ): Promise<Decoded> {
   const length = headers['content-length']
   const context: ReadContext = {
@@ -71,6 +71,7 @@ export async function decodeBody(
     signal,
     parameters: type?.parameters ?? new Map(),
     length: length === undefined ? undefined : Number(length),
+    ...(upload && { upload }),
   }
   const decoded = { type: type?.type, parameters: [], overrides: [] }
   if (body === undefined) throw new HttpError(400, 'The request needs a body')

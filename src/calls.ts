@@ -3,6 +3,7 @@ import type { CallOptions, Calls, ListParameters, VersionDefinition } from './de
 import type { Json } from './fields.ts'
 import type { Parameter } from './http.ts'
 import type { Limits } from './limits.ts'
+import { uploadsOf } from './operations/blobs.ts'
 import type { Call } from './operations/call.ts'
 import { perform } from './operations.ts'
 import { type CollectionTarget, SEARCH, type Target } from './route.ts'
@@ -49,6 +50,7 @@ export function callsOf(context: CallContext, name: string): Calls {
       preferences: {},
       range: undefined,
       idempotencyKey: undefined,
+      uploads: uploadsOf(collection, limits.upload, options.signal ?? NEVER),
       variant: '',
       streams: false,
       principal: options.principal ?? defaults.principal,

@@ -1,4 +1,6 @@
 // `defineCollection`: one declaration, checked once, to a definition and its doors.
+
+import { type BinaryForm, type BlobStore, blobNames, shownFields } from './blobs.ts'
 import type {
   Action,
   ActionDefinition,
@@ -59,6 +61,10 @@ export interface CollectionOptions<S extends Schema> {
   /** `Cache-Control` of reads. Default `no-cache, max-age=0`. */
   readonly cacheControl?: string
   readonly description?: string
+  /** Where the contents of `blob()` members live. Needed where the schema has any. */
+  readonly blobs?: BlobStore
+  /** How binary properties are given: `flat` (`photo_url`, the default) or `object` (`photo: { url, updated_at }`). */
+  readonly binary?: BinaryForm
 }
 
 export interface Collection<S extends Schema = Schema> extends Doors {
@@ -107,8 +113,10 @@ export function checkParents(collections: ReadonlyMap<string, CollectionDefiniti
       const known = collections.get(parent)
       if (!known)
         throw new TypeError(`${name}: its parent "${parent}" is not a collection of the same api`)
-      if (known.actions.has(name)) {
-        throw new TypeError(`${parent}: the action "${name}" has the name of a sub-collection`)
+      if (known.actions.has(name) || blobNames(known.shape.fields).includes(name)) {
+        throw new TypeError(
+          `${parent}: "${name}" is a sub-collection and an action or a blob() too`,
+        )
       }
     }
     for (const action of actions.values()) {
@@ -137,6 +145,13 @@ function definitionOf<S extends Schema>(options: CollectionOptions<S>): Collecti
   const sort = parseSort(options.sort ?? defaultOrder)
   for (const { path } of sort) known(path.join('.'), 'sort')
   const { defaultLimit, maxLimit } = limitsOfPages(options)
+  const { binary = 'flat' } = options
+  const [binaryName] = blobNames(fields)
+  if (binaryName !== undefined && !options.blobs) {
+    throw new TypeError(
+      `${name}: "${binaryName}" is a blob(); say where contents live: blobs: fileBlobs('…')`,
+    )
+  }
   if (options.putCreates && identity.kind !== 'text') {
     throw new TypeError(
       `${name}: putCreates needs ids chosen by clients: give the schema a text member "${identity.name}"`,
@@ -148,6 +163,10 @@ function definitionOf<S extends Schema>(options: CollectionOptions<S>): Collecti
     schema,
     shape,
     inputFields: fieldsOf(schema, 'input'),
+    shownFields: shownFields(fields, binary, false),
+    selectableFields: shownFields(fields, binary, true),
+    blobs: binaryName === undefined ? undefined : options.blobs,
+    binary,
     validator: validatorOf(schema),
     store,
     defaultLimit,

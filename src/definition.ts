@@ -1,5 +1,6 @@
 // What a collection and an api are, as frozen data: what `defineCollection` and `defineApi` make and
 // everything after them reads.
+import type { BinaryForm, BlobStore } from './blobs.ts'
 import type { Cors } from './cors.ts'
 import type { Dialect } from './dialects.ts'
 import type { HttpError } from './errors.ts'
@@ -151,6 +152,12 @@ export interface CollectionDefinition {
   readonly itemName: string
   readonly schema: Schema
   readonly shape: Shape
+  /** The fields as they are given, binary properties in their form; those that `fields` may name besides. */
+  readonly shownFields: Fields
+  readonly selectableFields: Fields
+  /** Where binary properties live; absent where there are none. */
+  readonly blobs: BlobStore | undefined
+  readonly binary: BinaryForm
   /** What a client may send. */
   readonly inputFields: Fields
   readonly validator: Validator

@@ -23,6 +23,7 @@ export type Kind =
   | 'array'
   | 'union'
   | 'any'
+  | 'blob'
 
 export interface Field {
   readonly kind: Kind
@@ -39,6 +40,10 @@ export interface Field {
   readonly element?: Field
   /** What a union may be. */
   readonly options?: readonly Field[]
+  /** Of a binary property, and of the member that gives its address: the media types it takes, such as `image/*`. */
+  readonly accept?: readonly string[]
+  /** Of a binary property: up to this size in bytes its content is given inline too. */
+  readonly inlineBelow?: number
   /** Set by the server alone: ignored on write. */
   readonly serverOwned?: boolean
 }
@@ -209,7 +214,7 @@ export function isDateTime(text: string): boolean {
 }
 
 const INTEGER = /^[+-]?\d{1,16}$/
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?$/
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/
 const TRUE = new Set(['true', '1', 'on', 'yes'])
 const FALSE = new Set(['false', '0', 'off', 'no'])
 
@@ -271,6 +276,8 @@ export function expectation(field: Field): string {
       return field.element ? expectation(field.element) : 'a text'
     case 'union':
       return (field.options ?? []).map(expectation).join(' or ')
+    case 'blob':
+      return 'a file'
     default:
       return `an ${field.kind === 'object' ? 'object' : 'object of named values'}`
   }

@@ -27,7 +27,8 @@ import {
   splitTarget,
 } from './http.ts'
 import { chooseFormat, type Negotiated, notAcceptable } from './negotiate.ts'
-import type { Call, Outcome } from './operations/call.ts'
+import { uploadsOf } from './operations/blobs.ts'
+import type { Call, Outcome, Uploads } from './operations/call.ts'
 import { perform } from './operations.ts'
 import { printLink } from './pagination.ts'
 import { parsePrefer } from './prefer.ts'
@@ -49,6 +50,7 @@ interface Exchange {
   extension: string | undefined
   version: VersionDefinition | undefined
   principal: Principal | undefined
+  uploads: Uploads | undefined
 }
 
 /**
@@ -68,11 +70,13 @@ export async function handle(
     extension: undefined,
     version: undefined,
     principal: undefined,
+    uploads: undefined,
   }
   try {
     const outcome = await answer(machine, exchange, fallThrough)
     return outcome && encode(machine, exchange, outcome)
   } catch (thrown) {
+    await exchange.uploads?.discard().catch(() => undefined)
     return encodeError(machine, exchange, thrown)
   }
 }
@@ -97,8 +101,10 @@ async function answer(
   const overrides = overridesOf(request, parameters)
   exchange.method = effectiveMethod(request.method, overrides)
   if (exchange.method === 'OPTIONS') return describe(api, exchange, match)
-  exchange.negotiated = negotiate(api, exchange)
-  if (!exchange.negotiated) throw notAcceptable(api.formats)
+  if (target.kind !== 'blob') {
+    exchange.negotiated = negotiate(api, exchange)
+    if (!exchange.negotiated) throw notAcceptable(api.formats)
+  }
 
   const body = await readForm(api, exchange, target)
   if (body) exchange.method = effectiveMethod(request.method, [...overrides, ...body.overrides])
@@ -162,9 +168,10 @@ function negotiate(api: ApiDefinition, { request, extension }: Exchange): Negoti
 /** Reads the body of a POST that is a form: only then the method is known. */
 async function readForm(
   api: ApiDefinition,
-  { request, method, extension }: Exchange,
+  exchange: Exchange,
   target: Target,
 ): Promise<Decoded | undefined> {
+  const { request, method, extension } = exchange
   const type = request.headers['content-type']
   if (request.method !== 'POST' || type === undefined || !hasBody(request)) return undefined
   if (target.kind === 'root') return undefined
@@ -172,17 +179,20 @@ async function readForm(
   if (!forms.some(form => form.types.some(known => type.toLowerCase().includes(known))))
     return undefined
   const content = contentOf(request, api, method, extension)
-  return content.format.form ? readContent(api, request, content, target) : undefined
+  return content.format.form ? readContent(api, exchange, content, target) : undefined
 }
 
 function readContent(
   { limits }: ApiDefinition,
-  request: HttpRequest,
+  exchange: Exchange,
   content: Content,
   { collection, action }: CollectionTarget,
 ): Promise<Decoded> {
+  const { request } = exchange
   const fields = action ? action.inputFields : collection.inputFields
-  return decodeBody(request, content, { limits, fields })
+  const uploads = action ? undefined : uploadsOf(collection, limits.upload, request.signal)
+  exchange.uploads = uploads
+  return decodeBody(request, content, { limits, fields, ...(uploads && { upload: uploads.put }) })
 }
 
 function methodNotAllowed({ methods }: Match, method: string): HttpError {
@@ -212,7 +222,7 @@ async function callOf(
   const { headers, signal } = request
   let { body } = known
   if (!body && takesBody(operation, method) && hasBody(request)) {
-    body = await readContent(api, request, contentOf(request, api, method, extension), target)
+    body = await readContent(api, exchange, contentOf(request, api, method, extension), target)
   }
   const sent = method === 'GET' || method === 'HEAD' ? (body?.parameters ?? []) : []
   const parameters = [...known.parameters, ...sent].filter(({ name }) => name !== METHOD_PARAMETER)
@@ -227,6 +237,7 @@ async function callOf(
     preferences: suppressed ? { ...preferences, return: 'representation' } : preferences,
     range: headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
+    uploads: exchange.uploads ?? uploadsOf(target.collection, api.limits.upload, signal),
     variant: negotiated?.format.name ?? '',
     streams: negotiated?.format.streams === true,
     principal,
@@ -335,6 +346,12 @@ function withBody(
   headers: HeaderList,
   representation: Representation | undefined,
 ): HttpResponse {
+  if (representation?.kind === 'bytes') {
+    const { type, size, data } = representation
+    headers.push('Content-Type', type, 'Content-Length', String(size))
+    headers.push('X-Content-Type-Options', 'nosniff')
+    return { status, headers, body: method === 'HEAD' ? undefined : data }
+  }
   const { format, type } = negotiated ?? { format: json, type: 'application/json' }
   const shown =
     type === PROBLEM_TYPE && representation?.kind !== 'errors' ? (format.types[0] ?? type) : type

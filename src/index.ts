@@ -1,5 +1,6 @@
 // Everything that `rest-conventions` exports, by name. Rules that stand alone come with a line in the README.
 export { type Api, type ApiOptions, defineApi, type VersionOptions } from './api.ts'
+export type { BinaryForm, BlobOptions, BlobStore } from './blobs.ts'
 export {
   type Collection,
   type CollectionOptions,
@@ -94,7 +95,7 @@ export {
   type QueryOptions,
   readQuery,
 } from './query.ts'
-export { fieldsOf, type Schema } from './schema.ts'
+export { blob, fieldsOf, type Schema } from './schema.ts'
 export {
   comparer,
   type Filter,
@@ -119,4 +120,7 @@ export {
   UnavailableError,
   UniqueError,
 } from './store.ts'
+export { fileBlobs } from './stores/file-blobs.ts'
 export { memoryStore } from './stores/memory.ts'
+export { memoryBlobs } from './stores/memory-blobs.ts'
+export { sweepBlobs } from './sweep.ts'

@@ -2,6 +2,7 @@
 import { HttpError } from './errors.ts'
 import { act } from './operations/actions.ts'
 import { type Call, eventOf, fromStore, type Outcome } from './operations/call.ts'
+import { download } from './operations/download.ts'
 import { count, list, read } from './operations/reads.ts'
 import { create, patch, remove, replace } from './operations/writes.ts'
 
@@ -14,6 +15,7 @@ const operations: Readonly<Record<string, (call: Call) => Promise<Outcome>>> = {
   replace,
   patch,
   delete: remove,
+  download,
 }
 
 /**
@@ -31,6 +33,8 @@ export async function perform(call: Call): Promise<Outcome> {
     const error = fromStore(thrown)
     await hooks.error?.(eventOf(call), error)
     throw error
+  } finally {
+    await call.uploads?.discard()
   }
 }
 

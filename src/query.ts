@@ -34,6 +34,8 @@ export interface Query extends Selection {
 export interface QueryOptions {
   /** The fields of the items, the server-owned ones included. */
   readonly fields: Fields
+  /** What `fields` may name, where that is not the same. */
+  readonly selectable?: Fields
   /** The name of the identifying field: the last sort key of every list. */
   readonly id: string
   /** The name of the creation date, if the items have one: for `since` and `until`. */
@@ -97,7 +99,7 @@ export function readQuery(
   options: QueryOptions,
   mistakes: Mistake[],
 ): Query {
-  const fields = readFields(parameters, options.fields, mistakes)
+  const fields = readFields(parameters, options.selectable ?? options.fields, mistakes)
   const search = readSearch(parameters, options, mistakes)
   const where = [
     ...readFilters(parameters, options, mistakes),
@@ -253,7 +255,7 @@ const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
 
 function isFilterable(field: Field): boolean {
   if (field.kind === 'array') return field.element !== undefined && isFilterable(field.element)
-  return field.kind !== 'object' && field.kind !== 'record'
+  return field.kind !== 'object' && field.kind !== 'record' && field.kind !== 'blob'
 }
 
 function isText(field: Field | undefined): boolean {

@@ -1,6 +1,7 @@
 // Paths to targets with their methods, and targets back to paths. path-to-regexp is used here and
 // nowhere else.
 import { match } from 'path-to-regexp'
+import { blobNames } from './blobs.ts'
 import type {
   ActionDefinition,
   ApiDefinition,
@@ -28,13 +29,15 @@ export interface RootTarget {
 
 /** Something of a collection, maybe below a parent. */
 export interface CollectionTarget {
-  readonly kind: 'collection' | 'count' | 'item' | 'search' | 'action'
+  readonly kind: 'collection' | 'count' | 'item' | 'search' | 'action' | 'blob'
   readonly version: VersionDefinition
   readonly collection: CollectionDefinition
   readonly parent?: Parent
   /** Of an item, and of an action on an item. */
   readonly id?: Id
   readonly action?: ActionDefinition
+  /** Of a blob: the binary property. */
+  readonly property?: string
 }
 
 export type Target = RootTarget | CollectionTarget
@@ -60,6 +63,9 @@ export interface Router {
 /** The segment that a collection's own names take from its ids. */
 export const COUNT = 'count'
 export const SEARCH = 'search'
+
+/** The operation that gives the bytes of a binary property. */
+export const DOWNLOAD = 'download'
 
 type Params = Partial<Record<string, string | string[]>>
 
@@ -188,6 +194,10 @@ function* collectionRoutes(
       yield route(`${path}/:id/${action.name}`, methods, item({ kind: 'action', action }))
     }
   }
+  for (const property of blobNames(collection.shape.fields)) {
+    const methods = collection.operations.has('read') ? new Map([['GET', DOWNLOAD]]) : new Map()
+    yield route(`${path}/:id/${property}`, methods, item({ kind: 'blob', property }))
+  }
   const itemMethods: Record<string, Operation> = {
     GET: 'read',
     PUT: 'replace',
@@ -223,15 +233,17 @@ export function idOf({ shape }: CollectionDefinition, text: string): Id | undefi
 /** The path of a target below the api's root. */
 export function pathOf(target: Target, formats: ApiDefinition['formats']): string {
   if (target.kind === 'root') return target.version?.name ? `/${target.version.name}/` : '/'
-  const { version, collection, parent, id, kind, action } = target
+  const { version, collection, parent, id, kind, action, property } = target
   const segments = version.name === '' ? [] : [version.name]
   if (parent) segments.push(parent.collection.name, idSegment(parent.id, []))
   segments.push(collection.name)
   const extensions = formats.flatMap(format => format.extensions)
-  if (id !== undefined) segments.push(idSegment(id, extensions))
+  // Only the end of a path can be taken for an extension.
+  if (id !== undefined) segments.push(idSegment(id, kind === 'item' ? extensions : []))
   if (kind === 'count') segments.push(COUNT)
   if (kind === 'search') segments.push(SEARCH)
   if (action) segments.push(action.name)
+  if (property !== undefined) segments.push(property)
   return `/${segments.join('/')}`
 }
 

@@ -1,6 +1,7 @@
 // A zod schema as field tables: of what it takes and of what it gives. zod's internals are read
 // here and in validate.ts, nowhere else.
-import type { z } from 'zod'
+import { z } from 'zod'
+import type { BlobOptions, BlobRecord } from './blobs.ts'
 import type { Field, Fields, Kind, Scalar } from './fields.ts'
 
 /** Any zod schema. What it takes and gives is read from `_zod.input` and `_zod.output`. */
@@ -57,6 +58,25 @@ function sameField(one: Field, other: Field): boolean {
   )
 }
 
+const binaries = new WeakMap<Schema, BlobOptions>()
+
+/**
+ * A binary property: its bytes go to the collection's blob store, the item keeps a record of them.
+ * Given as `photo_url` or as `photo: { url, updated_at }`; taken as a file of a multipart body, as
+ * Base64 in `photo_data` or `photo.data`, or as the address it has already.
+ */
+export function blob(options: BlobOptions = {}) {
+  const schema = z.strictObject({
+    key: z.string(),
+    type: z.string(),
+    size: z.int(),
+    updated_at: z.iso.datetime(),
+    name: z.string().optional(),
+  }) satisfies z.ZodType<Pick<BlobRecord, 'key'>>
+  binaries.set(schema, options)
+  return schema
+}
+
 /** Every type of zod that JSON cannot hold, and what to declare instead. */
 const NOT_JSON: Readonly<Record<string, string>> = {
   date: 'z.iso.datetime() or z.iso.date()',
@@ -83,6 +103,12 @@ function fieldOf(
   if (above.includes(schema)) return { kind: 'any', ...plain }
   const inner = (part: Schema, name?: string) =>
     fieldOf(part, side, name === undefined ? path : [...path, name], [...above, schema])
+  const declared = binaries.get(schema)
+  if (declared) {
+    if (path.length > 1)
+      throw new TypeError(`${path.join('.')}: a blob() must be a member of the item itself`)
+    return { kind: 'blob', ...plain, ...declared }
+  }
   const { def } = (schema as z.core.$ZodTypes)._zod
   const instead = NOT_JSON[def.type]
   if (instead !== undefined && !(side === 'input' && def.type !== 'date')) {

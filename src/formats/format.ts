@@ -36,6 +36,13 @@ export type Representation =
       readonly fields?: Fields
       readonly data: Json
     }
+  | {
+      /** The content of a binary property, or parts of it: no format prints it. */
+      readonly kind: 'bytes'
+      readonly type: string
+      readonly size: number
+      readonly data: AsyncIterable<Uint8Array>
+    }
   | { readonly kind: 'errors'; readonly status: number; readonly errors: readonly ErrorEntry[] }
 
 /** What a format needs to know to read a body. */

@@ -37,7 +37,8 @@ function printJson(representation: Representation, type: string): string {
       )
     }
     case 'stream':
-      throw new TypeError('JSON prints pages, not streams')
+    case 'bytes':
+      throw new TypeError(`JSON prints no ${representation.kind}`)
   }
 }
 

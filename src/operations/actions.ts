@@ -1,14 +1,15 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 import type { ActionDefinition } from '../definition.ts'
 import { HttpError } from '../errors.ts'
-import { type Item, isObject, type Json } from '../fields.ts'
+import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import { formValue } from '../formats/form.ts'
 import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
 import type { Stored } from '../store.ts'
+import { removeBlobs } from './blobs.ts'
 import { type Call, eventOf, type Outcome, requireParent, runBefore } from './call.ts'
 import { once } from './idempotency.ts'
-import { ownValues, valuesFor } from './values.ts'
+import { ownValues, patchedValues } from './values.ts'
 import { requireCurrent } from './writes.ts'
 
 /** Runs an action: 200 with what it gives, or 303 to what it acted on where it gives nothing. */
@@ -76,12 +77,14 @@ async function update(
   const { collection } = call.target
   if (!stored) throw new TypeError('update() is for actions on an item')
   // A program's changes are JSON by declaration; the schema checks them.
-  const patched = mergePatch(stored.item, changes as Json)
-  const own = ownValues(collection, stored.item)
-  const values: Item = await collection.validator.patch(own, valuesFor(call, stored.id, patched))
-  if (values === own) return stored
+  const values = await patchedValues(call, stored, shown => mergePatch(shown, changes as Json))
+  if (sameJson(values, ownValues(collection, stored.item))) return stored
   const changed = await collection.store.update(stored.id, stored.version, values)
-  if (changed) return changed
+  if (changed) {
+    call.uploads?.keep(changed.item)
+    await removeBlobs(call, stored.item, changed.item)
+    return changed
+  }
   const status = call.preconditions.ifMatch ? 412 : 409
   const message = `The ${collection.itemName} was changed meanwhile; read it again, then decide`
   throw new HttpError(status, [{ message, type: 'changed_meanwhile' }])

@@ -1,4 +1,6 @@
 // One operation asked for, and what came of it: plain values, before and after which there are bytes.
+
+import type { BlobRecord } from '../blobs.ts'
 import type { Preconditions, Validators } from '../conditional.ts'
 import type {
   CallOptions,
@@ -9,7 +11,7 @@ import type {
 } from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { type Item, isObject, type Json, valueAt } from '../fields.ts'
-import type { Representation } from '../formats/format.ts'
+import type { Representation, Upload } from '../formats/format.ts'
 import type { HeaderList, Parameter } from '../http.ts'
 import type { Limits } from '../limits.ts'
 import type { Preferences } from '../prefer.ts'
@@ -22,6 +24,26 @@ export interface CallBody {
   readonly value: Json
   /** Its media type without parameters; absent where the client did not say. */
   readonly type: string | undefined
+}
+
+/**
+ * The contents that one request has brought so far. What no written item has taken when the request
+ * ends is removed again.
+ */
+export interface Uploads {
+  /**
+   * Keeps a content for the property at a dotted path.
+   * @throws HttpError 400 where the property takes no file or not this type, 413 over the limit.
+   */
+  put(field: string, file: Upload): Promise<Json>
+  /** The record of a content that this request has brought. */
+  find(key: string): BlobRecord | undefined
+  /** The SHA-256 of such a content: the same bytes sent again have another key. */
+  digest(key: string): string | undefined
+  /** Says that an item holds these now. */
+  keep(item: Item): void
+  /** Removes what nobody kept. */
+  discard(): Promise<void>
 }
 
 export interface Call {
@@ -37,6 +59,8 @@ export interface Call {
   /** The `Range` header. */
   readonly range: string | undefined
   readonly idempotencyKey: string | undefined
+  /** The contents that the request has brought, where the collection has binary properties. */
+  readonly uploads: Uploads | undefined
   /** What tells this format's entity tags from those of others. */
   readonly variant: string
   /** Whether the format prints lists whole, as a stream. */
@@ -130,9 +154,4 @@ export function fromStore(error: unknown): unknown {
 export function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
   if (updatedAt === undefined) return undefined
   return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
-}
-
-/** The representation of one item. */
-export function itemRepresentation({ target: { collection } }: Call, data: Item): Representation {
-  return { kind: 'item', name: collection.itemName, fields: collection.shape.fields, data }
 }

@@ -2,10 +2,10 @@
 // the work again.
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
-import type { Json } from '../fields.ts'
+import { isObject, type Json } from '../fields.ts'
 import { pathOf } from '../route.ts'
 import type { Attempt } from '../store.ts'
-import type { Call } from './call.ts'
+import type { Call, Uploads } from './call.ts'
 
 /**
  * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
@@ -21,7 +21,7 @@ export async function once<T extends Json>(
   if (idempotencyKey === undefined) return work(undefined)
   const { store } = target.collection
   const key = hash([principal?.id ?? null, method, pathOf(target, []), idempotencyKey])
-  const fingerprint = hash([body?.value ?? null])
+  const fingerprint = hash([withDigests(body?.value ?? null, call.uploads)])
   const attempt = await store.begin(key, fingerprint, { signal })
   // An answer under this key was kept by this same function.
   if (attempt.state !== 'new') return earlierAnswer(attempt, fingerprint) as T
@@ -44,6 +44,16 @@ function earlierAnswer(attempt: Exclude<Attempt, { state: 'new' }>, fingerprint:
     throw new HttpError(409, [{ message, ...mistake }], { headers: ['Retry-After', '1'] })
   }
   return attempt.answer
+}
+
+/** Files sent again lie under new keys: their digests stand for them. */
+function withDigests(value: Json, uploads: Uploads | undefined): Json {
+  if (!uploads || !isObject(value)) return value
+  const entries = Object.entries(value).map(([name, member]) => {
+    const key = isObject(member) && typeof member.key === 'string' ? member.key : ''
+    return [name, uploads.digest(key) ?? member] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 function hash(value: Json): string {

@@ -8,11 +8,11 @@ import { type Preferences, printPreferences } from '../prefer.ts'
 import { printSort, type Query, RESERVED, readFields, readQuery } from '../query.ts'
 import { isSortKey, sortKeyOf } from '../selection.ts'
 import type { Slice, Stored } from '../store.ts'
+import { itemRepresentation, present } from './blobs.ts'
 import {
   type Call,
   eventOf,
   inScope,
-  itemRepresentation,
   lastModifiedOf,
   notFound,
   type Outcome,
@@ -31,16 +31,20 @@ export async function list(call: Call): Promise<Outcome> {
   const scoped = { ...query, where: [...scopeOf(target), ...query.where] }
   const total = call.preferences.count ?? collection.total
   const applied = countApplied(call.preferences)
-  const shown = query.fields && picker(query.fields)
+  const pick = query.fields && picker(query.fields)
+  const show = async (item: Item) => {
+    const shown = collection.blobs ? await present(call, item, query.fields) : item
+    return pick ? pick(shown) : shown
+  }
   const base = {
     name: collection.name,
     itemName: collection.itemName,
-    fields: collection.shape.fields,
+    fields: collection.shownFields,
   }
 
   if (streams && call.method !== 'HEAD') {
     const batches = collection.store.stream(scoped, { signal })
-    const data = shown ? pickBatches(batches, shown) : pickBatches(batches, item => item)
+    const data = shownBatches(batches, show)
     return {
       status: 200,
       headers: applied,
@@ -71,7 +75,10 @@ export async function list(call: Call): Promise<Outcome> {
   if (window.by === 'range' && page.total !== undefined && window.offset >= page.total) {
     return rangeNotSatisfiable(collection.name, page.total)
   }
-  const data = items.map(({ item }) => (shown ? shown(item) : item))
+  // One await a page, unless there are binary properties to look up.
+  const data = collection.blobs
+    ? await Promise.all(items.map(({ item }) => show(item)))
+    : items.map(({ item }) => (pick ? pick(item) : item))
   const whole = items.length === page.total
   return {
     status: window.by === 'range' && !whole ? 206 : 200,
@@ -106,7 +113,7 @@ export async function read(call: Call): Promise<Outcome> {
   const { target, signal } = call
   const { collection, id = '' } = target
   const mistakes: Mistake[] = []
-  const fields = readFields(call.parameters, collection.shape.fields, mistakes)
+  const fields = readFields(call.parameters, collection.selectableFields, mistakes)
   for (const { name } of call.parameters) {
     if (!RESERVED.has(name)) {
       mistakes.push({
@@ -120,11 +127,10 @@ export async function read(call: Call): Promise<Outcome> {
   const stored = await collection.store.get(id, { signal })
   if (!stored || !inScope(target, stored.item)) throw notFound(collection, id)
   await runBefore(call, eventOf(call, { item: stored.item }), undefined)
-  const data = fields ? picker(fields)(stored.item) : stored.item
   return {
     status: 200,
     headers: [],
-    representation: itemRepresentation(call, data),
+    representation: await itemRepresentation(call, stored.item, fields),
     validators: itemValidators(stored, call.variant, fields),
     result: stored.item,
   }
@@ -153,6 +159,7 @@ function readList(call: Call): { query: Query; window: Window } {
     call.parameters,
     {
       fields: shape.fields,
+      selectable: collection.selectableFields,
       id: shape.identity.name,
       sort: collection.sort,
       caps: limits,
@@ -275,9 +282,9 @@ function countApplied({ count: mode }: Preferences): HeaderList {
   return mode ? ['Preference-Applied', printPreferences({ count: mode })] : []
 }
 
-async function* pickBatches(
+async function* shownBatches(
   batches: AsyncIterable<readonly Stored[]>,
-  shown: (item: Item) => Item,
+  show: (item: Item) => Promise<Item>,
 ): AsyncGenerator<readonly Item[]> {
-  for await (const batch of batches) yield batch.map(({ item }) => shown(item))
+  for await (const batch of batches) yield Promise.all(batch.map(({ item }) => show(item)))
 }

@@ -3,7 +3,8 @@ import type { CollectionDefinition } from '../definition.ts'
 import { HttpError, type Mistake, refuse } from '../errors.ts'
 import { type Item, isObject, type Json } from '../fields.ts'
 import { idObjection, idOf } from '../route.ts'
-import type { Id } from '../store.ts'
+import type { Id, Stored } from '../store.ts'
+import { present, receiveBlobs } from './blobs.ts'
 import { type Call, eventOf, runBefore } from './call.ts'
 
 /** The decoded body. @throws HttpError 400 where there is none. */
@@ -34,8 +35,14 @@ export function ownValues(collection: CollectionDefinition, item: Item): Item {
  * out is filled in.
  * @throws HttpError 400 for another id or another parent.
  */
-export function valuesFor({ target }: Call, id: Id, sent: Json): Json {
+export async function valuesFor(
+  call: Call,
+  id: Id,
+  sent: Json,
+  current: Item | undefined,
+): Promise<Json> {
   if (!isObject(sent)) return sent
+  const { target } = call
   const { collection } = target
   const { identity } = collection.shape
   const given = Object.hasOwn(sent, identity.name) ? sent[identity.name] : id
@@ -44,20 +51,33 @@ export function valuesFor({ target }: Call, id: Id, sent: Json): Json {
     throw new HttpError(400, [{ message, field: identity.name, type: 'immutable_field' }])
   }
   const own = ownValues(collection, sent)
-  return withParent(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
+  const values = withParent(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
+  return receiveBlobs(call, values, current)
+}
+
+/** The checked values of an item as a patch leaves it; the patch is applied to the item as it is given. */
+export async function patchedValues(
+  call: Call,
+  { id, item }: Stored,
+  apply: (shown: Item) => Json,
+): Promise<Item> {
+  const { collection } = call.target
+  const patched = apply(await present(call, item))
+  const own = ownValues(collection, item)
+  return collection.validator.patch(own, await valuesFor(call, id, patched, item))
 }
 
 /** What a client sent for a new item. `id` is given by the path of a PUT that creates. */
-function newValuesFor(call: Call, sent: Json, id: Id | undefined): Json {
+async function newValuesFor(call: Call, sent: Json, id: Id | undefined): Promise<Json> {
   const { target } = call
-  if (id !== undefined) return valuesFor(call, id, sent)
+  if (id !== undefined) return valuesFor(call, id, sent, undefined)
   if (!isObject(sent)) return sent
   const { name } = target.collection.shape.identity
   if (Object.hasOwn(sent, name) && !choosesId(target.collection)) {
     const message = `${name} is chosen by the server: leave it out`
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
-  return withParent(target, ownValues(target.collection, sent))
+  return receiveBlobs(call, withParent(target, ownValues(target.collection, sent)), undefined)
 }
 
 function withParent({ parent }: Call['target'], values: Item): Item {
@@ -76,7 +96,8 @@ function withParent({ parent }: Call['target'], values: Item): Item {
  */
 export async function newValues(call: Call, id?: Id): Promise<Item> {
   const { collection } = call.target
-  const checked = await collection.validator.create(newValuesFor(call, requireBody(call), id))
+  const sent = await newValuesFor(call, requireBody(call), id)
+  const checked = await collection.validator.create(sent)
   const values = await runBefore(call, eventOf(call, { value: checked }), checked)
   const chosen = values[collection.shape.identity.name]
   const objection = chosen === undefined ? undefined : idObjection(collection, String(chosen))

@@ -1,11 +1,12 @@
 // create, replace, patch and delete (specification, "Resource operations"; conventions, "Writing").
 import { evaluate, onVersions, preconditionFailed } from '../conditional.ts'
 import { HttpError } from '../errors.ts'
-import { type Item, isObject, type Json } from '../fields.ts'
+import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import type { HeaderList } from '../http.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
 import type { Id, Stored } from '../store.ts'
+import { itemRepresentation, removeBlobs } from './blobs.ts'
 import {
   type Call,
   eventOf,
@@ -15,10 +16,16 @@ import {
   requireParent,
   runBefore,
 } from './call.ts'
-import { itemRepresentation, removeBlobs } from './blobs.ts'
 import { once } from './idempotency.ts'
 import { itemValidators } from './reads.ts'
-import { checkReferences, newValues, ownValues, patchedValues, requireBody, valuesFor } from './values.ts'
+import {
+  checkReferences,
+  newValues,
+  ownValues,
+  patchedValues,
+  requireBody,
+  valuesFor,
+} from './values.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
 export async function create(call: Call): Promise<Outcome> {
@@ -71,7 +78,8 @@ export async function patch(call: Call): Promise<Outcome> {
 }
 
 function applyPatch({ body, limits }: Call, item: Item, sent: Json): Json {
-  if (body?.type === JSON_PATCH_TYPE) return jsonPatch(item, sent, limits.patchOperations, limits.depth)
+  if (body?.type === JSON_PATCH_TYPE)
+    return jsonPatch(item, sent, limits.patchOperations, limits.depth)
   if (isObject(sent)) return mergePatch(item, sent)
   const message = 'A merge patch of an item must be an object'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])

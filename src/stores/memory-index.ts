@@ -15,6 +15,7 @@ import {
 } from '../fields.ts'
 import type { Filter, SortKey } from '../selection.ts'
 import type { Id, Shape } from '../store.ts'
+import { fits } from './shapes.ts'
 import { SortedList } from './sorted-list.ts'
 
 /** A value as an index holds it: date-times as milliseconds, what is absent as null. */
@@ -119,6 +120,7 @@ export class MemoryIndex {
   }
 
   #range(prefix: Keys, bounds: readonly Filter[], kind: Kind = 'any'): Range {
+    if (prefix.length + bounds.length === 0) return { from: 0, to: this.size }
     let from = this.#rank(prefix, false)
     let to = this.#rank(prefix, true)
     if (bounds.length > 0) from = this.#rank([...prefix, null], true)
@@ -290,23 +292,6 @@ const BOUNDS: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
 
 function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
   return BOUNDS.has(operator) && value !== undefined && fits(value, kind)
-}
-
-function fits(value: Scalar, kind: Kind): boolean {
-  switch (kind) {
-    case 'number':
-    case 'integer':
-      return typeof value === 'number'
-    case 'boolean':
-      return typeof value === 'boolean'
-    case 'date-time':
-      return typeof value === 'string' && !Number.isNaN(instantOf(value))
-    case 'string':
-    case 'date':
-      return typeof value === 'string'
-    default:
-      return false
-  }
 }
 
 /** The order of `compareValues`, for values of one field. */

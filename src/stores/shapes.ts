@@ -1,5 +1,5 @@
 // One shape of all the collections on a store: two versions of an API may serve the same items.
-import type { Field, Fields } from '../fields.ts'
+import { type Field, type Fields, instantOf, type Kind, type Scalar } from '../fields.ts'
 import type { Shape } from '../store.ts'
 
 /**
@@ -67,5 +67,23 @@ function mergeField(one: Field, other: Field): Field {
     ...(one.members && other.members && { members: mergeFields(one.members, other.members) }),
     ...((one.open || other.open) && { open: true }),
     ...(one.element && other.element && { element: mergeField(one.element, other.element) }),
+  }
+}
+
+/** Whether a value can be one of a kind that has one type; false for the kinds that have not. */
+export function fits(value: Scalar, kind: Kind): boolean {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return typeof value === 'number'
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'date-time':
+      return typeof value === 'string' && !Number.isNaN(instantOf(value))
+    case 'string':
+    case 'date':
+      return typeof value === 'string'
+    default:
+      return false
   }
 }

@@ -1,0 +1,265 @@
+// Binary properties in requests and answers: contents to the blob store and back, records to the form
+// in which the collection gives them.
+import { createHash, type Hash } from 'node:crypto'
+import {
+  type BlobRecord,
+  blobNames,
+  decodeBase64,
+  isAccepted,
+  printBlob,
+  readBlob,
+  SNIFFED_BYTES,
+  sniffType,
+} from '../blobs.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import { HttpError, type Mistake, refuse } from '../errors.ts'
+import { fieldAt, type Item, isObject, type Json, type Path, picker, toPath } from '../fields.ts'
+import type { Representation } from '../formats/format.ts'
+import type { Call, Uploads } from './call.ts'
+
+/** @param limit the most bytes of one content. */
+export function uploadsOf(
+  { blobs, inputFields }: CollectionDefinition,
+  limit: number,
+  signal: AbortSignal,
+): Uploads | undefined {
+  if (!blobs) return undefined
+  const records = new Map<string, BlobRecord>()
+  const digests = new Map<string, string>()
+  return {
+    async put(field, { name, content }) {
+      const declared = fieldAt(inputFields, toPath(field))
+      if (declared?.kind !== 'blob')
+        throw mistake(field, `${field} takes no file`, 'unexpected_file')
+      const peeked = peek(limited(content, limit, field))
+      const type = sniffType(await peeked.start)
+      if (!isAccepted(type, declared.accept)) {
+        throw mistake(
+          field,
+          `${field} must be ${declared.accept?.join(' or ')}, not ${type}`,
+          'unaccepted_type',
+        )
+      }
+      const hash = createHash('sha256')
+      const { key, size } = await blobs.put(hashed(peeked.content, hash), { signal })
+      const record: BlobRecord = {
+        key,
+        type,
+        size,
+        updated_at: new Date().toISOString(),
+        ...(name !== undefined && { name }),
+      }
+      records.set(key, record)
+      digests.set(key, hash.digest('base64url'))
+      return { ...record }
+    },
+    find: key => records.get(key),
+    digest: key => digests.get(key),
+    keep(item) {
+      for (const value of Object.values(item)) if (isRecord(value)) records.delete(value.key)
+    },
+    async discard() {
+      const keys = [...records.keys()]
+      records.clear()
+      await Promise.all(keys.map(key => blobs.delete(key)))
+    },
+  }
+}
+
+function mistake(field: string, message: string, type: string): HttpError {
+  return new HttpError(400, [{ message, field, type }])
+}
+
+/** Ends with a 413 as soon as the content is over the limit. */
+async function* limited(
+  content: AsyncIterable<Uint8Array>,
+  limit: number,
+  field: string,
+): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const chunk of content) {
+    size += chunk.length
+    if (size > limit) {
+      throw new HttpError(413, [
+        { message: `${field} may have at most ${limit} bytes`, field, type: 'upload_too_large' },
+      ])
+    }
+    yield chunk
+  }
+}
+
+async function* hashed(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    hash.update(chunk)
+    yield chunk
+  }
+}
+
+/** A content with its first bytes told before anybody takes it. */
+function peek(content: AsyncGenerator<Uint8Array>) {
+  const first: Uint8Array[] = []
+  const start = (async () => {
+    let size = 0
+    while (size < SNIFFED_BYTES) {
+      const { done, value } = await content.next()
+      if (done) break
+      first.push(value)
+      size += value.length
+    }
+    return Buffer.concat(first)
+  })()
+  async function* whole(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* first
+      yield* content
+    } finally {
+      await content.return(undefined)
+    }
+  }
+  return { start, content: whole() }
+}
+
+function isRecord(value: Json | undefined): value is Item & BlobRecord {
+  return isObject(value) && typeof value.key === 'string' && typeof value.size === 'number'
+}
+
+/** The record of a binary property of a stored item. */
+export function recordOf(item: Item, name: string): BlobRecord | null | undefined {
+  const value = item[name]
+  return isRecord(value) ? value : value === null ? null : undefined
+}
+
+/**
+ * What a client sent with every binary property as the record that it means: new contents are kept,
+ * an address must be the item's own.
+ */
+export async function receiveBlobs(
+  call: Call,
+  sent: Json,
+  current: Item | undefined,
+): Promise<Json> {
+  const { collection } = call.target
+  const names = blobNames(collection.shape.fields)
+  if (names.length === 0 || !isObject(sent)) return sent
+  const mistakes: Mistake[] = []
+  const received: Item = { ...sent }
+  for (const name of names) {
+    const record = await receiveBlob(call, name, sent, current, mistakes)
+    for (const member of [name, `${name}_url`, `${name}_data`]) delete received[member]
+    if (record !== undefined) received[name] = record
+  }
+  refuse(mistakes)
+  return received
+}
+
+async function receiveBlob(
+  call: Call,
+  name: string,
+  sent: Item,
+  current: Item | undefined,
+  mistakes: Mistake[],
+): Promise<Json | undefined> {
+  const input = readBlob(name, sent)
+  const wrong = (message: string, type: string) => {
+    mistakes.push({ message, field: name, type })
+    return undefined
+  }
+  switch (input.said) {
+    case 'nothing':
+      return undefined
+    case 'removed':
+      return null
+    case 'data': {
+      const bytes = decodeBase64(input.data)
+      if (!bytes) return wrong(`${name} must be Base64`, 'invalid_base64')
+      return call.uploads?.put(name, { name: undefined, type: '', content: chunk(bytes) })
+    }
+    case 'upload': {
+      const record = call.uploads?.find(input.key)
+      return record
+        ? { ...record }
+        : wrong(`${name} is a file, an address or Base64 data`, 'invalid_type')
+    }
+    case 'address': {
+      const own =
+        current && call.target.id !== undefined ? blobHref(call, call.target.id, name) : undefined
+      if (own !== undefined && input.url === own && current) return current[name]
+      return wrong(
+        `The address of ${name} must be the item's own; no other is fetched`,
+        'foreign_address',
+      )
+    }
+    case 'nonsense':
+      return wrong(`${name} is a file, an address or Base64 data`, 'invalid_type')
+  }
+}
+
+async function* chunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
+function blobHref(call: Call, id: string | number, property: string): string {
+  const { action: _action, ...target } = call.target
+  return call.href({ ...target, kind: 'blob', id, property })
+}
+
+/** Removes the contents that an item held and its successor does not hold. */
+export async function removeBlobs({ target }: Call, before: Item, after: Item = {}): Promise<void> {
+  const { blobs, shape } = target.collection
+  if (!blobs) return
+  for (const name of blobNames(shape.fields)) {
+    const key = recordOf(before, name)?.key
+    if (key === undefined || key === recordOf(after, name)?.key) continue
+    // The write is done whatever happens here: what stays behind is an orphan, which a sweep removes.
+    await blobs.delete(key).catch(() => undefined)
+  }
+}
+
+/** An item as it is given: its binary properties in the collection's form, inline too where they are small or asked for. */
+export async function present(call: Call, item: Item, fields?: readonly Path[]): Promise<Item> {
+  const { collection } = call.target
+  if (!collection.blobs) return item
+  const shown: Item = {}
+  for (const [name, value] of Object.entries(item)) {
+    const field = collection.shape.fields.get(name)
+    if (field?.kind !== 'blob') {
+      shown[name] = value
+      continue
+    }
+    const record = recordOf(item, name) ?? null
+    const data = record && (await inlineData(collection, name, record, fields))
+    const id = item[collection.shape.identity.name]
+    const url = blobHref(call, typeof id === 'number' ? id : String(id), name)
+    Object.assign(shown, printBlob(name, record, collection.binary, url, data ?? undefined))
+  }
+  return shown
+}
+
+async function inlineData(
+  { blobs, shape, binary }: CollectionDefinition,
+  name: string,
+  { key, size }: BlobRecord,
+  fields: readonly Path[] | undefined,
+): Promise<string | undefined> {
+  const small = size <= (shape.fields.get(name)?.inlineBelow ?? 0)
+  const wanted = binary === 'flat' ? `${name}_data` : `${name}.data`
+  const asked = fields?.some(path => path.join('.') === wanted)
+  if (!small && !asked) return undefined
+  const content = await blobs?.get(key)
+  if (!content) return undefined
+  const chunks: Uint8Array[] = []
+  for await (const bytes of content) chunks.push(bytes)
+  return Buffer.concat(chunks).toString('base64')
+}
+
+/** The representation of one item, whole or only these members. */
+export async function itemRepresentation(
+  call: Call,
+  item: Item,
+  fields?: readonly Path[],
+): Promise<Representation> {
+  const { itemName, shownFields } = call.target.collection
+  const shown = await present(call, item, fields)
+  const data = fields ? picker(fields)(shown) : shown
+  return { kind: 'item', name: itemName, fields: shownFields, data }
+}

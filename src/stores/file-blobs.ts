@@ -1,0 +1,89 @@
+// Blobs as files of one folder: written aside, synced, then renamed into their place.
+import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BlobStore } from '../blobs.ts'
+
+const KEY = /^[A-Za-z0-9_-]{24}$/
+
+/**
+ * Keeps each content in a file under `folder`, which is made where it is missing. Names are random;
+ * files lie in 4096 folders by the beginning of their name. An acknowledged content has reached the
+ * disk (fsync of the file and of its folder); an unfinished one is a file ending in `.part`, which
+ * {@link BlobStore.keys} gives too, so that a sweep removes it.
+ */
+export function fileBlobs(folder: string): BlobStore {
+  const folderOf = (key: string) => join(folder, key.slice(0, 2))
+  const pathOf = (key: string) => join(folderOf(key), key)
+
+  async function write(
+    path: string,
+    content: AsyncIterable<Uint8Array>,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    const file = await open(path, 'wx')
+    let size = 0
+    try {
+      for await (const chunk of content) {
+        signal?.throwIfAborted()
+        await file.writeFile(chunk)
+        size += chunk.length
+      }
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    return size
+  }
+
+  return {
+    async put(content, { signal } = {}) {
+      const key = randomBytes(18).toString('base64url')
+      await mkdir(folderOf(key), { recursive: true })
+      const part = `${pathOf(key)}.part`
+      try {
+        const size = await write(part, content, signal)
+        await rename(part, pathOf(key))
+        await syncFolder(folderOf(key))
+        return { key, size }
+      } catch (error) {
+        await rm(part, { force: true })
+        throw error
+      }
+    },
+    async get(key, range) {
+      if (!KEY.test(key) || !(await exists(pathOf(key)))) return undefined
+      return createReadStream(pathOf(key), range ? { start: range.first, end: range.last } : {})
+    },
+    async delete(key) {
+      if (KEY.test(key) || KEY.test(key.replace(/\.part$/, '')))
+        await rm(pathOf(key), { force: true })
+    },
+    async *keys() {
+      await mkdir(folder, { recursive: true })
+      for await (const entry of await opendir(folder, { recursive: true })) {
+        if (!entry.isFile()) continue
+        const { mtimeMs } = await stat(join(entry.parentPath, entry.name))
+        yield { key: entry.name, createdAt: mtimeMs }
+      }
+    },
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    found => found.isFile(),
+    () => false,
+  )
+}
+
+/** Makes a new name as durable as the bytes it stands for. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}

@@ -1,0 +1,262 @@
+// Where a collection's items lie in a table: a column for each top-level field, JSON text for what
+// is no scalar.
+import { sql } from 'kysely'
+import {
+  type Field,
+  fieldAt,
+  type Item,
+  type Json,
+  type Kind,
+  type Path,
+  toPath,
+} from '../fields.ts'
+import type { Id, Shape } from '../store.ts'
+import type { ColumnType, Fragment, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
+
+/** How a field lies in a table that exists already. */
+export interface ColumnOptions {
+  /** The column's name. Default the field's. */
+  readonly name?: string
+  /**
+   * Whether the column holds JSON text. Default true for objects, records, arrays, unions and any,
+   * and for a scalar that may be both null and absent; with false such a scalar is null where it is absent.
+   */
+  readonly json?: boolean
+}
+
+export interface LayoutOptions {
+  /** Default the collection's name. */
+  readonly table?: string
+  /** By field name: the column's name, or more of it. */
+  readonly columns?: Readonly<Record<string, string | ColumnOptions>>
+  /** The column of the version; false where the table has none. Default `version`. */
+  readonly version?: string | false
+}
+
+interface Column {
+  readonly name: string
+  readonly field: Field
+  readonly column: string
+  readonly type: ColumnType
+}
+
+/** A value of an item in SQL. */
+export interface Place {
+  readonly kind: Kind
+  /** Whether it may be null or absent. */
+  readonly maybe: boolean
+  /** As it is stored. */
+  readonly value: Fragment
+  /** As it is compared and sorted: date-times as milliseconds, save the store's own. */
+  readonly order: Fragment
+  /** Whether a date-time is compared as the text of `toISOString()`. */
+  readonly canonical: boolean
+  /** Where the value may be of more than one type. */
+  readonly mixed?: Mixed
+  /** Inside of which column it lies, if that is JSON. */
+  readonly json?: { readonly column: Fragment; readonly path: JsonPath }
+}
+
+const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
+  string: 'text',
+  date: 'text',
+  'date-time': 'text',
+  integer: 'integer',
+  number: 'real',
+  boolean: 'boolean',
+}
+
+export class Layout {
+  readonly shape: Shape
+  readonly dialect: SqlDialect
+  readonly table: string
+  readonly columns: readonly Column[]
+  readonly idColumn: string
+  readonly versionColumn: string | undefined
+  readonly #byName: ReadonlyMap<string, Column>
+
+  /** @throws TypeError for fields that a table cannot hold, and for columns that there cannot be. */
+  constructor(shape: Shape, dialect: SqlDialect, options: LayoutOptions = {}) {
+    const { table = shape.name, columns = {}, version = 'version' } = options
+    this.shape = shape
+    this.dialect = dialect
+    this.table = table
+    this.versionColumn = version === false ? undefined : version
+    for (const name of Object.keys(columns)) {
+      if (!shape.fields.has(name)) throw new TypeError(`${shape.name} has no field "${name}"`)
+    }
+    this.columns = [...shape.fields].map(([name, field]) =>
+      columnOf(name, ownField(name, shape) ?? field, columns[name], shape.name),
+    )
+    this.#byName = new Map(this.columns.map(column => [column.name, column]))
+    const id = this.#byName.get(shape.identity.name)
+    if (!id) throw new TypeError(`${shape.name} has no field "${shape.identity.name}" for its ids`)
+    this.idColumn = id.column
+    // SQL does not tell `Name` from `name`.
+    const seen = new Set<string>()
+    for (const each of [...this.columns.map(({ column }) => column), version]) {
+      if (each === false) continue
+      if (seen.has(each.toLowerCase())) {
+        throw new TypeError(
+          `${table} would have the column "${each}" twice; name one in the options`,
+        )
+      }
+      seen.add(each.toLowerCase())
+    }
+  }
+
+  /** The table's name, quoted. */
+  get from(): Fragment {
+    return sql.table(this.table)
+  }
+
+  /** Every column to read, the version last. */
+  get all(): Fragment {
+    const names = this.columns.map(({ column }) => column)
+    if (this.versionColumn !== undefined) names.push(this.versionColumn)
+    return sql.join(names.map(name => sql.ref(name)))
+  }
+
+  /** Where the value at a path lies; `undefined` where no field is there. */
+  at(path: Path): Place | undefined {
+    const [name = '', ...inner] = path
+    const column = this.#byName.get(name)
+    const field = inner.length === 0 ? column?.field : fieldAt(this.shape.fields, path)
+    if (!column || !field) return undefined
+    const { dialect } = this
+    const ref = sql.ref(column.column)
+    const { kind } = field
+    if (column.type !== 'json') {
+      const maybe = field.nullable || field.optional
+      const own = name === this.shape.createdAt || name === this.shape.updatedAt
+      const order = kind === 'date-time' && !own ? dialect.instant(ref) : ref
+      return { kind, maybe, value: ref, order, canonical: own }
+    }
+    const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
+    const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))
+    const json = { column: ref, path: { names: inner, declared } }
+    if (kind === 'any' || kind === 'union') {
+      const mixed = dialect.mixed(ref, json.path)
+      return {
+        kind,
+        maybe: true,
+        value: mixed.value,
+        order: mixed.value,
+        canonical: false,
+        mixed,
+        json,
+      }
+    }
+    const value = dialect.json(ref, json.path, kind)
+    const order = kind === 'date-time' ? dialect.instant(value) : value
+    return { kind, maybe, value, order, canonical: false, json }
+  }
+
+  /**
+   * The values of an item, in the order of the columns without the version.
+   * @throws TypeError for a member that has no column: it would be lost.
+   */
+  encode(item: Item): unknown[] {
+    for (const name of Object.keys(item)) {
+      if (!this.#byName.has(name)) throw new TypeError(`${this.table} has no column for "${name}"`)
+    }
+    return this.columns.map(column => this.#encode(item[column.name], column))
+  }
+
+  #encode(value: Json | undefined, { type, field }: Column): unknown {
+    if (value === undefined) return null
+    if (type === 'json') {
+      return value === null && !isAmbiguous(field) ? null : JSON.stringify(value)
+    }
+    return typeof value === 'boolean' ? this.dialect.boolean(value) : value
+  }
+
+  /** An item of a row's columns: what is null and may not be null is absent. */
+  decode(row: Readonly<Record<string, unknown>>): Item {
+    const item: Item = {}
+    for (const column of this.columns) {
+      const value = decodeValue(row[column.column], column)
+      if (value !== undefined) item[column.name] = value
+    }
+    return item
+  }
+
+  /** The id of a row. */
+  idOf(row: Readonly<Record<string, unknown>>): Id {
+    const id = row[this.idColumn]
+    return this.shape.identity.kind === 'integer' ? Number(id) : String(id)
+  }
+
+  /** The dotted paths of the unique set that a database names, or the identity's name. */
+  uniqueSet(index: string | undefined, columns: readonly string[] = []): readonly string[] {
+    const { unique, identity } = this.shape
+    const named = unique.find(set => this.indexName(set, 'unique') === index)
+    if (named) return named
+    const names = columns.map(
+      column => this.columns.find(each => each.column === column)?.name ?? column,
+    )
+    if (names.length === 0) return index === undefined ? [identity.name] : [index]
+    return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
+  }
+
+  indexName(set: readonly string[], kind: 'unique' | 'by'): string {
+    return `${this.table}_${kind}_${set.join('_')}`
+  }
+
+  /** What stands in an index for a path: as compared, or as stored. */
+  indexed(dotted: string, how: 'order' | 'value'): Fragment {
+    const place = this.at(toPath(dotted))
+    if (!place) throw new TypeError(`${this.shape.name} has no field "${dotted}" to index`)
+    return place[how]
+  }
+}
+
+/** The id and the dates are the store's own, whatever the schema says of them. */
+function ownField(name: string, { identity, createdAt, updatedAt }: Shape): Field | undefined {
+  if (name === identity.name) {
+    return { kind: identity.kind === 'integer' ? 'integer' : 'string', ...REQUIRED }
+  }
+  return name === createdAt || name === updatedAt ? { kind: 'date-time', ...REQUIRED } : undefined
+}
+
+const REQUIRED = { nullable: false, optional: false }
+
+function columnOf(
+  name: string,
+  field: Field,
+  given: string | ColumnOptions | undefined,
+  collection: string,
+): Column {
+  const options = typeof given === 'string' ? { name: given } : given
+  const plain = COLUMN_TYPES[field.kind]
+  const json = options?.json ?? (plain === undefined || isAmbiguous(field))
+  if (!json && plain === undefined) {
+    throw new TypeError(`${name} of ${collection} is no scalar: its column must hold JSON`)
+  }
+  return { name, field, column: options?.name ?? name, type: json ? 'json' : (plain ?? 'json') }
+}
+
+/** Whether null and absent are two things. */
+function isAmbiguous({ kind, nullable, optional }: Field): boolean {
+  return (nullable && optional) || kind === 'any' || kind === 'union'
+}
+
+function isMaybe(fields: Shape['fields'], path: Path): boolean {
+  const field = fieldAt(fields, path)
+  return !field || field.nullable || field.optional || isEntry(fields, path)
+}
+
+/** Whether a path ends at an entry of a record, whose name the schema does not say. */
+function isEntry(fields: Shape['fields'], path: Path): boolean {
+  return path.length > 1 && fieldAt(fields, path.slice(0, -1))?.kind === 'record'
+}
+
+function decodeValue(value: unknown, { type, field }: Column): Json | undefined {
+  if (value === null || value === undefined) {
+    return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
+  }
+  // The column holds what `encode` put there, or what the owner of the table says is JSON.
+  if (type === 'json') return typeof value === 'string' ? JSON.parse(value) : (value as Json)
+  if (type === 'boolean') return value === true || value === 1 || value === 1n
+  return type === 'text' ? String(value) : Number(value)
+}

@@ -1,0 +1,257 @@
+// Filters, search, places and order as SQL: what `matcher` and `comparer` mean, for a table.
+import { sql } from 'kysely'
+import { type Field, fieldAt, instantOf, type Kind, type Scalar } from '../fields.ts'
+import {
+  type Filter,
+  type Operator,
+  parseLike,
+  type Search,
+  type Selection,
+  type SortKey,
+  searchWords,
+} from '../selection.ts'
+import type { Slice } from '../store.ts'
+import { fits } from './shapes.ts'
+import type { Fragment, JsonType, Mixed, SqlDialect } from './sql-dialect.ts'
+import type { Layout, Place } from './sql-layout.ts'
+
+const TRUE = sql`1 = 1`
+const FALSE = sql`1 = 0`
+
+/** The condition of filters and search; `undefined` where all items pass. */
+export function conditionOf(
+  { where, search }: Pick<Selection, 'where' | 'search'>,
+  layout: Layout,
+): Fragment | undefined {
+  const conditions = where.map(filter => filterCondition(filter, layout))
+  if (search) conditions.push(...searchConditions(search, layout))
+  return conditions.length === 0 ? undefined : all(conditions)
+}
+
+export function all(conditions: readonly Fragment[]): Fragment {
+  return sql.join(conditions, sql` and `)
+}
+
+function any(conditions: readonly Fragment[]): Fragment {
+  return conditions.length === 0 ? FALSE : sql`(${sql.join(conditions, sql` or `)})`
+}
+
+function filterCondition({ path, operator, values }: Filter, layout: Layout): Fragment {
+  const place = layout.at(path)
+  if (!place) return FALSE
+  const { json } = place
+  const { dialect } = layout
+  if (operator === 'exists') {
+    const has = json ? dialect.has(json.column, json.path) : sql`${place.value} is not null`
+    if (!json || json.path.names.length === 0) return values[0] === true ? has : sql`not (${has})`
+    const above = { ...json.path, names: json.path.names.slice(0, -1) }
+    const parent = dialect.holds(json.column, above, 'object')
+    return values[0] === true ? sql`${parent} and ${has}` : sql`${parent} and not (${has})`
+  }
+  if (place.kind !== 'array' || !json) return test(operator, values, operandOf(place), dialect)
+  const element = fieldAt(layout.shape.fields, path)?.element
+  const some = (each: Operator) =>
+    dialect.anyElement(json.column, json.path, value =>
+      test(each, values, elementOperand(value, element, dialect), dialect),
+    )
+  if (operator !== 'nin') return some(operator)
+  return sql`${dialect.holds(json.column, json.path, 'array')} and not ${some('in')}`
+}
+
+/** A value to test: of one kind, or of whichever type it is. */
+interface Operand {
+  readonly kind: Kind
+  readonly value: Fragment
+  /** Comparable. */
+  readonly order: Fragment
+  readonly canonical: boolean
+  readonly mixed?: Mixed
+}
+
+function operandOf({ kind, value, order, canonical, mixed }: Place): Operand {
+  return { kind, value, order, canonical, ...(mixed && { mixed }) }
+}
+
+function elementOperand(element: Mixed, field: Field | undefined, dialect: SqlDialect): Operand {
+  const kind = field?.kind ?? 'any'
+  const { value } = element
+  const order = kind === 'date-time' ? dialect.instant(value) : value
+  const mixed = kind === 'any' || kind === 'union' ? element : undefined
+  return { kind, value, order, canonical: false, ...(mixed && { mixed }) }
+}
+
+const COMPARISONS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
+
+function test(
+  operator: Operator,
+  values: readonly Scalar[],
+  operand: Operand,
+  dialect: SqlDialect,
+): Fragment {
+  const { order, mixed } = operand
+  const [first = ''] = values
+  const only = (type: JsonType, condition: Fragment) =>
+    mixed ? sql`(${mixed.is(type)} and ${condition})` : condition
+  switch (operator) {
+    case 'in':
+      return oneOf(values, operand, dialect)
+    case 'nin':
+      return sql`${order} is not null and not ${oneOf(values, operand, dialect)}`
+    case 'gt':
+    case 'gte':
+    case 'lt':
+    case 'lte': {
+      if (!mixed && !fits(first, operand.kind)) return FALSE
+      const bound = bind(first, operand, dialect)
+      return only(typeOf(first), sql`${order} ${sql.raw(COMPARISONS[operator])} ${bound}`)
+    }
+    case 'prefix':
+      if (!mixed && !isText(operand.kind)) return FALSE
+      return only('string', prefixCondition(operand.value, String(first)))
+    case 'like':
+      if (!mixed && !isText(operand.kind)) return FALSE
+      return only('string', dialect.like(operand.value, parseLike(String(first))))
+    case 'exists':
+      return TRUE
+  }
+}
+
+function oneOf(values: readonly Scalar[], operand: Operand, dialect: SqlDialect): Fragment {
+  const { mixed, order, kind } = operand
+  if (!mixed) {
+    const bound = values
+      .filter(value => fits(value, kind))
+      .map(value => bind(value, operand, dialect))
+    if (bound.length === 0) return FALSE
+    return bound.length === 1 ? sql`${order} = ${bound[0]}` : sql`${order} in (${sql.join(bound)})`
+  }
+  const types = [...new Set(values.map(typeOf))]
+  return any(
+    types.map(type => {
+      const bound = values.filter(value => typeOf(value) === type)
+      const list = sql.join(bound.map(value => bind(value, operand, dialect)))
+      return sql`(${mixed.is(type)} and ${order} in (${list}))`
+    }),
+  )
+}
+
+/** As a range, so that an index serves it: from the prefix to the first text that does not start with it. */
+function prefixCondition(value: Fragment, prefix: string): Fragment {
+  const end = textAfter(prefix)
+  if (end === undefined) return sql`${value} >= ${prefix}`
+  return sql`${value} >= ${prefix} and ${value} < ${end}`
+}
+
+/** The least text above all that start with a prefix, by code point; `undefined` where there is none. */
+function textAfter(prefix: string): string | undefined {
+  const chars = Array.from(prefix)
+  for (let last = chars.pop(); last !== undefined; last = chars.pop()) {
+    const point = last.codePointAt(0) ?? 0
+    if (point === 0x10ffff) continue
+    const next = point === 0xd7ff ? 0xe000 : point + 1
+    return chars.join('') + String.fromCodePoint(next)
+  }
+  return undefined
+}
+
+function isText(kind: Kind): boolean {
+  return kind === 'string' || kind === 'date' || kind === 'date-time'
+}
+
+function typeOf(value: Scalar): JsonType {
+  if (typeof value === 'string') return 'string'
+  return typeof value === 'number' ? 'number' : 'boolean'
+}
+
+/** What is bound for a value, in the form in which the operand is compared. */
+function bind(
+  value: Scalar,
+  { kind, canonical }: Pick<Operand, 'kind' | 'canonical'>,
+  dialect: SqlDialect,
+): unknown {
+  if (typeof value === 'boolean') return dialect.boolean(value)
+  if (kind !== 'date-time' || typeof value !== 'string') return value
+  const time = instantOf(value)
+  return canonical ? new Date(time).toISOString() : time
+}
+
+function searchConditions({ text, paths }: Search, layout: Layout): Fragment[] {
+  const places = paths.flatMap(path => {
+    const place = layout.at(path)
+    return place && (place.mixed || fits('', place.kind) || place.kind === 'date-time')
+      ? [place]
+      : []
+  })
+  return searchWords(text).map(word =>
+    any(
+      places.map(({ value, mixed }) => {
+        const found = layout.dialect.contains(value, word)
+        return mixed ? sql`(${mixed.is('string')} and ${found})` : found
+      }),
+    ),
+  )
+}
+
+/** The order, or the same backwards. */
+export function orderOf(sort: readonly SortKey[], backward: boolean, layout: Layout): Fragment {
+  return sql.join(
+    sort.flatMap(({ path, descending }) => {
+      const place = layout.at(path)
+      return place ? [layout.dialect.orderBy(place.order, descending !== backward)] : []
+    }),
+  )
+}
+
+type Key = NonNullable<Extract<Slice, { backward: boolean }>['key']>
+
+/**
+ * The condition of standing after a place in a sort (before it, if backward). Its first part bounds
+ * the first key alone: that is what a database takes to find the place in an index.
+ */
+export function afterCondition(
+  sort: readonly SortKey[],
+  key: Key,
+  backward: boolean,
+  layout: Layout,
+): Fragment {
+  const keys = sort.flatMap(({ path, descending }, at) => {
+    const place = layout.at(path)
+    const value = key[at] ?? null
+    return place ? [{ place, value, down: descending !== backward }] : []
+  })
+  const beyond = (at: number): Fragment => {
+    const each = keys[at]
+    if (!each) return FALSE
+    const strictly = strictlyAfter(each, layout.dialect)
+    if (at === keys.length - 1) return strictly
+    const { place, value } = each
+    const same =
+      value === null
+        ? sql`${place.order} is null`
+        : sql`${place.order} = ${bind(value, place, layout.dialect)}`
+    return sql`(${strictly} or (${same} and ${beyond(at + 1)}))`
+  }
+  const [first] = keys
+  const bound = first && keys.length > 1 ? leadingBound(first, layout.dialect) : undefined
+  return bound ? sql`${bound} and ${beyond(0)}` : beyond(0)
+}
+
+interface PlaceKey {
+  readonly place: Place
+  readonly value: Scalar | null
+  readonly down: boolean
+}
+
+function strictlyAfter({ place, value, down }: PlaceKey, dialect: SqlDialect): Fragment {
+  if (value === null) return down || !place.maybe ? FALSE : sql`${place.order} is not null`
+  const bound = bind(value, place, dialect)
+  if (!down) return sql`${place.order} > ${bound}`
+  const less = sql`${place.order} < ${bound}`
+  return place.maybe ? sql`(${less} or ${place.order} is null)` : less
+}
+
+function leadingBound({ place, value, down }: PlaceKey, dialect: SqlDialect): Fragment | undefined {
+  if (value === null) return down ? sql`${place.order} is null` : undefined
+  if (down && place.maybe) return undefined
+  return sql`${place.order} ${sql.raw(down ? '<=' : '>=')} ${bind(value, place, dialect)}`
+}
