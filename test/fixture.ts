@@ -135,3 +135,12 @@ export async function seed({ api, cars }: Pick<Example, 'api' | 'cars'>, count: 
   }
   return made
 }
+
+/** A clock that goes on by `step` milliseconds each time it is read. */
+export function steppingClock(start = '2024-03-01T00:00:00.000Z', step = 60_000): () => number {
+  let now = Date.parse(start) - step
+  return () => {
+    now += step
+    return now
+  }
+}
