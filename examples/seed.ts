@@ -74,7 +74,7 @@ export async function seed(api: CarsApi): Promise<number> {
     const model_id = modelIds.get(`${brand} ${name}`) ?? 1
     await api.api.collection(carsModels).create({ car_id, model_id })
     const first = below(Object.keys(OPTIONS).length)
-    for (const [option, price] of Object.entries(OPTIONS).slice(first, first + below(4))) {
+    for (const [option, price] of Object.entries(OPTIONS).slice(first, first + 1 + below(4))) {
       await api.api.collection(options).create({ car_id, name: option, price })
     }
   }
