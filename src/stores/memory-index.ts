@@ -2,7 +2,6 @@
 // that fits is a range of it, so its count is a subtraction; a sort that fits is a walk along it.
 import {
   compareText,
-  type Field,
   fieldAt,
   type Item,
   instantOf,
@@ -15,7 +14,7 @@ import {
 } from '../fields.ts'
 import type { Filter, SortKey } from '../selection.ts'
 import type { Id, Shape } from '../store.ts'
-import { fits } from './shapes.ts'
+import { fits, hasOrder } from './shapes.ts'
 import { SortedList } from './sorted-list.ts'
 
 /** A value as an index holds it: date-times as milliseconds, what is absent as null. */
@@ -40,22 +39,8 @@ export interface Part {
   readonly fixed: number
 }
 
-const ORDERED: ReadonlySet<Kind> = new Set<Kind>([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'date',
-  'date-time',
-])
-
 /** A product of `in` lists beyond this is left to the other filters' tests. */
 const MOST_RANGES = 100
-
-/** Whether an index can hold what stands at a path: a list, an object and a union have no one order. */
-export function indexable(field: Field | undefined): boolean {
-  return field !== undefined && ORDERED.has(field.kind)
-}
 
 export class MemoryIndex {
   readonly #columns: readonly { path: Path; name: string; kind: Kind }[]
@@ -284,7 +269,7 @@ function keyOf(value: Json | undefined, kind: Kind): Key {
 
 /** The values of an `in` that a column can have, each once; `undefined` where the column has no order. */
 function keysOfFilter({ values }: Filter, kind: Kind): Key[] | undefined {
-  if (!ORDERED.has(kind)) return undefined
+  if (!hasOrder(kind)) return undefined
   return [...new Set(values.filter(value => fits(value, kind)).map(value => keyOf(value, kind)))]
 }
 

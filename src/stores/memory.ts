@@ -15,9 +15,9 @@ import {
 } from '../store.ts'
 import { attempts } from './attempts.ts'
 import { newVersion, nextInteger, nextUuid } from './ids.ts'
-import { indexable, MemoryIndex } from './memory-index.ts'
+import { MemoryIndex } from './memory-index.ts'
 import { countOf, isWalkable, type Source, sliceOf } from './memory-select.ts'
-import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
+import { BATCH, hasOrder, indexesOf, mergeShapes } from './shapes.ts'
 
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */
@@ -115,7 +115,7 @@ export function memoryStore({
       const merged = shape ? mergeShapes(shape, next) : next
       const { fields, unique } = merged
       indexes = [[], ...indexesOf(merged)]
-        .filter(paths => paths.every(path => indexable(fieldAt(fields, toPath(path)))))
+        .filter(paths => paths.every(path => hasOrder(fieldAt(fields, toPath(path))?.kind)))
         .map(paths => new MemoryIndex(merged, paths))
       uniques = unique.map(set => ({ set, owners: new Map() }))
       shape = merged

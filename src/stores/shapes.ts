@@ -87,3 +87,17 @@ export function fits(value: Scalar, kind: Kind): boolean {
       return false
   }
 }
+
+const ORDERED: ReadonlySet<Kind> = new Set<Kind>([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'date-time',
+])
+
+/** Whether all values of a kind have one type and one order: an index in memory is of such alone. */
+export function hasOrder(kind: Kind | undefined): boolean {
+  return kind !== undefined && ORDERED.has(kind)
+}

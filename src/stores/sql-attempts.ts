@@ -1,12 +1,7 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
 import { sql } from 'kysely'
 import type { Json } from '../fields.ts'
-import {
-  type Attempt,
-  IDEMPOTENCY_ANSWER,
-  IDEMPOTENCY_CLAIM,
-  type StoreOptions,
-} from '../store.ts'
+import { type Attempt, IDEMPOTENCY_ANSWER, IDEMPOTENCY_CLAIM, type StoreOptions } from '../store.ts'
 import type { Runner, Session } from './sql-session.ts'
 import { IDEMPOTENCY } from './sql-tables.ts'
 
@@ -17,7 +12,7 @@ const [name, key, fingerprint, answer, expires] = [
   'fingerprint',
   'answer',
   'expires_at',
-].map(column => sql.ref(column))
+].map(column => sql.id(column))
 
 /** The keys of one table, which are apart from those of the others. */
 export class SqlAttempts {

@@ -36,6 +36,8 @@ export interface SqlDialect {
   readonly types: Readonly<Record<ColumnType, string>>
   /** Begins a transaction that no other writer gets into. */
   readonly begin: string
+  /** Begins a transaction that sees the database as it is at its first read. */
+  readonly beginRead: string
   /** What the driver binds for a boolean. */
   boolean(value: boolean): unknown
   /** The value of one type inside a JSON column, comparable; SQL's null where it is null or absent. */
@@ -107,6 +109,7 @@ const CLOSED = /connection is not open|database is not open|already been destroy
 export const sqlite: SqlDialect = {
   types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
   begin: 'begin immediate',
+  beginRead: 'begin',
   boolean: Number,
   json: (column, path) => sqliteInside(column, path, 'value'),
   mixed: (column, path) =>

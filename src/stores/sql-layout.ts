@@ -1,16 +1,9 @@
 // Where a collection's items lie in a table: a column for each top-level field, JSON text for what
 // is no scalar.
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import {
-  type Field,
-  fieldAt,
-  type Item,
-  type Json,
-  type Kind,
-  type Path,
-  toPath,
-} from '../fields.ts'
-import type { Id, Shape } from '../store.ts'
+import { type Field, fieldAt, type Item, type Json, type Kind, type Path } from '../fields.ts'
+import type { Shape, Stored } from '../store.ts'
 import type { ColumnType, Fragment, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
 
 /** How a field lies in a table that exists already. */
@@ -114,7 +107,13 @@ export class Layout {
   get all(): Fragment {
     const names = this.columns.map(({ column }) => column)
     if (this.versionColumn !== undefined) names.push(this.versionColumn)
-    return sql.join(names.map(name => sql.ref(name)))
+    return sql.join(names.map(name => sql.id(name)))
+  }
+
+  /** The columns that an update writes: not the id, nor the creation date. */
+  get changing(): readonly Column[] {
+    const { identity, createdAt } = this.shape
+    return this.columns.filter(({ name }) => name !== identity.name && name !== createdAt)
   }
 
   /** Where the value at a path lies; `undefined` where no field is there. */
@@ -124,7 +123,7 @@ export class Layout {
     const field = inner.length === 0 ? column?.field : fieldAt(this.shape.fields, path)
     if (!column || !field) return undefined
     const { dialect } = this
-    const ref = sql.ref(column.column)
+    const ref = sql.id(column.column)
     const { kind } = field
     if (column.type !== 'json') {
       const maybe = field.nullable || field.optional
@@ -156,11 +155,11 @@ export class Layout {
    * The values of an item, in the order of the columns without the version.
    * @throws TypeError for a member that has no column: it would be lost.
    */
-  encode(item: Item): unknown[] {
+  encode(item: Item, columns = this.columns): unknown[] {
     for (const name of Object.keys(item)) {
       if (!this.#byName.has(name)) throw new TypeError(`${this.table} has no column for "${name}"`)
     }
-    return this.columns.map(column => this.#encode(item[column.name], column))
+    return columns.map(column => this.#encode(item[column.name], column))
   }
 
   #encode(value: Json | undefined, { type, field }: Column): unknown {
@@ -181,10 +180,28 @@ export class Layout {
     return item
   }
 
-  /** The id of a row. */
-  idOf(row: Readonly<Record<string, unknown>>): Id {
-    const id = row[this.idColumn]
-    return this.shape.identity.kind === 'integer' ? Number(id) : String(id)
+  /** A row as it is stored; its version is of its values where the table has no column for one. */
+  stored(row: Readonly<Record<string, unknown>>): Stored {
+    const item = this.decode(row)
+    return this.storedItem(item, this.versionColumn && String(row[this.versionColumn]))
+  }
+
+  /** An item in the order of the columns, so that it prints as it will when it is read. */
+  storedItem(given: Item, version: string | undefined): Stored {
+    const { identity, updatedAt } = this.shape
+    const item: Item = {}
+    for (const { name } of this.columns) {
+      const value = given[name]
+      if (value !== undefined) item[name] = value
+    }
+    const id = item[identity.name]
+    const time = updatedAt === undefined ? Number.NaN : Date.parse(String(item[updatedAt]))
+    return {
+      id: typeof id === 'number' ? id : String(id),
+      item,
+      version: version ?? hashOf(item),
+      ...(!Number.isNaN(time) && { updatedAt: time }),
+    }
   }
 
   /** The dotted paths of the unique set that a database names, or the identity's name. */
@@ -201,13 +218,6 @@ export class Layout {
 
   indexName(set: readonly string[], kind: 'unique' | 'by'): string {
     return `${this.table}_${kind}_${set.join('_')}`
-  }
-
-  /** What stands in an index for a path: as compared, or as stored. */
-  indexed(dotted: string, how: 'order' | 'value'): Fragment {
-    const place = this.at(toPath(dotted))
-    if (!place) throw new TypeError(`${this.shape.name} has no field "${dotted}" to index`)
-    return place[how]
   }
 }
 
@@ -259,4 +269,9 @@ function decodeValue(value: unknown, { type, field }: Column): Json | undefined 
   if (type === 'json') return typeof value === 'string' ? JSON.parse(value) : (value as Json)
   if (type === 'boolean') return value === true || value === 1 || value === 1n
   return type === 'text' ? String(value) : Number(value)
+}
+
+/** A version of values: 96 bits, as 16 characters. */
+function hashOf(item: Item): string {
+  return createHash('sha256').update(JSON.stringify(item)).digest('base64url').slice(0, 16)
 }

@@ -23,12 +23,13 @@ export class Session {
 
   /** @param prepare makes the tables, before the first statement. */
   constructor(
-    db: Kysely<unknown>,
+    db: Pick<Kysely<unknown>, 'destroy'> & { withoutPlugins(): unknown },
     dialect: SqlDialect,
     prepare: (db: Kysely<unknown>) => Promise<void>,
   ) {
     // Plugins that rename columns would rename the declared ones too.
-    this.#db = db.withoutPlugins()
+    // The names of the user's tables, which are its type, are not the store's business.
+    this.#db = db.withoutPlugins() as Kysely<unknown>
     this.#dialect = dialect
     this.#prepare = prepare
   }
@@ -50,17 +51,33 @@ export class Session {
 
   /** All of the work or nothing of it, with no other writer in between. */
   transaction<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
+    return this.#between(this.#dialect.begin, work, options)
+  }
+
+  /** Reads alone, all of one moment. */
+  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
+    return this.#between(this.#dialect.beginRead, work, options)
+  }
+
+  #between<T>(
+    begin: string,
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions | undefined,
+  ): Promise<T> {
     return this.#queued(
       () =>
         this.#db.connection().execute(async connection => {
-          await sql.raw(this.#dialect.begin).execute(connection)
+          await sql.raw(begin).execute(connection)
           try {
             const result = await work(runnerOf(connection))
             await sql.raw('commit').execute(connection)
             return result
           } catch (error) {
             // What undid the transaction itself leaves nothing to roll back.
-            await sql.raw('rollback').execute(connection).catch(() => undefined)
+            await sql
+              .raw('rollback')
+              .execute(connection)
+              .catch(() => undefined)
             throw error
           }
         }),

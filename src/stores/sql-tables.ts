@@ -1,10 +1,17 @@
 // The tables of a SQL store: the collection's own, and two small ones that all stores of a database share.
-import { type Kysely, sql } from 'kysely'
+import {
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely'
 import { fieldAt, toPath } from '../fields.ts'
-import { indexable } from './memory-index.ts'
-import { indexesOf } from './shapes.ts'
-import type { Fragment } from './sql-dialect.ts'
-import type { Layout } from './sql-layout.ts'
+import type { Shape } from '../store.ts'
+import { hasOrder, indexesOf } from './shapes.ts'
+import { type Fragment, sqlite } from './sql-dialect.ts'
+import { Layout, type LayoutOptions } from './sql-layout.ts'
 
 /** The last id made for each table. */
 export const SEQUENCES = 'rest_sequences'
@@ -17,11 +24,12 @@ export function tableStatements(layout: Layout): Fragment[] {
   const { text, integer } = dialect.types
   const columns = layout.columns.map(({ name, column, field, type }) => {
     const required = !field.nullable && !field.optional
-    const constraint = name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
-    return sql`${sql.ref(column)} ${sql.raw(dialect.types[type] + constraint)}`
+    const constraint =
+      name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
+    return sql`${sql.id(column)} ${sql.raw(dialect.types[type] + constraint)}`
   })
   if (layout.versionColumn !== undefined) {
-    columns.push(sql`${sql.ref(layout.versionColumn)} ${sql.raw(text)} not null`)
+    columns.push(sql`${sql.id(layout.versionColumn)} ${sql.raw(text)} not null`)
   }
   return [
     sql`create table if not exists ${layout.from} (${sql.join(columns)})`,
@@ -29,15 +37,15 @@ export function tableStatements(layout: Layout): Fragment[] {
     ...indexesOf(shape)
       .filter(set => set.every(path => isOrdered(layout, path)))
       .map(set => indexStatement(layout, set, 'by')),
-    sql`create table if not exists ${sql.table(SEQUENCES)} (${sql.ref('name')} ${sql.raw(text)} primary key not null, ${sql.ref('last_id')} ${sql.raw(text)} not null)`,
-    sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.ref('name')} ${sql.raw(text)} not null, ${sql.ref('key')} ${sql.raw(text)} not null, ${sql.ref('fingerprint')} ${sql.raw(text)} not null, ${sql.ref('answer')} ${sql.raw(text)}, ${sql.ref('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.ref('name')}, ${sql.ref('key')}))`,
-    sql`create index if not exists ${sql.ref(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.ref('expires_at')})`,
+    sql`create table if not exists ${sql.table(SEQUENCES)} (${sql.id('name')} ${sql.raw(text)} primary key not null, ${sql.id('last_id')} ${sql.raw(text)} not null)`,
+    sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.id('name')} ${sql.raw(text)} not null, ${sql.id('key')} ${sql.raw(text)} not null, ${sql.id('fingerprint')} ${sql.raw(text)} not null, ${sql.id('answer')} ${sql.raw(text)}, ${sql.id('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.id('name')}, ${sql.id('key')}))`,
+    sql`create index if not exists ${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
   ]
 }
 
 function isOrdered({ shape }: Layout, path: string): boolean {
-  const field = fieldAt(shape.fields, toPath(path))
-  return indexable(field) || field?.kind === 'union' || field?.kind === 'any'
+  const kind = fieldAt(shape.fields, toPath(path))?.kind
+  return hasOrder(kind) || kind === 'union' || kind === 'any'
 }
 
 /** An index of `set` and then the id, or one that keeps the set unique. */
@@ -51,11 +59,43 @@ function indexStatement(layout: Layout, set: readonly string[], kind: 'unique' |
     return place.json || part !== place.value ? sql`(${part})` : part
   })
   const what = sql.raw(kind === 'unique' ? 'unique index' : 'index')
-  const name = sql.ref(layout.indexName(set, kind))
+  const name = sql.id(layout.indexName(set, kind))
   return sql`create ${what} if not exists ${name} on ${layout.from} (${sql.join(parts)})`
 }
 
 /** Makes what is not there yet. */
 export async function createTables(layout: Layout, db: Kysely<unknown>): Promise<void> {
   for (const statement of tableStatements(layout)) await statement.execute(db)
+}
+
+/**
+ * The same statements as text, for a migration. An index ends in the id; one on a path inside JSON,
+ * or on a date-time, is on an expression, and only the very same expression is served by it.
+ * @throws TypeError as `attach` does.
+ */
+export function createTableSql(shape: Shape, options: LayoutOptions = {}): string[] {
+  const printer = new Kysely<unknown>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new DummyDriver(),
+      createIntrospector: db => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  })
+  return tableStatements(new Layout(shape, sqlite, options)).map(each => each.compile(printer).sql)
+}
+
+/**
+ * What a database of SQLite needs once after it is opened, so that what is acknowledged survives a
+ * loss of power: WAL with `synchronous=FULL`; waits 5 s for a lock; foreign keys count.
+ */
+export async function prepareSqlite<Database>(db: Kysely<Database>): Promise<void> {
+  for (const pragma of [
+    'journal_mode = wal',
+    'synchronous = full',
+    'busy_timeout = 5000',
+    'foreign_keys = on',
+  ]) {
+    await sql.raw(`pragma ${pragma}`).execute(db)
+  }
 }

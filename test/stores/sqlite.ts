@@ -1,0 +1,22 @@
+// Databases for the tests: files in a directory of their own, removed at the end.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely, SqliteDialect } from 'kysely'
+import Database from 'libsql'
+import { afterAll } from 'vitest'
+import { prepareSqlite } from '../../src/stores/sql.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'rest-conventions-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+let files = 0
+
+export function newFile(): string {
+  return join(directory, `${++files}.db`)
+}
+
+export async function openDatabase(file = newFile()): Promise<Kysely<unknown>> {
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(file) }) })
+  await prepareSqlite(db)
+  return db
+}
