@@ -11,21 +11,17 @@ export interface EntityTag {
 
 export type EntityTags = '*' | readonly EntityTag[]
 
-const ENTITY_TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/
+const ENTITY_TAG = /\s*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*)?(?:,|$)/y
 
-/** Reads `*` or a list of entity tags; `undefined` where the text is neither. */
+/** Reads `*` or a list of entity tags, empty members passed over (§5.6.1.2); `undefined` where the text is neither. */
 export function parseEntityTags(text: string): EntityTags | undefined {
-  let rest = text.trim()
-  if (rest === '*') return '*'
+  if (text.trim() === '*') return '*'
   const tags: EntityTag[] = []
-  while (rest !== '') {
-    const tag = ENTITY_TAG.exec(rest)
-    if (!tag) return undefined
-    tags.push({ weak: tag[1] !== undefined, opaque: tag[2] ?? '' })
-    rest = rest.slice(tag[0].length).trimStart()
-    if (rest === '') break
-    if (!rest.startsWith(',')) return undefined
-    rest = rest.slice(1).trimStart()
+  for (ENTITY_TAG.lastIndex = 0; ENTITY_TAG.lastIndex < text.length; ) {
+    const member = ENTITY_TAG.exec(text)
+    if (!member) return undefined
+    const [, weak, opaque] = member
+    if (opaque !== undefined) tags.push({ weak: weak !== undefined, opaque })
   }
   return tags.length > 0 ? tags : undefined
 }
@@ -100,7 +96,8 @@ function readIfRange(text: string | undefined): EntityTag | number | undefined {
   const tags = parseEntityTags(text)
   // What cannot be read can match nothing: the whole is sent.
   const never: EntityTag = { weak: true, opaque: '' }
-  return Array.isArray(tags) ? (tags[0] ?? never) : (parseHttpDate(text) ?? never)
+  if (tags === undefined) return parseHttpDate(text) ?? never
+  return tags !== '*' && tags.length === 1 ? (tags[0] ?? never) : never
 }
 
 /** The validators of the selected representation. */

@@ -1,8 +1,9 @@
 // The parameters of stock admin clients rewritten into ours before anything reads them, and the
 // headers they look for. No rule of its own: what is rewritten is then read like any request.
-import { HttpError } from './errors.ts'
+import { HttpError, type Mistake, refuse } from './errors.ts'
 import { isObject } from './fields.ts'
-import { type HeaderList, headerOf, type Parameter } from './http.ts'
+import { type HeaderList, headerOf, type Parameter, printParameters } from './http.ts'
+import { single } from './pagination.ts'
 
 export interface Dialect {
   readonly name: string
@@ -12,50 +13,82 @@ export interface Dialect {
   headers?(headers: HeaderList): HeaderList
 }
 
-function parameter(name: string, value: string): Parameter {
-  return { name, value, raw: `${encodeURIComponent(name)}=${encodeURIComponent(value)}` }
+function parameter(givenName: string, givenValue: string): Parameter {
+  const [name, value] = [givenName.toWellFormed(), givenValue.toWellFormed()]
+  if (`${name}${value}`.includes('\0')) throw invalid(name, 'it holds the character U+0000')
+  return { name, value, raw: printParameters([[name, value]]) }
 }
 
-/** ra-data-simple-rest: `sort=["color","ASC"]`, `range=[0,24]`, `filter={"color":"red"}`. */
+function invalid(field: string, why: string): HttpError {
+  const name = field.slice(0, 64)
+  const message = `${name} cannot be read: ${why}`
+  return new HttpError(400, [{ message, field: name, type: 'invalid_value' }])
+}
+
+/**
+ * ra-data-simple-rest: `sort=["color","ASC"]`, `range=[0,24]`, `filter={"color":"red"}`.
+ * @throws HttpError 400 for JSON that is none of these.
+ */
 export const simpleRest: Dialect = {
   name: 'simpleRest',
-  rewrite: parameters =>
-    parameters.flatMap(each => {
-      const value = /^[[{]/.test(each.value) ? jsonOf(each) : undefined
-      if (value === undefined) return [each]
-      if (each.name === 'sort' && Array.isArray(value)) {
-        return [parameter('sort', `${value[1] === 'DESC' ? '-' : ''}${String(value[0])}`)]
-      }
-      if (each.name === 'range' && Array.isArray(value)) return rangeParameters(value)
-      if (each.name === 'filter' && isObject(value))
-        return Object.entries(value).flatMap(filterParameters)
-      return [each]
-    }),
+  rewrite: parameters => parameters.flatMap(each => SIMPLE_REST.get(each.name)?.(each) ?? [each]),
 }
 
-function jsonOf({ name, value }: Parameter): unknown {
-  if (name !== 'sort' && name !== 'range' && name !== 'filter') return undefined
+type Rewriting = (each: Parameter) => Parameter[] | undefined
+
+const SIMPLE_REST: ReadonlyMap<string, Rewriting> = new Map<string, Rewriting>([
+  ['sort', each => readJson(each, sortParameters)],
+  ['range', each => readJson(each, rangeParameters)],
+  ['filter', each => readJson(each, filterParameters)],
+])
+
+/** What does not begin like an array or an object is ours. */
+function readJson({ name, value }: Parameter, read: (value: unknown) => Parameter[]) {
+  if (!/^[[{]/.test(value)) return undefined
   try {
-    return JSON.parse(value)
-  } catch {
-    const message = `${name} starts like JSON but is none`
-    throw new HttpError(400, [{ message, field: name, type: 'invalid_value' }])
+    return read(JSON.parse(value))
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalid(name, 'it starts like JSON but is none')
+    throw error
   }
 }
 
-function rangeParameters([first, last]: unknown[]): Parameter[] {
+function sortParameters(value: unknown): Parameter[] {
+  const [field, order = 'ASC', ...rest]: unknown[] = Array.isArray(value) ? value : []
+  const direction = String(order).toUpperCase()
+  if (typeof field !== 'string' || !/^(?:ASC|DESC)$/.test(direction) || rest.length > 0) {
+    throw invalid('sort', 'it must be a field and an order, such as ["color","ASC"]')
+  }
+  return [parameter('sort', direction === 'DESC' ? `-${field}` : field)]
+}
+
+function rangeParameters(value: unknown): Parameter[] {
+  const [first, last, ...rest]: unknown[] = Array.isArray(value) ? value : []
   const size = Number(last) - Number(first) + 1
-  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(size) || size < 0) {
-    const message = 'range must be two positions, such as [0,24]'
-    throw new HttpError(400, [{ message, field: 'range', type: 'invalid_value' }])
+  if (!isWhole(first) || !Number.isSafeInteger(last) || size < 0 || rest.length > 0) {
+    throw invalid('range', 'it must be two positions, such as [0,24]')
   }
   return [parameter('offset', String(first)), parameter('limit', String(size))]
 }
 
-function filterParameters([name, value]: [string, unknown]): Parameter[] {
-  if (name === 'q') return [parameter('q', String(value))]
-  const values = Array.isArray(value) ? value : [value]
-  return values.map(each => parameter(`filter[${name}]`, String(each)))
+function isWhole(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+function filterParameters(value: unknown, path = ''): Parameter[] {
+  if (!isObject(value)) throw invalid('filter', 'it must be an object')
+  return Object.entries(value).flatMap(([name, given]) => {
+    if (name === 'q' && path === '') return [parameter('q', String(given))]
+    if (isObject(given)) return filterParameters(given, `${path}${name}.`)
+    const [, field = name, operator = ''] = /^([^[\]]+)(\[[^[\]]*\])?$/.exec(name) ?? []
+    const whole = `filter[${path}${field}]`
+    if (given === null) return [parameter(`${whole}[exists]`, 'false')]
+    const values: unknown[] = Array.isArray(given) ? given : [given]
+    if (values.length === 0 || values.some(each => typeof each === 'object')) {
+      throw invalid('filter', `${path}${field} must have a value, or a list of at least one`)
+    }
+    return values.map(each => parameter(whole + operator, String(each)))
+  })
 }
 
 const JSON_SERVER_OPERATORS: Readonly<Record<string, string>> = {
@@ -69,12 +102,14 @@ const JSON_SERVER_OPERATORS: Readonly<Record<string, string>> = {
 export const jsonServer: Dialect = {
   name: 'jsonServer',
   rewrite(parameters) {
-    const of = (name: string) => parameters.find(each => each.name === name)?.value
+    const mistakes: Mistake[] = []
+    const of = (name: string) => single(parameters, name, mistakes)
     const start = whole('_start', of('_start'))
     const end = whole('_end', of('_end'))
     const size = whole('_limit', of('_limit'))
     const page = whole('_page', of('_page'))
     const [names, orders] = [of('_sort')?.split(',') ?? [], of('_order')?.split(',') ?? []]
+    refuse(mistakes)
     const given = parameters.filter(({ name }) => !OWN.has(name)).map(filterParameter)
     const limit = size ?? (end === undefined ? undefined : Math.max(0, end - (start ?? 0)))
     const offset = start ?? (page === undefined ? undefined : Math.max(0, page - 1) * (limit ?? 10))

@@ -3,6 +3,7 @@
 import Negotiator from 'negotiator'
 import { HttpError } from './errors.ts'
 import type { Format } from './formats/format.ts'
+import { splitList } from './http.ts'
 
 export interface MediaType {
   /** Type and subtype in lower case. */
@@ -85,18 +86,36 @@ export function chooseFormat(
 
 function byAccept(writers: readonly Format[], accept: string): Negotiated | undefined {
   const negotiator = new Negotiator({ headers: { accept } })
-  const wanted = negotiator.mediaTypes().map(type => type.toLowerCase())
-  const problem = wanted.includes(PROBLEM)
   const [best] = negotiator.mediaTypes(writers.flatMap(format => [...format.types]))
   const format = writers.find(({ types }) => best !== undefined && types.includes(best))
-  if (format && best !== undefined)
-    return { format, type: problem && format.name === 'json' ? PROBLEM : best }
-  for (const type of wanted) {
-    const suffix = suffixOf(type)
-    const base = writers.find(({ name }) => name === suffix)
+  if (format && best !== undefined) {
+    const problem = format.name === 'json' && asksForProblem(accept, best)
+    return { format, type: problem ? PROBLEM : best }
+  }
+  for (const wanted of negotiator.mediaTypes()) {
+    // A type with parameters is served too, though strictly they say something else.
+    const type = wanted.toLowerCase()
+    const own = writers.find(({ types }) => types.includes(type))
+    if (own) return { format: own, type }
+    const base = writers.find(({ name }) => name === suffixOf(type))
     if (base) return { format: base, type: type === PROBLEM ? PROBLEM : (base.types[0] ?? '') }
   }
   return undefined
+}
+
+/** Whether errors should be problem details: they are accepted by name, and no less than `best`. */
+function asksForProblem(accept: string, best: string): boolean {
+  if (!accept.toLowerCase().includes(PROBLEM)) return false
+  const qualities = new Map<string, number>()
+  for (const member of splitList(accept.toLowerCase())) {
+    const [range = '', ...parameters] = member.split(';').map(part => part.trim())
+    const quality = parameters.find(part => part.startsWith('q='))?.slice(2)
+    qualities.set(range, quality === undefined ? 1 : Number(quality))
+  }
+  const ranges = [best, best.replace(/[^/]*$/, '*'), '*/*']
+  const known = ranges.map(range => qualities.get(range)).find(quality => quality !== undefined)
+  const quality = qualities.get(PROBLEM) ?? 0
+  return quality > 0 && quality >= (known ?? 0)
 }
 
 const PROBLEM = 'application/problem+json'

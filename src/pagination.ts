@@ -47,6 +47,7 @@ export function parseContentRange(text: string): ContentRange | undefined {
   const [, unit, first, last, total] = parts
   if (first === undefined && total === '*') return undefined
   if (first !== undefined && Number(last) < Number(first)) return undefined
+  if (last !== undefined && total !== '*' && Number(total) <= Number(last)) return undefined
   return {
     unit,
     ...(first === undefined ? {} : { range: { first: Number(first), last: Number(last) } }),
@@ -81,16 +82,19 @@ function linkTarget(href: string): string {
     .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')
 }
 
+const LINK_PARAMETER = /;\s*([^\s=;,]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/g
+const LINK_VALUE = new RegExp(`<([^<>]*)>((?:\\s*${LINK_PARAMETER.source})*)`, 'g')
+
 /** Reads a `Link` header: targets and relations; other parameters are passed over, `rel="a b"` gives two. */
 export function parseLink(text: string): Link[] {
-  const links: Link[] = []
-  for (const [, href, parameters] of text.matchAll(/<([^<>]*)>([^<]*)/g)) {
-    const rel = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters ?? '')
-    for (const name of (rel?.[1] ?? rel?.[2] ?? '').split(/\s+/)) {
-      if (name !== '') links.push({ rel: name, href: href ?? '' })
-    }
-  }
-  return links
+  return Array.from(text.matchAll(LINK_VALUE)).flatMap(([, href = '', parameters = '']) => {
+    // Of several `rel` the first counts (RFC 8288 §3.3).
+    const rel = Array.from(parameters.matchAll(LINK_PARAMETER)).find(
+      ([, name]) => name?.toLowerCase() === 'rel',
+    )
+    const names = (rel?.[2] ?? rel?.[3] ?? '').split(/\s+/).filter(name => name !== '')
+    return names.map(name => ({ rel: name, href }))
+  })
 }
 
 /** A place in a sorted list: pages continue from it, whatever is created or deleted meanwhile. */

@@ -251,6 +251,8 @@ function readFilter(
   return { path, operator, values: single ? values.slice(0, 1) : [...new Set(values)] }
 }
 
+const DAY = 86_400_000
+
 const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
 
 function isFilterable(field: Field): boolean {
@@ -339,7 +341,7 @@ function bound(
       return { path, operator: 'gte', values: [value] }
     case 'until': {
       if (!isDate(text)) return { path, operator: 'lte', values: [value] }
-      const nextDay = new Date(instantOf(String(value)) + 86_400_000)
+      const nextDay = new Date(instantOf(String(value)) + DAY)
       return { path, operator: 'lt', values: [nextDay.toISOString()] }
     }
     case 'since_id':
@@ -359,6 +361,7 @@ function readSort(
   const text = single(parameters, 'sort', mistakes)
   if (text === undefined) return withTieBreak(sort, id)
   const keys = parseSort(text)
+  if (keys.length === 0) return withTieBreak(sort, id)
   if (keys.length > caps.sortKeys) {
     mistakes.push({
       message: `At most ${caps.sortKeys} sort keys, not ${keys.length}`,
@@ -398,14 +401,48 @@ export function printQuery(query: Query): string {
   const pairs: [string, string][] = []
   if (query.fields) pairs.push(['fields', query.fields.map(path => path.join('.')).join(',')])
   if (query.search) pairs.push(['q', query.search.text])
-  for (const { path, operator, values } of query.where) {
-    const texts = values.map(String)
-    const name = `filter[${path.join('.')}]`
-    if (operator === 'in' && texts.length > 0) {
-      for (const text of texts) pairs.push([name, text])
-    } else if (operator === 'nin') pairs.push([`${name}[nin]`, joinValues(texts)])
-    else pairs.push([`${name}[${operator}]`, texts[0] ?? ''])
+  const printed = new Set<string>()
+  for (const filter of query.where) {
+    const key = `${filter.operator} ${filter.path.join('.')}`
+    pairs.push(...printFilter(filter, printed.has(key), query.sort.at(-1)?.path))
+    printed.add(key)
   }
   if (query.sort.length > 0) pairs.push(['sort', printSort(query.sort)])
   return printParameters(pairs)
+}
+
+/** @param second whether a filter with the same operator on the same field stands before it. */
+function printFilter(
+  { path, operator, values }: Filter,
+  second: boolean,
+  id: Path | undefined,
+): [string, string][] {
+  const name = `filter[${path.join('.')}]`
+  const texts = values.map(String)
+  switch (operator) {
+    case 'in':
+      return second ? [[`${name}[in]`, joinValues(texts)]] : texts.map(text => [name, text])
+    case 'nin':
+      return second
+        ? texts.map(text => [`${name}[ne]`, text])
+        : [[`${name}[nin]`, joinValues(texts)]]
+    case 'lte':
+      if (!second) break
+      return [[path.join() === id?.join() ? 'max_id' : 'until', texts[0] ?? '']]
+    case 'lt':
+      // A day as `until` was read as "before the next one".
+      if (second) return [['until', dayBefore(texts[0] ?? '')]]
+      break
+    case 'gt':
+      if (second) return [['since_id', texts[0] ?? '']]
+      break
+    case 'gte':
+      if (second) return [['since', texts[0] ?? '']]
+      break
+  }
+  return [[`${name}[${operator}]`, texts[0] ?? '']]
+}
+
+function dayBefore(instant: string): string {
+  return new Date(instantOf(instant) - DAY).toISOString().slice(0, 10)
 }

@@ -1,0 +1,131 @@
+// The dialects as tables: a stock client's parameters and ours.
+import { describe, expect, it } from 'vitest'
+import {
+  type Dialect,
+  HttpError,
+  jsonServer,
+  parseParameters,
+  simpleRest,
+} from '../../src/index.ts'
+
+function rewritten(dialect: Dialect, query: string): string[] {
+  return dialect.rewrite(parseParameters(query) ?? []).map(({ name, value }) => `${name}=${value}`)
+}
+
+function statusOf(dialect: Dialect, query: string): number | undefined {
+  try {
+    dialect.rewrite(parseParameters(query) ?? [])
+    return undefined
+  } catch (error) {
+    return error instanceof HttpError ? error.status : 500
+  }
+}
+
+describe('simpleRest', () => {
+  it.each<[string, string[]]>([
+    ['sort=["color","ASC"]', ['sort=color']],
+    ['sort=["color","DESC"]', ['sort=-color']],
+    ['sort=["color","desc"]', ['sort=-color']],
+    ['sort=["color"]', ['sort=color']],
+    ['range=[0,24]', ['offset=0', 'limit=25']],
+    ['range=[25,49]', ['offset=25', 'limit=25']],
+    ['range=[5,5]', ['offset=5', 'limit=1']],
+    ['range=[0,-1]', ['offset=0', 'limit=0']],
+    ['filter={}', []],
+    ['filter={"color":"red"}', ['filter[color]=red']],
+    ['filter={"id":["a","b"]}', ['filter[id]=a', 'filter[id]=b']],
+    ['filter={"price":5,"on":true}', ['filter[price]=5', 'filter[on]=true']],
+    ['filter={"model":{"name":"Clio"}}', ['filter[model.name]=Clio']],
+    ['filter={"model.name":"Clio"}', ['filter[model.name]=Clio']],
+    ['filter={"model":null}', ['filter[model][exists]=false']],
+    ['filter={"q":"red clio"}', ['q=red clio']],
+    ['filter={"limit":5}', ['filter[limit]=5']],
+    ['filter={"price[gte]":5}', ['filter[price][gte]=5']],
+    [
+      'sort=["a","ASC"]&range=[0,9]&filter={"b":1}',
+      ['sort=a', 'offset=0', 'limit=10', 'filter[b]=1'],
+    ],
+    ['sort=-color&limit=5&color=red', ['sort=-color', 'limit=5', 'color=red']],
+    ['color=[red]&model={x}', ['color=[red]', 'model={x}']],
+    ['filter=red', ['filter=red']],
+  ])('%s', (query, parameters) => {
+    expect(rewritten(simpleRest, query)).toEqual(parameters)
+  })
+
+  it.each([
+    'sort=["color"',
+    'sort=[]',
+    'sort=[1,"ASC"]',
+    'sort=["color","UP"]',
+    'range=[0]',
+    'range=[a,b]',
+    'range=[-5,5]',
+    'range=[0.5,9]',
+    'range=["0","9"]',
+    'range=[9,0]',
+    'range=[0,1e400]',
+    'filter={"a"',
+    'filter=["a"]',
+    'filter={"id":[]}',
+    'filter={"a":[{"b":1}]}',
+    'filter={"a":[["b"]]}',
+    'filter={"a":"\\u0000"}',
+    'range={}',
+    'sort={}',
+  ])('refuses %s with 400', query => {
+    expect(statusOf(simpleRest, query)).toBe(400)
+  })
+
+  it('what it writes reads the same again', () => {
+    const once = simpleRest.rewrite(
+      parseParameters('filter={"a b":"c%26d=é\\ud800"}&sort=["x","DESC"]') ?? [],
+    )
+    const raw = once.map(each => each.raw).join('&')
+    expect(rewritten(simpleRest, raw)).toEqual(once.map(({ name, value }) => `${name}=${value}`))
+  })
+})
+
+describe('jsonServer', () => {
+  it.each<[string, string[]]>([
+    ['_start=0&_end=25', ['offset=0', 'limit=25']],
+    ['_start=25&_end=50', ['offset=25', 'limit=25']],
+    ['_end=10', ['limit=10']],
+    ['_start=10&_limit=5', ['offset=10', 'limit=5']],
+    ['_start=10&_end=5', ['offset=10', 'limit=0']],
+    ['_page=1', ['offset=0', 'limit=10']],
+    ['_page=3&_limit=20', ['offset=40', 'limit=20']],
+    ['_page=0', ['offset=0', 'limit=10']],
+    ['_limit=7', ['limit=7']],
+    ['_sort=color', ['sort=color']],
+    ['_sort=color&_order=DESC', ['sort=-color']],
+    ['_sort=color,price&_order=asc,desc', ['sort=color,-price']],
+    ['_sort=model.name&_order=desc', ['sort=-model.name']],
+    ['color=red&price_gte=5&price_lte=9', ['color=red', 'price[gte]=5', 'price[lte]=9']],
+    ['color_ne=red', ['color[ne]=red']],
+    ['color_like=re', ['color[like]=%re%']],
+    ['color_like=100%25_', ['color[like]=%100\\%\\_%']],
+    ['id=1&id=2', ['id=1', 'id=2']],
+    ['q=clio', ['q=clio']],
+    ['_method=PUT', ['_method=PUT']],
+    ['sort=-color&limit=5', ['sort=-color', 'limit=5']],
+  ])('%s', (query, parameters) => {
+    expect(rewritten(jsonServer, query)).toEqual(parameters)
+  })
+
+  it.each([
+    '_start=x',
+    '_start=-1',
+    '_end=',
+    '_limit=1.5',
+    '_page=one',
+    '_start=1&_start=2',
+    '_sort=a&_sort=b',
+  ])('refuses %s with 400', query => {
+    expect(statusOf(jsonServer, query)).toBe(400)
+  })
+
+  it('X-Total-Count beside X-Result-Count', () => {
+    expect(jsonServer.headers?.(['x-result-count', '319'])).toEqual(['X-Total-Count', '319'])
+    expect(jsonServer.headers?.(['Content-Range', 'cars 0-1/*'])).toEqual([])
+  })
+})

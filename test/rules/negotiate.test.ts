@@ -1,0 +1,167 @@
+// Choosing formats and preferences as tables (RFC 9110 §12, §8.3; RFC 7240).
+import { describe, expect, it } from 'vitest'
+import {
+  chooseFormat,
+  chooseReader,
+  type Format,
+  HttpError,
+  type Preferences,
+  parseMediaType,
+  parsePrefer,
+  printPreferences,
+} from '../../src/index.ts'
+import { notAcceptable, unsupportedMediaType } from '../../src/negotiate.ts'
+
+const read = async () => null
+const write = () => ''
+const FORMATS: readonly Format[] = [
+  { name: 'json', extensions: ['json'], types: ['application/json'], read, write },
+  { name: 'xml', extensions: ['xml'], types: ['application/xml', 'text/xml'], read, write },
+  { name: 'csv', extensions: ['csv'], types: ['text/csv'], write },
+  { name: 'form', extensions: [], types: ['application/x-www-form-urlencoded'], read },
+]
+
+describe('chooseFormat', () => {
+  it.each<[string | undefined, string | undefined, string | undefined]>([
+    [undefined, undefined, 'application/json'],
+    [undefined, '', 'application/json'],
+    [undefined, '*/*', 'application/json'],
+    [undefined, 'application/*', 'application/json'],
+    [undefined, 'text/*', 'text/xml'],
+    [undefined, 'application/xml', 'application/xml'],
+    [undefined, 'text/xml', 'text/xml'],
+    [undefined, 'Application/XML', 'application/xml'],
+    [undefined, 'application/json;q=0.5, application/xml', 'application/xml'],
+    [undefined, 'application/xml;q=0.1, */*;q=0.2', 'application/json'],
+    [undefined, 'application/json;q=0, */*', 'application/xml'],
+    [
+      undefined,
+      'text/html, application/xhtml+xml, application/xml;q=0.9, */*;q=0.8',
+      'application/xml',
+    ],
+    [undefined, 'application/json; charset=utf-8', 'application/json'],
+    [undefined, 'application/json;odata=verbose, text/plain', 'application/json'],
+    [undefined, 'text/xml; charset=utf-8', 'text/xml'],
+    [undefined, 'application/vnd.acme.v2+json', 'application/json'],
+    [undefined, 'application/hal+json;q=0.9, application/atom+xml', 'application/xml'],
+    [undefined, 'application/ld+json, application/xml;q=0.1', 'application/xml'],
+    [undefined, 'application/problem+json', 'application/problem+json'],
+    [undefined, 'application/problem+json, application/json', 'application/problem+json'],
+    [undefined, 'application/json, application/problem+json;q=0.5', 'application/json'],
+    [undefined, 'text/html', undefined],
+    [undefined, '*/*;q=0', undefined],
+    [undefined, 'application/json;q=0', undefined],
+    [undefined, 'application/x-www-form-urlencoded', undefined],
+    [undefined, 'nonsense', undefined],
+    ['xml', 'application/json', 'application/xml'],
+    ['csv', undefined, 'text/csv'],
+    ['form', undefined, undefined],
+  ])('extension %j, Accept %j: %j', (extension, accept, type) => {
+    expect(chooseFormat(FORMATS, { extension, accept })?.type).toBe(type)
+  })
+
+  it('an Accept that is too long is 400, not work', () => {
+    const accept = 'a/b,'.repeat(25_000)
+    expect(() => chooseFormat(FORMATS, { accept })).toThrow(
+      expect.objectContaining({ status: 400 }),
+    )
+  })
+
+  it('an Accept of the longest length is read', () => {
+    expect(chooseFormat(FORMATS, { accept: `${'a/b,'.repeat(2000)}*/*` })?.type).toBe(
+      'application/json',
+    )
+  })
+
+  it('the 406 lists what exists', () => {
+    const error = notAcceptable(FORMATS)
+    expect(error).toBeInstanceOf(HttpError)
+    expect(error).toMatchObject({
+      status: 406,
+      message: expect.stringContaining('application/json, application/xml, text/csv'),
+    })
+  })
+})
+
+describe('chooseReader', () => {
+  it.each<[string | undefined, string | undefined, string | undefined]>([
+    ['application/json', undefined, 'json'],
+    ['application/json; charset=utf-8', undefined, 'json'],
+    ['application/vnd.acme+json', undefined, 'json'],
+    ['text/xml', undefined, 'xml'],
+    ['application/x-www-form-urlencoded', 'json', 'form'],
+    [undefined, undefined, 'json'],
+    [undefined, 'xml', 'xml'],
+    [undefined, 'csv', 'json'],
+    ['text/csv', undefined, undefined],
+    ['text/plain', undefined, undefined],
+    ['text/plain', 'json', undefined],
+  ])('Content-Type %j, extension %j: %j', (type, extension, name) => {
+    const content = type === undefined ? undefined : parseMediaType(type)
+    expect(chooseReader(FORMATS, content, extension)?.name).toBe(name)
+  })
+
+  it('the 415 lists what is read, where RFC 5789 and RFC 9110 look for it', () => {
+    const types = 'application/json, application/xml, application/x-www-form-urlencoded'
+    expect(unsupportedMediaType(FORMATS, 'POST').headers).toEqual(['Accept-Post', types])
+    expect(unsupportedMediaType(FORMATS, 'PATCH', ['a/b']).headers).toEqual([
+      'Accept-Patch',
+      `${types}, a/b`,
+    ])
+  })
+})
+
+describe('parseMediaType (§8.3.1)', () => {
+  it.each<[string, string | undefined, [string, string][]?]>([
+    ['application/json', 'application/json', []],
+    ['Application/JSON;Charset=UTF-8', 'application/json', [['charset', 'UTF-8']]],
+    ['text/plain; charset="utf-8"', 'text/plain', [['charset', 'utf-8']]],
+    [
+      'a/b; x="a\\"b;c" ; y=z',
+      'a/b',
+      [
+        ['x', 'a"b;c'],
+        ['y', 'z'],
+      ],
+    ],
+    ['a/b; x=1; x=2', 'a/b', [['x', '1']]],
+    [' a/b ', 'a/b', []],
+    ['a/b;', 'a/b', []],
+    ['a/b; charset', undefined],
+    ['a/b, c/d', undefined],
+    ['json', undefined],
+    ['a/', undefined],
+    ['', undefined],
+  ])('%j', (text, type, parameters) => {
+    const parsed = parseMediaType(text)
+    expect(parsed?.type).toBe(type)
+    expect(parsed && [...parsed.parameters]).toEqual(parameters)
+  })
+})
+
+describe('parsePrefer and printPreferences (RFC 7240)', () => {
+  it.each<[string | undefined, Preferences]>([
+    [undefined, {}],
+    ['', {}],
+    ['return=minimal', { return: 'minimal' }],
+    ['return=representation', { return: 'representation' }],
+    ['Return = "Minimal"', { return: 'minimal' }],
+    ['count=none', { count: 'none' }],
+    ['count=estimated, return=minimal', { count: 'estimated', return: 'minimal' }],
+    ['return=minimal; foo=bar', { return: 'minimal' }],
+    ['return=minimal, return=representation', { return: 'minimal' }],
+    ['respond-async, wait=10, count=exact', { count: 'exact' }],
+    ['return=everything', {}],
+    ['count', {}],
+    ['foo="a, count=none"', {}],
+    [';;;,,,=', {}],
+  ])('%j', (text, preferences) => {
+    expect(parsePrefer(text)).toEqual(preferences)
+  })
+
+  it('prints what was honoured', () => {
+    expect(printPreferences({ return: 'minimal', count: 'none' })).toBe(
+      'return=minimal, count=none',
+    )
+  })
+})

@@ -1,0 +1,326 @@
+// The query grammar and its meaning in memory as tables: parameters, sort, query, patterns, filters.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  comparer,
+  type Filter,
+  fieldsOf,
+  type Item,
+  type Mistake,
+  matcher,
+  type Parameter,
+  parseParameters,
+  parseSort,
+  printParameters,
+  printQuery,
+  printSort,
+  type Query,
+  readQuery,
+  type SortKey,
+} from '../../src/index.ts'
+import { joinValues, splitValues } from '../../src/query.ts'
+import { parseLike } from '../../src/selection.ts'
+
+describe('parseParameters and printParameters', () => {
+  it.each<[string, [string, string][] | undefined]>([
+    ['', []],
+    ['a=1', [['a', '1']]],
+    [
+      'a=1&a=2&b',
+      [
+        ['a', '1'],
+        ['a', '2'],
+        ['b', ''],
+      ],
+    ],
+    ['a', [['a', '']]],
+    ['=1', [['', '1']]],
+    ['a==1', [['a', '=1']]],
+    ['&&a=1&', [['a', '1']]],
+    ['a=1+2', [['a', '1 2']]],
+    ['a=1%2B2', [['a', '1+2']]],
+    ['a%5Bgte%5D=1', [['a[gte]', '1']]],
+    ["a=:,/?@!$'()*;", [['a', ":,/?@!$'()*;"]]],
+    ['a=%C3%A9', [['a', 'é']]],
+    ['a=é', [['a', 'é']]],
+    ['a=%zz', undefined],
+    ['a=%', undefined],
+    ['a=%ff', undefined],
+    ['%ff=a', undefined],
+  ])('%j', (text, pairs) => {
+    expect(parseParameters(text)?.map(({ name, value }) => [name, value])).toEqual(pairs)
+    if (pairs)
+      expect(
+        parseParameters(printParameters(pairs))?.map(({ name, value }) => [name, value]),
+      ).toEqual(pairs)
+  })
+})
+
+describe('parseSort and printSort', () => {
+  const up = (...path: string[]): SortKey => ({ path, descending: false })
+  const down = (...path: string[]): SortKey => ({ path, descending: true })
+  it.each<[string, SortKey[], string?]>([
+    ['color', [up('color')]],
+    ['-created_at,color', [down('created_at'), up('color')]],
+    ['model.name', [up('model', 'name')]],
+    ['-model.name,id', [down('model', 'name'), up('id')]],
+    ['+color', [up('color')], 'color'],
+    [' color', [up('color')], 'color'],
+    ['a,,b,', [up('a'), up('b')], 'a,b'],
+    ['-', [], ''],
+    ['', []],
+  ])('%j', (text, keys, printed = text) => {
+    expect(parseSort(text)).toEqual(keys)
+    expect(printSort(keys)).toBe(printed)
+  })
+})
+
+describe('splitValues and joinValues: the values of [in]', () => {
+  it.each<[string, string[], string?]>([
+    ['a,b', ['a', 'b']],
+    ['a', ['a']],
+    ['', ['']],
+    [',', ['', '']],
+    ['a\\,b,c', ['a,b', 'c']],
+    ['a\\\\,b', ['a\\', 'b']],
+    ['a\\b', ['a\\b'], 'a\\\\b'],
+    ['a\\', ['a\\'], 'a\\\\'],
+  ])('%j', (text, values, printed = text) => {
+    expect(splitValues(text)).toEqual(values)
+    expect(joinValues(values)).toBe(printed)
+  })
+})
+
+const schema = z.object({
+  name: z.string(),
+  size: z.number().nullable(),
+  limit: z.int(),
+  on: z.boolean(),
+  day: z.iso.date(),
+  at: z.iso.datetime({ offset: true }),
+  tags: z.array(z.string()),
+  numbers: z.array(z.int()),
+  any: z.union([z.string(), z.number()]),
+  model: z.object({ name: z.string().nullable().optional() }).nullable().optional(),
+  labels: z.record(z.string(), z.string()),
+})
+const fields = new Map([
+  ...fieldsOf(schema),
+  ['id', { kind: 'string', nullable: false, optional: false } as const],
+])
+const options = { fields, id: 'id', createdAt: 'at' }
+
+function read(text: string): { query: Query; mistakes: Mistake[] } {
+  const mistakes: Mistake[] = []
+  const parameters: Parameter[] = parseParameters(text) ?? []
+  return { query: readQuery(parameters, options, mistakes), mistakes }
+}
+
+describe('readQuery', () => {
+  const filter = (
+    path: string,
+    operator: Filter['operator'],
+    ...values: Filter['values']
+  ): Filter => ({ path: path.split('.'), operator, values })
+  const ID: SortKey = { path: ['id'], descending: false }
+  it.each<[string, Filter[]]>([
+    ['name=5', [filter('name', 'in', '5')]],
+    ['name=true', [filter('name', 'in', 'true')]],
+    ['size=5', [filter('size', 'in', 5)]],
+    ['on=on', [filter('on', 'in', true)]],
+    ['any=5', [filter('any', 'in', '5', 5)]],
+    ['any[gt]=5', [filter('any', 'gt', '5')]],
+    ['day=2024-02-29', [filter('day', 'in', '2024-02-29')]],
+    ['at=2024-02-29T12:00:00%2B02:00', [filter('at', 'in', '2024-02-29T10:00:00.000Z')]],
+    ['at=2024-02-29', [filter('at', 'in', '2024-02-29T00:00:00.000Z')]],
+    ['at=2024-02-29T12:00', [filter('at', 'in', '2024-02-29T12:00:00.000Z')]],
+    ['at=2024-02-29t12:00:00z', [filter('at', 'in', '2024-02-29T12:00:00.000Z')]],
+    ['at=2024-02-29T12:00:00.123456789Z', [filter('at', 'in', '2024-02-29T12:00:00.123Z')]],
+    ['tags=a', [filter('tags', 'in', 'a')]],
+    ['numbers[gt]=5', [filter('numbers', 'gt', 5)]],
+    ['labels.color=red', [filter('labels.color', 'in', 'red')]],
+    ['labels.a[exists]=1', [filter('labels.a', 'exists', true)]],
+    ['name=a&name=a', [filter('name', 'in', 'a')]],
+    ['name[in]=a,b', [filter('name', 'in', 'a', 'b')]],
+    ['name[ne]=a&name[nin]=b,c', [filter('name', 'nin', 'a'), filter('name', 'nin', 'b', 'c')]],
+    ['filter[limit]=5&limit=9', [filter('limit', 'in', 5)]],
+    ['since=2024-01-01', [filter('at', 'gte', '2024-01-01T00:00:00.000Z')]],
+    ['until=2024-01-01', [filter('at', 'lt', '2024-01-02T00:00:00.000Z')]],
+    ['until=2024-02-28', [filter('at', 'lt', '2024-02-29T00:00:00.000Z')]],
+    ['until=2024-01-01T00:00:00Z', [filter('at', 'lte', '2024-01-01T00:00:00.000Z')]],
+    ['since_id=a&max_id=b', [filter('id', 'gt', 'a'), filter('id', 'lte', 'b')]],
+    ['suppress_error_codes&_method=GET&cursor=x&offset=1', []],
+  ])('%j', (text, where) => {
+    expect(read(text)).toEqual({ query: { where, sort: [ID] }, mistakes: [] })
+  })
+
+  it.each<[string, readonly SortKey[]]>([
+    ['', [ID]],
+    ['sort=', [ID]],
+    ['sort=-id', [{ path: ['id'], descending: true }]],
+    ['sort=id,name', [ID]],
+    ['sort=name,-name', [{ path: ['name'], descending: false }, ID]],
+    ['sort=-at', [{ path: ['at'], descending: true }, ID]],
+  ])('every sort ends with the id: %j', (text, sort) => {
+    expect(read(text).query.sort).toEqual(sort)
+  })
+
+  it('without a sort, or with an empty one, the default holds', () => {
+    const sort = [{ path: ['name'], descending: true }]
+    for (const text of ['', 'sort=', 'sort=,']) {
+      const query = readQuery(parseParameters(text) ?? [], { ...options, sort }, [])
+      expect(query.sort).toEqual([...sort, ID])
+    }
+  })
+
+  it('q is a parameter only where there is something to search', () => {
+    const parameters = parseParameters('q=+red++clio+') ?? []
+    const search = [['name']]
+    expect(readQuery(parameters, { ...options, search }, [])).toMatchObject({
+      search: { text: 'red  clio', paths: search },
+      where: [],
+    })
+    expect(read('q=red').mistakes).toMatchObject([{ type: 'unknown_field', field: 'q' }])
+  })
+
+  it.each([
+    'name=a&name=b&size[gte]=5&sort=-size&fields=id,model.name',
+    'filter[limit]=5&on=true',
+    'at[gte]=2024-01-01&since=2024-02-01',
+    'at[lte]=2024-01-01&until=2024-02-01T00:00:00Z',
+    'at[lt]=2024-01-01&until=2024-02-01',
+    'id[gt]=a&since_id=b&id[lte]=c&max_id=d',
+    'name=a&name[in]=a,b&name[eq]=b',
+    'name[nin]=a,b&name[ne]=c&name[ne]=d',
+    'name[like]=a%25\\%25,b&name[prefix]=%25',
+    'name[in]=a\\,b,c\\\\&labels.x=1',
+    'any=5&any[in]=6,a',
+  ])('printQuery gives back %j', text => {
+    const { query, mistakes } = read(text)
+    expect(mistakes).toEqual([])
+    expect(read(printQuery(query))).toEqual({ query, mistakes: [] })
+  })
+})
+
+describe('parseLike', () => {
+  const any = 'run'
+  it.each<[string, readonly unknown[]]>([
+    ['', []],
+    ['a%', [{ char: 'a' }, any]],
+    ['*a', [any, { char: 'a' }]],
+    ['%*%', [any]],
+    ['_', ['one']],
+    ['a\\%b', [{ char: 'a' }, { char: '%' }, { char: 'b' }]],
+    ['\\\\', [{ char: '\\' }]],
+    ['a\\', [{ char: 'a' }, { char: '\\' }]],
+    ['😀_', [{ char: '😀' }, 'one']],
+  ])('%j', (pattern, steps) => {
+    expect(parseLike(pattern)).toEqual(steps)
+  })
+})
+
+const ITEM: Item = {
+  id: 'i',
+  name: 'Clio 100% é😀',
+  size: 5,
+  limit: 3,
+  on: false,
+  day: '2024-02-29',
+  at: '2024-02-29T12:00:00+02:00',
+  tags: ['a', 'b'],
+  numbers: [],
+  any: 'x',
+  model: { name: null },
+  labels: { a: '1' },
+}
+
+describe('matcher', () => {
+  it.each<[string, boolean]>([
+    ['name[like]=Clio%25', true],
+    ['name[like]=clio%25', false],
+    ['name[like]=%25100\\%25%25', true],
+    ['name[like]=*😀', true],
+    ['name[like]=Clio', false],
+    ['name[like]=Clio _00*é_', true],
+    ['name[like]=', false],
+    ['name[prefix]=Clio 1', true],
+    ['name[prefix]=', true],
+    ['size=5.0', true],
+    ['size[ne]=5', false],
+    ['size[gt]=5', false],
+    ['size[gte]=5', true],
+    ['size[exists]=1', true],
+    ['on=false', true],
+    ['day[lt]=2024-03-01', true],
+    ['at=2024-02-29T10:00:00Z', true],
+    ['at[gt]=2024-02-29T10:00:00Z', false],
+    ['at[gt]=2024-02-29T09:59:59Z', true],
+    ['tags=a', true],
+    ['tags=c', false],
+    ['tags[ne]=a', false],
+    ['tags[ne]=c', true],
+    ['tags[in]=c,b', true],
+    ['tags[prefix]=b', true],
+    ['numbers=1', false],
+    ['numbers[ne]=1', true],
+    ['numbers[exists]=true', true],
+    ['any=x', true],
+    ['any[gt]=5', true],
+    ['any=5', false],
+    ['model.name=x', false],
+    ['model.name[ne]=x', false],
+    ['model.name[exists]=false', true],
+    ['model[exists]=true', true],
+    ['labels.a=1', true],
+    ['labels.b=1', false],
+    ['labels.b[exists]=0', true],
+    ['labels.toString[exists]=1', false],
+  ])('%s: %s', (text, expected) => {
+    const { query, mistakes } = read(text)
+    expect(mistakes).toEqual([])
+    expect(matcher(query, fields)(ITEM)).toBe(expected)
+  })
+
+  it.each<[string, Item['model'] | undefined]>([
+    ['absent', undefined],
+    ['null', null],
+  ])('a dotted filter never matches an item whose parent is %s', (_row, model) => {
+    const item: Item = { id: 'i', ...(model !== undefined && { model }) }
+    for (const text of [
+      'model.name=x',
+      'model.name[ne]=x',
+      'model.name[exists]=0',
+      'model.name[exists]=1',
+    ])
+      expect(matcher(read(text).query, fields)(item)).toBe(false)
+  })
+
+  it('a pattern of many runs costs little', () => {
+    const test = matcher(read(`name[like]=${'%25a'.repeat(500)}%25b`).query, fields)
+    expect(test({ name: 'a'.repeat(20_000) })).toBe(false)
+  })
+})
+
+describe('comparer', () => {
+  it.each<[string, Item, Item]>([
+    ['size', { size: 9 }, { size: 10 }],
+    ['-size', { size: 10 }, { size: 9 }],
+    ['size', { size: null }, { size: -1 }],
+    ['size', {}, { size: -1 }],
+    ['-size', { size: -1 }, {}],
+    ['name', { name: '10' }, { name: '9' }],
+    ['name', { name: 'Z' }, { name: 'a' }],
+    ['name', { name: '\uff5e' }, { name: '😀' }],
+    ['name', { name: 'a' }, { name: 'a\u0001' }],
+    ['on', { on: false }, { on: true }],
+    ['at', { at: '2024-02-29T12:00:00+02:00' }, { at: '2024-02-29T11:00:00Z' }],
+    ['model.name', { model: null }, { model: { name: 'a' } }],
+    ['size,id', { size: 1, id: 'a' }, { size: 1, id: 'b' }],
+    ['any', { any: 2 }, { any: '1' }],
+  ])('sort=%s', (sort, first, second) => {
+    const compare = comparer(parseSort(sort), fields)
+    expect(compare(first, second)).toBeLessThan(0)
+    expect(compare(second, first)).toBeGreaterThan(0)
+    expect(compare(first, first)).toBe(0)
+  })
+})
