@@ -27,7 +27,7 @@ export class SqlAttempts {
   }
 
   begin(given: string, print: string, options?: StoreOptions): Promise<Attempt> {
-    return this.#session.transaction(async ({ run }): Promise<Attempt> => {
+    return this.#session.write(async ({ run }): Promise<Attempt> => {
       const compile = this.#session.compile.bind(this.#session)
       const now = this.#clock()
       await run(compile(sql`delete from ${table} where ${expires} <= ${now}`))
@@ -52,11 +52,15 @@ export class SqlAttempts {
   }
 
   finish(given: string, value: Json | undefined, options?: StoreOptions): Promise<void> {
-    return this.#session.direct(async runner => {
-      if (value !== undefined) return this.answer(given, value, runner)
-      const free = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${answer} is null`
-      await runner.run(this.#session.compile(free))
-    }, options)
+    return this.#session.write(
+      async runner => {
+        if (value !== undefined) return this.answer(given, value, runner)
+        const free = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${answer} is null`
+        await runner.run(this.#session.compile(free))
+      },
+      options,
+      true,
+    )
   }
 
   /** Keeps the answer of a claimed key, within the caller's own transaction. */

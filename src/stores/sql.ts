@@ -135,8 +135,8 @@ export function sqlStore<Database>({
     const { layout } = attached()
     const integer = layout.shape.identity.kind === 'integer'
     if ((typeof id === 'number') !== integer) return Promise.resolve(otherwise)
-    if (layout.versionColumn !== undefined) return session.direct(work, given)
-    return session.transaction(
+    if (layout.versionColumn !== undefined) return session.write(work, given, true)
+    return session.write(
       async runner => ((await find(id, runner))?.version === version ? work(runner) : otherwise),
       given,
     )
@@ -183,18 +183,18 @@ export function sqlStore<Database>({
       session.renew()
     },
     async get(id, given) {
-      return session.direct(runner => find(id, runner), given)
+      return session.read(runner => find(id, runner), given)
     },
     async list(selection, slice, mode, given) {
       const wanted = mode !== 'none'
       if (slice.limit === 0) {
         if (!wanted) return { items: [] }
-        return session.direct(
+        return session.read(
           async runner => ({ items: [], total: await count(selection, runner) }),
           given,
         )
       }
-      const page = await session.direct(runner => list(selection, slice, wanted, runner), given)
+      const page = await session.read(runner => list(selection, slice, wanted, runner), given)
       if (!wanted || page.total !== undefined) return page
       // No row to bring the total along: both again, as of one moment.
       return session.snapshot(async runner => {
@@ -204,15 +204,12 @@ export function sqlStore<Database>({
     },
     async count(filters, mode, given) {
       given?.signal?.throwIfAborted()
-      return mode === 'none' ? undefined : session.direct(runner => count(filters, runner), given)
+      return mode === 'none' ? undefined : session.read(runner => count(filters, runner), given)
     },
     async *stream(selection, given) {
       for (let key: Scalar[] | undefined; ; ) {
         const slice = { limit: BATCH, key, backward: false }
-        const { items } = await session.direct(
-          runner => list(selection, slice, false, runner),
-          given,
-        )
+        const { items } = await session.read(runner => list(selection, slice, false, runner), given)
         if (items.length > 0) yield items
         const end = items.at(-1)
         if (!end || items.length < BATCH) return
@@ -227,10 +224,10 @@ export function sqlStore<Database>({
       const chosen = typeof wish === 'string' ? wish : undefined
       const key = given?.idempotencyKey
       if (chosen !== undefined && key === undefined) {
-        return session.direct(runner => insert(chosen, values, runner), given).catch(named)
+        return session.write(runner => insert(chosen, values, runner), given, true).catch(named)
       }
       return session
-        .transaction(async runner => {
+        .write(async runner => {
           const stored = await insert(chosen ?? (await nextId(runner)), values, runner)
           if (key !== undefined) await attempts.answer(key, { ...stored }, runner)
           return stored
