@@ -2,35 +2,39 @@
 import { z } from 'zod'
 import { HttpError, type Mistake, refuse, suggestion } from './errors.ts'
 import { type Field, type Fields, type Item, isObject, type Json, sameJson } from './fields.ts'
-import { fieldsOf, isObjectSchema, rootField, type Schema, transforms } from './schema.ts'
+import { changeOf, isPlain, keepingSchema } from './keeping.ts'
+import { fieldsOf, rootField, type Schema } from './schema.ts'
 
 /** Checks what a client sent against a collection's schema; all mistakes of a value in one `HttpError` 400. */
 export interface Validator {
   /** A new item: defaults filled in. */
   create(value: unknown): Promise<Item>
   /** The whole of an existing item: what is absent is removed or takes its default. */
-  replace(current: Item, value: unknown): Promise<Item>
+  replace(current: Item, value: Json): Promise<Item>
   /** An item as a patch left it: what the patch did not touch stays as it is, byte for byte. */
   patch(current: Item, patched: Json): Promise<Item>
 }
 
 export function validatorOf(schema: Schema): Validator {
   const check = checkerOf(schema)
-  const transforming = transforms(schema)
-  const keeping = transforming ? keepingSchema(schema) : schema
+  const input = rootField(schema, 'input')
+  const plain = isPlain(schema)
+  const keeping = plain ? undefined : keepingSchema(schema)
+  const output = plain ? undefined : rootField(schema, 'output')
 
-  /** Values that stay as they are pass a transforming schema by: a transform must not run twice. */
-  const change = async (current: Item, next: unknown) => {
-    const marked = transforming && isObject(next) ? keepSame(current, next) : next
-    return toJson(await check(next, keeping, marked), transforming)
-  }
+  const change = async (current: Item, next: Json) =>
+    toItem(
+      output,
+
+      await check(next, current, keeping && { schema: keeping, value: changeOf(current, next) }),
+    )
   return {
-    create: async value => toJson(await check(value), transforming),
+    create: async value => toItem(output, await check(value)),
     replace: change,
     patch: async (current, patched) => {
       if (sameJson(current, patched)) return current
       // What `change` gives is an object, and putting parts back leaves it one.
-      return restore(current, patched, await change(current, patched)) as Item
+      return restore(current, patched, await change(current, patched), input) as Item
     },
   }
 }
@@ -42,21 +46,25 @@ export function validatorOf(schema: Schema): Validator {
 export function checkerOf(schema: Schema) {
   const members = fieldsOf(schema, 'input')
   const open = rootField(schema, 'input').open === true
+  /** @param instead what to check in the place of the value, and by what. */
   return async (
     value: unknown,
-    inForce: Schema = schema,
-    marked: unknown = value,
+    current: Item = {},
+    instead: { schema: Schema; value: unknown } = { schema, value },
   ): Promise<unknown> => {
     if (!isObject(value)) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
     }
-    const mistakes = open ? [] : unknownMembers(value, members, '')
-    const result = await z.safeParseAsync(inForce, marked)
+    const mistakes = open ? [] : unknownMembers(value, current, members, '')
+    const result = await z.safeParseAsync(instead.schema, instead.value)
     if (!result.success) mistakes.push(...mistakesOf(result.error.issues, value, members))
     refuse(mistakes)
     return result.data
   }
 }
+
+/** What zod says of a value that is not there, by the type that was wanted. */
+const ABSENT: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
 
 /** One entry for each issue: where, what, and what would be right. */
 export function mistakesOf(
@@ -71,7 +79,7 @@ export function mistakesOf(
         unknownMember(field ? `${field}.${key}` : key, members?.keys() ?? []),
       )
     }
-    const missing = issue.code === 'invalid_type' && valueBelow(value, issue.path) === undefined
+    const missing = ABSENT.has(issue.code) && valueBelow(value, issue.path) === undefined
     const said = missing ? issue.message.replace(/, received undefined$/, '') : issue.message
     const message = missing ? `${field} is required: ${said}` : field ? `${field}: ${said}` : said
     return [{ message, ...(field && { field }), type: missing ? 'required' : issue.code }]
@@ -88,31 +96,41 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/** zod drops members it does not know; a client must hear of them instead. */
-function unknownMembers(value: Item, members: Fields, prefix: string): Mistake[] {
+/** zod drops members it does not know; a client must hear of them instead. What is there already may be sent back. */
+function unknownMembers(value: Item, current: Json | undefined, members: Fields, prefix: string) {
   const mistakes: Mistake[] = []
   for (const [name, member] of Object.entries(value)) {
+    const known = memberOf(current, name)
+    if (known !== undefined && sameJson(known, member)) continue
     const field = members.get(name)
     if (!field) mistakes.push(unknownMember(prefix + name, members.keys()))
-    else mistakes.push(...unknownWithin(member, field, `${prefix}${name}.`))
+    else mistakes.push(...unknownWithin(member, known, field, `${prefix}${name}.`))
   }
   return mistakes
 }
 
-function unknownWithin(value: Json, field: Field, prefix: string): Mistake[] {
+function unknownWithin(
+  value: Json,
+  current: Json | undefined,
+  field: Field,
+  prefix: string,
+): Mistake[] {
+  const { element } = field
   if (Array.isArray(value)) {
-    const { element } = field
-    return element
-      ? value.flatMap((each, at) => unknownWithin(each, element, `${prefix}${at}.`))
-      : []
+    if (!element) return []
+    const before = Array.isArray(current) ? current : []
+    return value.flatMap((each, at) => unknownWithin(each, before[at], element, `${prefix}${at}.`))
   }
   if (!isObject(value) || field.open) return []
-  if (field.members) return unknownMembers(value, field.members, prefix)
-  const { element } = field
+  if (field.members) return unknownMembers(value, current, field.members, prefix)
   if (field.kind !== 'record' || !element) return []
   return Object.entries(value).flatMap(([name, each]) =>
-    unknownWithin(each, element, `${prefix}${name}.`),
+    unknownWithin(each, memberOf(current, name), element, `${prefix}${name}.`),
   )
+}
+
+function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 function unknownMember(field: string, names: Iterable<string>): Mistake {
@@ -121,95 +139,63 @@ function unknownMember(field: string, names: Iterable<string>): Mistake {
   return { message, field: field.slice(0, 128), type: 'unknown_field' }
 }
 
-/** Plain schemas give JSON already; what a transform gives is made JSON here. */
-function toJson(value: unknown, transformed: boolean): Item {
-  const json: unknown = transformed ? JSON.parse(JSON.stringify(value)) : value
+/** What a schema gave, as it will be printed: without `undefined`, with dates as texts. */
+function toItem(order: Field | undefined, value: unknown): Item {
+  const json: unknown = JSON.parse(JSON.stringify(value))
   if (!isObject(json)) throw new TypeError('The schema of a collection must give an object')
-  return json
+  return order ? inOrder(json, order) : json
 }
 
-/** A value that is what the item already holds. */
-class Kept {
-  readonly value: Json
-  constructor(value: Json) {
-    this.value = value
-  }
-}
-
-/** The next values with every part that equals the current one marked as kept. */
-function keepSame(current: Item, next: Item): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(next).map(([name, value]) => {
-      const known = Object.hasOwn(current, name) ? current[name] : undefined
-      if (known !== undefined && sameJson(known, value)) return [name, new Kept(known)]
-      return [name, isObject(known) && isObject(value) ? keepSame(known, value) : value]
-    }),
-  )
-}
-
-/** The same schema, letting kept values of its members pass; checks on the whole object still run. */
-function keepingSchema(schema: Schema): Schema {
-  if (!(schema instanceof z.ZodObject)) return withKept(schema)
-  const shape: Record<string, z.ZodType> = {}
-  for (const [name, part] of Object.entries(schema._zod.def.shape)) {
-    shape[name] = withKept(keepingMember(part))
-  }
-  return schema.safeExtend(shape)
-}
-
-function keepingMember(schema: Schema): Schema {
-  if (schema instanceof z.ZodObject) return keepingSchema(schema)
-  if (
-    schema instanceof z.ZodOptional ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault
-  ) {
-    const { def } = schema._zod
-    return z.clone(schema, { ...def, innerType: keepingMember(def.innerType) } as typeof def)
-  }
-  return schema
-}
-
-function withKept(schema: Schema): z.ZodType {
-  const keeping = z.unknown().transform(async (value, context) => {
-    if (value instanceof Kept) return value.value
-    const result = await z.safeParseAsync(schema, unkept(value, schema))
-    if (result.success) return result.data
-    for (const issue of result.error.issues) {
-      // A finished issue has every member that a raw one needs; their types differ in `input` alone.
-      context.issues.push({ ...issue, input: value } as z.core.$ZodRawIssue)
-    }
-    return z.NEVER
-  })
-  // Whether a member may be absent is read from here by the object around it.
-  keeping._zod.optin = schema._zod.optin
-  keeping._zod.optout = schema._zod.optout
-  return keeping
-}
-
-/** Marks mean something to objects alone; any other schema sees the values themselves. */
-function unkept(value: unknown, schema: Schema): unknown {
-  if (value instanceof Kept) return value.value
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || isObjectSchema(schema))
-    return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [name, unkept(part, schema)]),
-  )
+/** Members in the order of the schema: what zod awaited comes late. */
+function inOrder<T extends Json>(value: T, field: Field | undefined): T {
+  if (!field || typeof value !== 'object' || value === null) return value
+  const { element, members } = field
+  const ordered = Array.isArray(value)
+    ? value.map(each => inOrder(each, element))
+    : Object.fromEntries(
+        [...new Set([...(members?.keys() ?? []), ...Object.keys(value)])]
+          .filter(name => Object.hasOwn(value, name))
+          .map(name => [
+            name,
+            inOrder(memberOf(value, name) ?? null, element ?? members?.get(name)),
+          ]),
+      )
+  // The same value but for the order of its members.
+  return ordered as T
 }
 
 /**
  * What validation gave, with every part that the patch left alone put back as it was: no default
- * comes in and no transform runs where nobody wrote.
+ * comes in and no transform runs where nobody wrote. Members that the schema itself makes from
+ * others are as it made them, and another option of a union has its own defaults.
  */
-function restore(current: Json | undefined, patched: Json | undefined, given: Json): Json {
+function restore(
+  current: Json | undefined,
+  patched: Json | undefined,
+  given: Json,
+  field: Field | undefined,
+): Json {
   if (current !== undefined && patched !== undefined && sameJson(current, patched)) return current
   if (!isObject(current) || !isObject(patched) || !isObject(given)) return given
+  const switched = field?.kind === 'union' && isSwitched(current, given, field)
   const restored: Item = {}
   for (const [name, value] of Object.entries(given)) {
-    const before = Object.hasOwn(current, name) ? current[name] : undefined
-    const wanted = Object.hasOwn(patched, name) ? patched[name] : undefined
-    if (before === undefined && wanted === undefined) continue
-    restored[name] = restore(before, wanted, value)
+    const member = field?.element ?? field?.members?.get(name)
+    const before = memberOf(current, name)
+    const wanted = memberOf(patched, name)
+    const made = field?.members !== undefined && !field.open && member === undefined
+    if (made) restored[name] = value
+    else if (before !== undefined || wanted !== undefined || switched)
+      restored[name] = restore(before, wanted, value, member)
   }
   return restored
+}
+
+/** Whether a member that tells the options of a union apart has changed. */
+function isSwitched(current: Item, given: Item, { members }: Field): boolean {
+  return [...(members ?? [])].some(
+    ([name, { kind, choices, options }]) =>
+      (choices !== undefined || (kind === 'union' && options?.some(each => each.choices))) &&
+      !sameJson(memberOf(current, name), memberOf(given, name)),
+  )
 }

@@ -1,0 +1,368 @@
+// What a schema makes of what clients send: every mistake told, nothing changed that nobody wrote.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { HttpError, type Item, type Json, mergePatch } from '../src/index.ts'
+import type { Schema } from '../src/schema.ts'
+import { validatorOf } from '../src/validate.ts'
+
+const Car = z.object({
+  immatriculation: z.string().min(2),
+  color: z.enum(['red', 'blue']),
+  doors: z.int().min(1).default(5),
+  model: z.object({ name: z.string(), year: z.int().optional() }).optional(),
+  options: z.array(z.object({ name: z.string() })).default([]),
+  rates: z.record(z.string(), z.object({ daily: z.number() })).optional(),
+  engine: z
+    .discriminatedUnion('fuel', [
+      z.object({ fuel: z.literal('petrol'), litres: z.number() }),
+      z.object({ fuel: z.literal('electric'), range: z.int().default(300) }),
+    ])
+    .optional(),
+})
+
+async function mistakes(work: Promise<unknown>): Promise<string[]> {
+  try {
+    await work
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    expect(error.status).toBe(400)
+    return error.errors.map(({ field, type }) => `${field} ${type}`)
+  }
+  return []
+}
+
+describe('mistakes in a new item', () => {
+  const good = { immatriculation: 'AB', color: 'red' }
+  const cases: readonly [name: string, value: unknown, list: readonly string[]][] = [
+    ['nothing wrong', good, []],
+    ['missing', {}, ['immatriculation required', 'color required']],
+    ['null is not absent', { ...good, color: null }, ['color invalid_value']],
+    ['ill-typed', { ...good, doors: '5' }, ['doors invalid_type']],
+    ['2^53+1 for an integer', { ...good, doors: 2 ** 53 + 2 }, ['doors too_big']],
+    ['a fraction for an integer', { ...good, doors: 1.5 }, ['doors invalid_type']],
+    [
+      'out of bounds',
+      { ...good, doors: 0, immatriculation: 'A' },
+      ['immatriculation too_small', 'doors too_small'],
+    ],
+    ['unknown', { ...good, colour: 'red' }, ['colour unknown_field']],
+    ['unknown, nested', { ...good, model: { name: 'x', yaer: 1 } }, ['model.yaer unknown_field']],
+    [
+      'unknown in a list',
+      { ...good, options: [{ name: 'a' }, { name: 'b', x: 1 }] },
+      ['options.1.x unknown_field'],
+    ],
+    [
+      'unknown in a record',
+      { ...good, rates: { a: { daily: 1, x: 1 } } },
+      ['rates.a.x unknown_field'],
+    ],
+    [
+      'unknown in a union',
+      { ...good, engine: { fuel: 'petrol', litres: 1, x: 1 } },
+      ['engine.x unknown_field'],
+    ],
+    ['no such option', { ...good, engine: { fuel: 'steam' } }, ['engine.fuel invalid_union']],
+    [
+      'all of them together',
+      { colour: 1, doors: 'x', model: {} },
+      [
+        'colour unknown_field',
+        'immatriculation required',
+        'color required',
+        'doors invalid_type',
+        'model.name required',
+      ],
+    ],
+    ['no object', [], ['undefined invalid_type']],
+    ['a text', 'x', ['undefined invalid_type']],
+    ['null', null, ['undefined invalid_type']],
+  ]
+  for (const [name, value, list] of cases) {
+    it(name, async () => {
+      expect(await mistakes(validatorOf(Car).create(value))).toEqual(list)
+    })
+  }
+
+  it('says what would be right', async () => {
+    const wrong = { immatriculation: 'AB', colour: 'red', color: 'pink' }
+    await expect(validatorOf(Car).create(wrong)).rejects.toThrow(
+      /There is no field "colour"; did you mean "color"\?.*color: .*"red"\|"blue"/,
+    )
+    await expect(validatorOf(Car).create({})).rejects.toThrow(/immatriculation is required/)
+    await expect(validatorOf(Car).create({ ['x'.repeat(9999)]: 1 })).rejects.toThrow(/^.{1,300}$/)
+  })
+})
+
+/** Stores what a schema makes of an input, then what a patch and a replacement make of it. */
+async function changes(schema: Schema, input: Json, patch: Json) {
+  const validator = validatorOf(schema)
+  const stored = await validator.create(input)
+  const patched = await validator.patch(stored, mergePatch(stored, patch))
+  const replaced = await validator.replace(stored, mergePatch(stored, patch))
+  return { stored, patched, replaced }
+}
+
+describe('a patch changes what it names and nothing else', () => {
+  let made = 0
+  const shout = z.string().transform(text => `${text}!`)
+  const cases: readonly [name: string, schema: Schema, input: Json, patch: Json, result: Item][] = [
+    [
+      'a transform does not run again',
+      z.object({ a: shout, b: z.string() }),
+      { a: 'x', b: 'y' },
+      { b: 'z' },
+      { a: 'x!', b: 'z' },
+    ],
+    [
+      'it runs on what is new',
+      z.object({ a: shout, b: z.string() }),
+      { a: 'x', b: 'y' },
+      { a: 'z' },
+      { a: 'z!', b: 'y' },
+    ],
+    [
+      'nested',
+      z.object({ m: z.object({ a: shout, b: z.string() }) }),
+      { m: { a: 'x', b: 'y' } },
+      { m: { b: 'z' } },
+      { m: { a: 'x!', b: 'z' } },
+    ],
+    [
+      'in an optional object',
+      z.object({ m: z.object({ a: shout, b: z.string() }).optional() }),
+      { m: { a: 'x', b: 'y' } },
+      { m: { b: 'z' } },
+      { m: { a: 'x!', b: 'z' } },
+    ],
+    [
+      'in a record',
+      z.object({ r: z.record(z.string(), shout) }),
+      { r: { a: 'x' } },
+      { r: { b: 'y' } },
+      { r: { a: 'x!', b: 'y!' } },
+    ],
+    [
+      'in a list',
+      z.object({ l: z.array(shout) }),
+      { l: ['a', 'b'] },
+      { l: ['b!', 'c'] },
+      { l: ['b!', 'c!'] },
+    ],
+    [
+      'in a list of objects',
+      z.object({ l: z.array(z.object({ a: shout, b: z.string() })) }),
+      { l: [{ a: 'x', b: 'y' }] },
+      {
+        l: [
+          { a: 'x!', b: 'z' },
+          { a: 'n', b: 'n' },
+        ],
+      },
+      {
+        l: [
+          { a: 'x!', b: 'z' },
+          { a: 'n!', b: 'n' },
+        ],
+      },
+    ],
+    [
+      'in a tuple',
+      z.object({ t: z.tuple([shout, z.int()]) }),
+      { t: ['a', 1] },
+      { t: ['a!', 2] },
+      { t: ['a!', 2] },
+    ],
+    [
+      'in a union',
+      z.object({ u: z.union([z.object({ a: shout, b: z.string() }), z.string()]) }),
+      { u: { a: 'x', b: 'y' } },
+      { u: { b: 'z' } },
+      { u: { a: 'x!', b: 'z' } },
+    ],
+    [
+      'in a discriminated union',
+      z.object({
+        u: z.discriminatedUnion('k', [
+          z.object({ k: z.literal('a'), t: shout, n: z.int() }),
+          z.object({ k: z.literal('b') }),
+        ]),
+      }),
+      { u: { k: 'a', t: 'x', n: 1 } },
+      { u: { n: 2 } },
+      { u: { k: 'a', t: 'x!', n: 2 } },
+    ],
+    [
+      'in an intersection',
+      z.object({ i: z.intersection(z.object({ a: shout }), z.object({ b: z.string() })) }),
+      { i: { a: 'x', b: 'y' } },
+      { i: { b: 'z' } },
+      { i: { a: 'x!', b: 'z' } },
+    ],
+    [
+      'in other members of an open object',
+      z.object({ a: z.string() }).catchall(shout),
+      { a: 'x', b: 'y' },
+      { a: 'z' },
+      { a: 'z', b: 'y!' },
+    ],
+    [
+      'a codec',
+      z.object({
+        a: z.codec(z.string(), z.int(), { decode: Number, encode: String }),
+        b: z.string(),
+      }),
+      { a: '7', b: 'x' },
+      { b: 'y' },
+      { a: 7, b: 'y' },
+    ],
+    [
+      'a preprocess',
+      z.object({ a: z.preprocess(value => `${value}?`, z.string()), b: z.string() }),
+      { a: 'x', b: 'y' },
+      { b: 'z' },
+      { a: 'x?', b: 'z' },
+    ],
+    [
+      'an overwrite',
+      z.object({ a: z.string().overwrite(text => `${text}.`), b: z.string() }),
+      { a: 'x', b: 'y' },
+      { b: 'z' },
+      { a: 'x.', b: 'z' },
+    ],
+    [
+      'an asynchronous transform',
+      z.object({ a: z.string().transform(async text => `${text}!`), b: z.string() }),
+      { a: 'x', b: 'y' },
+      { b: 'z' },
+      { a: 'x!', b: 'z' },
+    ],
+    [
+      'a default that its own checks refuse',
+      z.object({ a: z.email().default(''), b: z.string() }),
+      { b: 'y' },
+      { b: 'z' },
+      { a: '', b: 'z' },
+    ],
+    [
+      'a catch',
+      z.object({ a: shout.catch('none'), b: z.string() }),
+      { a: 1, b: 'y' },
+      { b: 'z' },
+      { a: 'none', b: 'z' },
+    ],
+    [
+      'a recursive schema',
+      z.object({
+        get children() {
+          return z.array(Node).optional()
+        },
+        a: shout,
+        b: z.string(),
+      }),
+      { a: 'x', b: 'y', children: [{ a: 'c', b: 'd' }] },
+      { b: 'z' },
+      { children: [{ a: 'c!', b: 'd' }], a: 'x!', b: 'z' },
+    ],
+    [
+      'a member made from others',
+      z
+        .object({ first: z.string(), last: z.string(), color: z.string() })
+        .transform(it => ({ ...it, full: `${it.first} ${it.last}` })),
+      { first: 'A', last: 'B', color: 'red' },
+      { first: 'C' },
+      { first: 'C', last: 'B', color: 'red', full: 'C B' },
+    ],
+    [
+      'a date of a transform',
+      z.object({ at: z.string().transform(text => new Date(text)), b: z.string() }),
+      { at: '2024-01-01', b: 'y' },
+      { b: 'z' },
+      { at: '2024-01-01T00:00:00.000Z', b: 'z' },
+    ],
+    [
+      'another option takes its defaults',
+      z.object({
+        u: z.discriminatedUnion('k', [
+          z.object({ k: z.literal('a'), x: z.int() }),
+          z.object({ k: z.literal('b'), y: z.int().default(3) }),
+        ]),
+      }),
+      { u: { k: 'a', x: 1 } },
+      { u: { k: 'b', x: null } },
+      { u: { k: 'b', y: 3 } },
+    ],
+    [
+      'a new object takes its defaults',
+      z.object({ m: z.object({ x: z.int().default(3) }).optional() }),
+      {},
+      { m: {} },
+      { m: { x: 3 } },
+    ],
+  ]
+  for (const [name, schema, input, patch, result] of cases) {
+    it(name, async () => {
+      const { patched, replaced } = await changes(schema, input, patch)
+      expect(JSON.stringify(patched)).toBe(JSON.stringify(result))
+      expect(replaced).toEqual(result)
+    })
+  }
+
+  it('lets no default in that was not there, as an item from before the default was declared', async () => {
+    const validator = validatorOf(
+      z.object({
+        a: z.string(),
+        m: z.object({ n: z.int(), d: z.int().default(1) }).optional(),
+        d: z.int().default(1),
+        p: z.int().prefault(2),
+        l: z.array(z.string()).default(() => ['x']),
+      }),
+    )
+    const old = { a: 'x', m: { n: 1 } }
+    expect(await validator.patch(old, { ...old })).toBe(old)
+    expect(await validator.patch(old, { a: 'y', m: { n: 1 } })).toEqual({ a: 'y', m: { n: 1 } })
+    expect(await validator.patch(old, { a: 'x', m: { n: 2 } })).toEqual({ a: 'x', m: { n: 2 } })
+    expect(await validator.replace(old, { a: 'y' })).toEqual({ a: 'y', d: 1, p: 2, l: ['x'] })
+  })
+
+  it('computes a default anew each time', async () => {
+    const validator = validatorOf(
+      z.object({ a: z.string().transform(text => text), n: z.int().default(() => ++made) }),
+    )
+    const first = await validator.create({ a: 'x' })
+    const second = await validator.replace(first, { a: 'x' })
+    const third = await validator.replace(first, { a: 'y' })
+    expect(new Set([first.n, second.n, third.n]).size).toBe(3)
+  })
+
+  it('still checks the whole', async () => {
+    const ordered = z
+      .object({
+        a: z.int().transform(n => n),
+        b: z.int(),
+        m: z.object({ t: z.string().transform(t => t), n: z.int().max(9) }),
+      })
+      .refine(({ a, b }) => a < b, { path: ['a'], message: 'a must be below b' })
+    const validator = validatorOf(ordered)
+    const stored = await validator.create({ a: 1, b: 2, m: { t: 'x', n: 1 } })
+    expect(await mistakes(validator.patch(stored, { ...stored, b: 0 }))).toEqual(['a custom'])
+    expect(
+      await mistakes(validator.patch(stored, { ...stored, b: 'x', m: { t: 'x', n: 10, z: 1 } })),
+    ).toEqual(['m.z unknown_field', 'b invalid_type', 'm.n too_big'])
+    expect(await mistakes(validator.patch(stored, { a: 1, m: { t: 'x', n: 1 } }))).toEqual([
+      'b required',
+    ])
+    expect(await mistakes(validator.patch(stored, []))).toEqual(['undefined invalid_type'])
+  })
+})
+
+const Node = z.object({ a: z.string().transform(text => `${text}!`), b: z.string() })
+
+describe('what a schema gives is what JSON keeps', () => {
+  it('has no undefined members', async () => {
+    const validator = validatorOf(
+      z.object({ a: z.string().optional().catch(undefined), b: z.string() }),
+    )
+    expect(Object.keys(await validator.create({ a: 1, b: 'x' }))).toEqual(['b'])
+  })
+})
