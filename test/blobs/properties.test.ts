@@ -1,0 +1,363 @@
+// Binary properties in their three forms (specification, "Naming conventions for fields" and "photos"),
+// and what a download says: through both doors.
+import { afterEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  type BlobStore,
+  blob,
+  defineApi,
+  defineCollection,
+  memoryBlobs,
+  memoryStore,
+  sweepBlobs,
+} from '../../src/index.ts'
+import { DOOR_NAMES, type Door, type DoorName, openDoor } from '../doors.ts'
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const BASE64 = PNG.toString('base64')
+
+const Photo = z.object({
+  comment: z.string(),
+  photo: blob({ accept: ['image/*'] }),
+  thumb: blob({ inlineBelow: 100 }).nullable().optional(),
+})
+
+function photosApi(blobs: BlobStore = memoryBlobs()) {
+  const store = memoryStore()
+  const photos = { name: 'photos', schema: Photo, store, blobs }
+  const flat = defineCollection(photos)
+  const object = defineCollection({ ...photos, binary: 'object' })
+  const api = defineApi({
+    versions: [
+      { version: 1, collections: [flat] },
+      { version: 2, collections: [object] },
+    ],
+    limits: { upload: 1000 },
+  })
+  return { api, flat, blobs }
+}
+
+async function keysOf(blobs: BlobStore): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of blobs.keys()) keys.push(key)
+  return keys
+}
+
+/** What an answer's body holds, as far as these tests look. */
+interface Shown {
+  id: string
+  comment: string
+  photo_url: string
+  thumb_url: string | null
+  thumb_data: string
+  photo: { url: string; updated_at: string; data?: string }
+}
+
+const open: Door[] = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map(door => door.close()))
+})
+
+describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
+  async function start(blobs?: BlobStore) {
+    const made = photosApi(blobs)
+    const door = await openDoor(name, made.api)
+    open.push(door)
+    const create = async (json: object = { comment: 'A', photo_data: BASE64 }) => {
+      const { status, json: shown } = await door.request('/v1/photos', { method: 'POST', json })
+      expect(status).toBe(201)
+      return shown as Shown
+    }
+    const pathOf = (url: string) => url.slice(door.base.length)
+    return { ...made, door, create, pathOf }
+  }
+
+  it('flat form: an address as photo_url, which serves the bytes', async () => {
+    const { door, create, pathOf } = await start()
+    const made = await create()
+    expect(made).toMatchObject({
+      comment: 'A',
+      photo_url: `${door.base}/v1/photos/${made.id}/photo`,
+    })
+    expect(made).not.toHaveProperty('photo')
+    const answer = await door.request(pathOf(made.photo_url))
+    expect(answer.status).toBe(200)
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/png',
+      'content-length': String(PNG.length),
+      'accept-ranges': 'bytes',
+      'x-content-type-options': 'nosniff',
+      'content-disposition': 'inline',
+      'content-security-policy': "sandbox; default-src 'none'",
+      etag: expect.stringMatching(/^"[\w-]{24}"$/),
+    })
+  })
+
+  it('object form: url and updated_at, of the same item in another version of the api', async () => {
+    const { door, create } = await start()
+    const { id } = await create()
+    const { json } = await door.request(`/v2/photos/${id}`)
+    expect(json).toMatchObject({
+      photo: {
+        url: `${door.base}/v2/photos/${id}/photo`,
+        updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
+      },
+    })
+    expect(Object.keys((json as Shown).photo)).toEqual(['url', 'updated_at'])
+  })
+
+  it('inline form: where fields asks for it, and of itself below the declared size', async () => {
+    const { door, create } = await start()
+    const { id, thumb_data } = await create({
+      comment: 'A',
+      photo_data: BASE64,
+      thumb_data: BASE64,
+    })
+    expect(thumb_data).toBe(BASE64)
+    const asked = await door.request(`/v1/photos/${id}?fields=photo_data`)
+    expect(asked.json).toEqual({ photo_data: BASE64 })
+    const list = await door.request('/v2/photos?fields=photo.data,id')
+    expect(list.json).toEqual([{ id, photo: { data: BASE64 } }])
+  })
+
+  it.each([
+    ['the address it has', (made: Shown) => ({ photo_url: made.photo_url }), 303],
+    ['another address', () => ({ photo_url: 'http://127.0.0.1:1/secret' }), 400],
+    ['new Base64', () => ({ photo_data: BASE64 }), 303],
+    ['a data URL', () => ({ photo_data: `data:image/png;base64,${BASE64}` }), 303],
+    ['what is no Base64', () => ({ photo_data: '%%%' }), 400],
+    [
+      'a type that is not taken',
+      () => ({ photo_data: Buffer.from('<svg>').toString('base64') }),
+      400,
+    ],
+    [
+      'more than the limit',
+      () => ({ photo_data: Buffer.alloc(1001, PNG).toString('base64') }),
+      413,
+    ],
+    ['null where it is required', () => ({ photo_url: null }), 400],
+    ['null where it may be', () => ({ thumb_url: null }), 303],
+    [
+      'a record of its own making',
+      () => ({
+        photo: { key: 'x', type: 'text/html', size: 1, updated_at: '2026-01-01T00:00:00Z' },
+      }),
+      400,
+    ],
+    ['a number', () => ({ photo: 5 }), 400],
+  ])('PATCH with %s', async (_what, changes, status) => {
+    const { door, create, blobs } = await start()
+    const made = await create()
+    const answer = await door.request(`/v1/photos/${made.id}`, {
+      method: 'PATCH',
+      json: changes(made),
+    })
+    expect(answer.status).toBe(status)
+    expect(await keysOf(blobs)).toHaveLength(1)
+  })
+
+  it('what GET gave can be sent back by PUT, in either form, and changes nothing', async () => {
+    const { door, create } = await start()
+    const { id } = await create()
+    for (const path of [`/v1/photos/${id}`, `/v2/photos/${id}`]) {
+      const before = (await door.request(path)).json as Shown
+      const { status } = await door.request(path, { method: 'PUT', json: before })
+      expect(status).toBe(303)
+      const after = (await door.request(path)).json as Shown
+      expect({ ...after, updated_at: '' }).toEqual({ ...before, updated_at: '' })
+    }
+  })
+
+  it('PATCH {} writes nothing', async () => {
+    const { door, create } = await start()
+    const { id } = await create()
+    const before = await door.request(`/v2/photos/${id}`)
+    await door.request(`/v2/photos/${id}`, { method: 'PATCH', json: {} })
+    const after = await door.request(`/v2/photos/${id}`)
+    expect([after.text, after.headers.get('etag')]).toEqual([
+      before.text,
+      before.headers.get('etag'),
+    ])
+  })
+
+  it('replaced and deleted contents are removed', async () => {
+    const { door, create, blobs } = await start()
+    const { id } = await create()
+    const [first] = await keysOf(blobs)
+    await door.request(`/v1/photos/${id}`, { method: 'PATCH', json: { photo_data: BASE64 } })
+    const [second, ...more] = await keysOf(blobs)
+    expect(second).not.toBe(first)
+    expect(more).toEqual([])
+    await door.request(`/v1/photos/${id}`, { method: 'DELETE' })
+    expect(await keysOf(blobs)).toEqual([])
+  })
+
+  it('a refused write leaves no content', async () => {
+    const { door, create, blobs } = await start()
+    const { id } = await create()
+    const attempts = [
+      door.request('/v1/photos', { method: 'POST', json: { photo_data: BASE64 } }),
+      door.request('/v1/photos', {
+        method: 'POST',
+        json: { comment: 'A', photo_data: BASE64, colour: 'red' },
+      }),
+      door.request(`/v1/photos/${id}`, {
+        method: 'PATCH',
+        json: { photo_data: BASE64 },
+        headers: { 'if-match': '"old"' },
+      }),
+      door.request('/v1/photos/nobody', { method: 'PATCH', json: { photo_data: BASE64 } }),
+    ]
+    expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual([400, 400, 412, 404])
+    expect(await keysOf(blobs)).toHaveLength(1)
+  })
+
+  it('the same upload under one Idempotency-Key is kept once', async () => {
+    const { door, blobs } = await start()
+    const init = {
+      method: 'POST',
+      json: { comment: 'A', photo_data: BASE64 },
+      headers: { 'idempotency-key': 'k1' },
+    }
+    const first = await door.request('/v1/photos', init)
+    const second = await door.request('/v1/photos', init)
+    expect(second.status).toBe(201)
+    expect(second.text).toBe(first.text)
+    expect(await keysOf(blobs)).toHaveLength(1)
+  })
+
+  const size = PNG.length
+  it.each([
+    ['bytes=0-3', 206, `bytes 0-3/${size}`, PNG.subarray(0, 4)],
+    ['bytes=60-', 206, `bytes 60-${size - 1}/${size}`, PNG.subarray(60)],
+    ['bytes=-5', 206, `bytes ${size - 5}-${size - 1}/${size}`, PNG.subarray(-5)],
+    ['bytes=0-9999', 206, `bytes 0-${size - 1}/${size}`, PNG],
+    [`bytes=${size}-`, 416, `bytes */${size}`, undefined],
+    ['bytes=5-1', 200, null, PNG],
+    ['photos=0-3', 200, null, PNG],
+    ['bytes=0-5,3-9', 200, null, PNG],
+  ])('Range: %s', async (range, status, contentRange, bytes) => {
+    const { create, pathOf, api, door } = await start()
+    const made = await create()
+    const answer = await door.request(pathOf(made.photo_url), { headers: { range } })
+    expect([answer.status, answer.headers.get('content-range')]).toEqual([status, contentRange])
+    const direct = await api.fetch(
+      new Request(`http://api.test${pathOf(made.photo_url)}`, { headers: { range } }),
+    )
+    if (bytes) expect(Buffer.from(await direct.arrayBuffer()).equals(bytes)).toBe(true)
+  })
+
+  it('several ranges come as multipart/byteranges of the announced length', async () => {
+    const { create, pathOf, api } = await start()
+    const made = await create()
+    const headers = { range: 'bytes=0-3,-4' }
+    const answer = await api.fetch(
+      new Request(`http://api.test${pathOf(made.photo_url)}`, { headers }),
+    )
+    expect(answer.status).toBe(206)
+    const boundary = /^multipart\/byteranges; boundary=(\w+)$/.exec(
+      answer.headers.get('content-type') ?? '',
+    )?.[1]
+    const body = Buffer.from(await answer.arrayBuffer())
+    expect(body.length).toBe(Number(answer.headers.get('content-length')))
+    const parts = body.toString('latin1').split(`--${boundary}`)
+    expect(parts).toHaveLength(4)
+    expect(parts[1]).toContain(`Content-Range: bytes 0-3/${size}`)
+    expect(parts[1]).toContain(PNG.subarray(0, 4).toString('latin1'))
+  })
+
+  it.each([
+    ['If-None-Match', (tag: string) => ({ 'if-none-match': tag }), 304],
+    ['another If-None-Match', () => ({ 'if-none-match': '"other"' }), 200],
+    ['If-Match that fails', () => ({ 'if-match': '"other"' }), 412],
+    ['If-Range that holds', (tag: string) => ({ 'if-range': tag, range: 'bytes=0-1' }), 206],
+    ['If-Range that does not', () => ({ 'if-range': '"other"', range: 'bytes=0-1' }), 200],
+  ])('a conditional download: %s', async (_what, headers, status) => {
+    const { door, create, pathOf } = await start()
+    const made = await create()
+    const path = pathOf(made.photo_url)
+    const tag = (await door.request(path)).headers.get('etag') ?? ''
+    expect((await door.request(path, { headers: headers(tag) })).status).toBe(status)
+  })
+
+  it('HEAD, the wrong method, nothing there', async () => {
+    const { door, create, pathOf } = await start()
+    const made = await create()
+    const head = await door.request(pathOf(made.photo_url), { method: 'HEAD' })
+    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
+      200,
+      '',
+      String(size),
+    ])
+    const wrong = await door.request(pathOf(made.photo_url), { method: 'DELETE' })
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    expect((await door.request(`/v1/photos/${made.id}/thumb`)).status).toBe(404)
+  })
+
+  it.each([
+    ['image/png', PNG, 'inline'],
+    ['text/plain', Buffer.from('<!doctype html><script>alert(1)</script>'), 'attachment'],
+    [
+      'text/plain',
+      Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'),
+      'attachment',
+    ],
+    ['application/pdf', Buffer.from('%PDF-1.7 …'), 'attachment'],
+    ['application/octet-stream', Buffer.from([0, 1, 2]), 'attachment'],
+  ])('a content is served as what its bytes are, inert: %s', async (type, bytes, disposition) => {
+    const { door, create } = await start()
+    const { id } = await create({
+      comment: 'A',
+      photo_data: BASE64,
+      thumb_data: bytes.toString('base64'),
+    })
+    const { headers } = await door.request(`/v1/photos/${id}/thumb`)
+    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual([
+      type,
+      disposition,
+    ])
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+  })
+})
+
+it('a sweep removes old contents that no item holds, and no other', async () => {
+  const { api, flat, blobs } = photosApi()
+  async function* orphan() {
+    yield PNG
+  }
+  await blobs.put(orphan())
+  const made = await api.fetch(
+    new Request('http://api.test/v1/photos', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ comment: 'A', photo_data: BASE64 }),
+    }),
+  )
+  const { photo_url } = (await made.json()) as Shown
+  expect(await sweepBlobs(blobs, [flat])).toBe(0)
+  expect(await sweepBlobs(blobs, [flat], { olderThan: -1000 })).toBe(1)
+  expect((await api.fetch(new Request(photo_url))).status).toBe(200)
+})
+
+it.each([
+  [
+    'a blob() without a blob store',
+    () => defineCollection({ name: 'photos', schema: Photo, store: memoryStore() }),
+  ],
+  [
+    'a blob() below the item itself',
+    () =>
+      defineCollection({
+        name: 'photos',
+        schema: z.object({ a: z.object({ b: blob() }) }),
+        store: memoryStore(),
+        blobs: memoryBlobs(),
+      }),
+  ],
+])('is a TypeError at definition: %s', (_what, define) => {
+  expect(define).toThrow(TypeError)
+})

@@ -1,0 +1,138 @@
+// One contract for every blob store: memory, files of a real folder, a bucket over S3's real protocol.
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { S3Client } from '@aws-sdk/client-s3'
+import S3rver from 's3rver'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type BlobStore, fileBlobs, memoryBlobs } from '../../src/index.ts'
+import { s3Blobs } from '../../src/stores/s3-blobs.ts'
+
+const MIB = 1024 * 1024
+
+let folder: string
+let server: S3rver
+let client: S3Client
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'blobs-'))
+  server = new S3rver({
+    port: 0,
+    silent: true,
+    directory: join(folder, 's3'),
+    configureBuckets: [{ name: 'photos' }],
+  })
+  const { port } = await server.run()
+  client = new S3Client({
+    region: 'us-east-1',
+    endpoint: `http://127.0.0.1:${port}`,
+    forcePathStyle: true,
+    credentials: { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' },
+    // The server of this test knows no checksums in trailers.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  })
+})
+
+afterAll(async () => {
+  client.destroy()
+  await server.close()
+  await rm(folder, { recursive: true })
+})
+
+const stores: Record<string, () => BlobStore> = {
+  memory: memoryBlobs,
+  files: () => fileBlobs(join(folder, 'files')),
+  s3: () => s3Blobs({ client, bucket: 'photos', prefix: 'v1/' }),
+}
+
+async function* chunks(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts
+}
+
+async function* broken(...parts: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts
+  throw new Error('The client hung up')
+}
+
+async function bytesOf(content: AsyncIterable<Uint8Array> | undefined): Promise<Buffer> {
+  const parts: Uint8Array[] = []
+  for await (const part of content ?? []) parts.push(part)
+  return Buffer.concat(parts)
+}
+
+async function keysOf(blobs: BlobStore): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of blobs.keys()) keys.push(key)
+  return keys.sort()
+}
+
+describe.each(Object.keys(stores))('a blob store: %s', name => {
+  const open = () => stores[name]?.() ?? memoryBlobs()
+
+  it('gives back what it was given, whole and in ranges', async () => {
+    const blobs = open()
+    const { key, size } = await blobs.put(chunks(Buffer.from('hello '), Buffer.from('world')))
+    expect(size).toBe(11)
+    expect((await bytesOf(await blobs.get(key))).toString()).toBe('hello world')
+    expect((await bytesOf(await blobs.get(key, { first: 6, last: 8 }))).toString()).toBe('wor')
+    await blobs.delete(key)
+  })
+
+  it('keeps an empty content', async () => {
+    const blobs = open()
+    const { key, size } = await blobs.put(chunks())
+    expect(size).toBe(0)
+    expect(await bytesOf(await blobs.get(key))).toHaveLength(0)
+    await blobs.delete(key)
+  })
+
+  it('keeps a content of several parts', async () => {
+    const blobs = open()
+    const parts = [1, 2, 3, 4, 5, 6].map(byte => Buffer.alloc(2 * MIB, byte))
+    const { key, size } = await blobs.put(chunks(...parts))
+    expect(size).toBe(12 * MIB)
+    expect((await bytesOf(await blobs.get(key))).equals(Buffer.concat(parts))).toBe(true)
+    await blobs.delete(key)
+  })
+
+  it.each([
+    ['in its first bytes', broken(Buffer.from('begun'))],
+    ['in a later part', broken(Buffer.alloc(6 * MIB, 1), Buffer.alloc(MIB, 2))],
+  ])('keeps nothing of a content that breaks %s', async (_where, content) => {
+    const blobs = open()
+    const before = await keysOf(blobs)
+    await expect(blobs.put(content)).rejects.toThrow('The client hung up')
+    expect(await keysOf(blobs)).toEqual(before)
+  })
+
+  it('knows no key that it did not make', async () => {
+    const blobs = open()
+    for (const key of ['nothing', '../../etc/passwd', 'a'.repeat(24), '']) {
+      if (key === '' && name === 's3') continue // S3 itself refuses an empty name
+      expect(await blobs.get(key)).toBeUndefined()
+      await blobs.delete(key)
+    }
+  })
+
+  it('lists its keys until they are deleted', async () => {
+    const blobs = open()
+    const made = await Promise.all([1, 2, 3].map(byte => blobs.put(chunks(Buffer.from([byte])))))
+    const keys = made.map(({ key }) => key).sort()
+    expect(await keysOf(blobs)).toEqual(expect.arrayContaining(keys))
+    await Promise.all(keys.map(key => blobs.delete(key)))
+    const left = await keysOf(blobs)
+    expect(keys.filter(key => left.includes(key))).toEqual([])
+  })
+})
+
+it('files: nothing half-written is left beside the contents', async () => {
+  const own = join(folder, 'own')
+  const blobs = fileBlobs(own)
+  await blobs.put(chunks(Buffer.from('whole')))
+  await blobs.put(broken(Buffer.from('half'))).catch(() => undefined)
+  const entries = await readdir(own, { recursive: true, withFileTypes: true })
+  expect(entries.filter(entry => entry.isFile()).map(entry => entry.name)).toEqual([
+    expect.stringMatching(/^[A-Za-z0-9_-]{24}$/),
+  ])
+})
