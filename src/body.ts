@@ -62,7 +62,7 @@ export interface Decoded extends CallBody {
 export async function decodeBody(
   { body, headers, signal }: HttpRequest,
   { format, type }: Content,
-  { limits, fields, upload }: Pick<ReadContext, 'limits' | 'fields' | 'upload'>,
+  { limits, fields, upload, sent }: Pick<ReadContext, 'limits' | 'fields' | 'upload' | 'sent'>,
 ): Promise<Decoded> {
   const length = headers['content-length']
   const context: ReadContext = {
@@ -72,6 +72,7 @@ export async function decodeBody(
     parameters: type?.parameters ?? new Map(),
     length: length === undefined ? undefined : Number(length),
     ...(upload && { upload }),
+    ...(sent && { sent }),
   }
   const decoded = { type: type?.type, parameters: [], overrides: [] }
   if (body === undefined) throw new HttpError(400, 'The request needs a body')

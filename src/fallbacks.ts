@@ -1,8 +1,11 @@
 // What clients that cannot do better send instead (specification, "Resource operations" and
-// "Suppression of error codes"): `_method`, `X-HTTP-Method-Override`, `suppress_error_codes`.
+// "Suppression of error codes"): `_method`, `X-HTTP-Method-Override`, `_if_match`,
+// `suppress_error_codes`.
 import { HttpError } from './errors.ts'
+import type { RequestHeaders } from './http.ts'
 
 export const METHOD_PARAMETER = '_method'
+export const IF_MATCH_PARAMETER = '_if_match'
 export const SUPPRESS_PARAMETER = 'suppress_error_codes'
 
 const OVERRIDES = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])
@@ -47,4 +50,14 @@ function show(name: string): string {
 /** The status under `suppress_error_codes`: 500 for a server error, 200 for all else. */
 export function suppressedStatus(status: number): 200 | 500 {
   return status >= 500 ? 500 : 200
+}
+
+/** The headers of a request; a form, which has none of its own, may say `If-Match` in a field. */
+export function withIfMatch(
+  headers: RequestHeaders,
+  form: readonly (readonly [name: string, part: unknown])[] = [],
+): RequestHeaders {
+  const field = form.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
+  if (typeof field !== 'string' || headers['if-match'] !== undefined) return headers
+  return { ...headers, 'if-match': field }
 }

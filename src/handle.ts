@@ -13,8 +13,8 @@ import {
   METHOD_PARAMETER,
   SUPPRESS_PARAMETER,
   suppressedStatus,
+  withIfMatch,
 } from './fallbacks.ts'
-import type { Json } from './fields.ts'
 import type { Representation } from './formats/format.ts'
 import { json, PROBLEM_TYPE } from './formats/json.ts'
 import {
@@ -29,10 +29,12 @@ import {
 import { chooseFormat, type Negotiated, notAcceptable } from './negotiate.ts'
 import { uploadsOf } from './operations/blobs.ts'
 import type { Call, Outcome, Uploads } from './operations/call.ts'
+import { root } from './operations/root.ts'
 import { perform } from './operations.ts'
 import { printLink } from './pagination.ts'
 import { parsePrefer } from './prefer.ts'
 import { type CollectionTarget, type Match, pathOf, type Router, type Target } from './route.ts'
+import { type Asked, viewOf } from './view.ts'
 
 /** An api ready to answer. */
 export interface Machine {
@@ -41,11 +43,13 @@ export interface Machine {
 }
 
 /** What is known of a request while it is answered: each step adds to it. */
-interface Exchange {
-  readonly request: HttpRequest
+interface Exchange extends Asked {
   /** Whether the answer's status may only be 200 or 500. */
   suppressed: boolean
   method: string
+  match: Match | undefined
+  parameters: readonly Parameter[]
+  sent: Asked['sent']
   negotiated: Negotiated | undefined
   extension: string | undefined
   version: VersionDefinition | undefined
@@ -66,6 +70,9 @@ export async function handle(
     request,
     suppressed: request.target.includes(SUPPRESS_PARAMETER),
     method: request.method,
+    match: undefined,
+    parameters: [],
+    sent: undefined,
     negotiated: undefined,
     extension: undefined,
     version: undefined,
@@ -95,6 +102,8 @@ async function answer(
   const base = baseOf(api, request)
   if (!match) throw noSuchPath(path)
   const { target } = match
+  exchange.match = match
+  exchange.parameters = parameters
   exchange.version = target.version
   exchange.extension = match.extension
 
@@ -192,7 +201,14 @@ function readContent(
   const fields = action ? action.inputFields : collection.inputFields
   const uploads = action ? undefined : uploadsOf(collection, limits.upload, request.signal)
   exchange.uploads = uploads
-  return decodeBody(request, content, { limits, fields, ...(uploads && { upload: uploads.put }) })
+  return decodeBody(request, content, {
+    limits,
+    fields,
+    sent: pairs => {
+      exchange.sent = pairs
+    },
+    ...(uploads && { upload: uploads.put }),
+  })
 }
 
 function methodNotAllowed({ methods }: Match, method: string): HttpError {
@@ -225,7 +241,11 @@ async function callOf(
     body = await readContent(api, exchange, contentOf(request, api, method, extension), target)
   }
   const sent = method === 'GET' || method === 'HEAD' ? (body?.parameters ?? []) : []
-  const parameters = [...known.parameters, ...sent].filter(({ name }) => name !== METHOD_PARAMETER)
+  const blanks = negotiated?.format.skipsBlanks !== true
+  const parameters = [...known.parameters, ...sent].filter(
+    ({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''),
+  )
+  exchange.parameters = parameters
   const preferences = parsePrefer(headers.prefer)
   return {
     target,
@@ -233,7 +253,7 @@ async function callOf(
     method,
     parameters: rewrite(api, parameters),
     body: takesBody(operation, method) ? body : undefined,
-    preconditions: readPreconditions(headers, method),
+    preconditions: readPreconditions(withIfMatch(headers, exchange.sent), method),
     preferences: suppressed ? { ...preferences, return: 'representation' } : preferences,
     range: headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
@@ -267,32 +287,6 @@ function idempotencyKeyOf(text: string | undefined): string | undefined {
   throw new HttpError(400, [{ message, field: 'idempotency-key', type: 'invalid_header' }])
 }
 
-/** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */
-function root(
-  api: ApiDefinition,
-  version: VersionDefinition | undefined,
-  href: (target: Target) => string,
-): Outcome {
-  const shown = version ?? api.defaultVersion
-  const resources: Record<string, Json> = {}
-  for (const collection of shown.collections.values()) {
-    resources[collection.name] = { url: href({ kind: 'collection', version: shown, collection }) }
-  }
-  const data: Record<string, Json> = { url: href({ kind: 'root', version }), resources }
-  const versions = api.versions.filter(({ name }) => name !== '')
-  if (!version && versions.length > 0) {
-    data.versions = Object.fromEntries(
-      versions.map(each => [each.name, { url: href({ kind: 'root', version: each }) }]),
-    )
-  }
-  return {
-    status: 200,
-    headers: [],
-    representation: { kind: 'document', name: 'api', data },
-    result: data,
-  }
-}
-
 function describe(api: ApiDefinition, exchange: Exchange, match: Match): Outcome {
   exchange.negotiated = negotiate(api, exchange)
   const allowed = allowedMethods(match.methods)
@@ -318,7 +312,8 @@ function conditional({ suppressed }: Exchange, call: Call, outcome: Outcome): Ou
 
 // --- The answer ----------------------------------------------------------------------------------
 
-function encode({ api }: Machine, exchange: Exchange, outcome: Outcome): HttpResponse {
+function encode(machine: Machine, exchange: Exchange, outcome: Outcome): HttpResponse {
+  const { api } = machine
   const { status, representation, validators } = outcome
   const { headers: requestHeaders } = exchange.request
   const headers = [...outcome.headers]
@@ -333,6 +328,7 @@ function encode({ api }: Machine, exchange: Exchange, outcome: Outcome): HttpRes
   else if (status === 200 || status === 206 || status === 304)
     headers.push('Cache-Control', cacheControlOf(exchange, outcome))
   return withBody(
+    machine,
     exchange,
     exchange.suppressed ? suppressedStatus(status) : status,
     headers,
@@ -341,11 +337,13 @@ function encode({ api }: Machine, exchange: Exchange, outcome: Outcome): HttpRes
 }
 
 function withBody(
-  { negotiated, method }: Exchange,
+  machine: Machine,
+  exchange: Exchange,
   status: number,
   headers: HeaderList,
   representation: Representation | undefined,
 ): HttpResponse {
+  const { negotiated, method } = exchange
   if (representation?.kind === 'bytes') {
     const { type, size, data } = representation
     headers.push('Content-Type', type, 'Content-Length', String(size))
@@ -360,8 +358,10 @@ function withBody(
     else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
-  const body = format.write?.(representation, shown)
+  const view = () => viewOf(machine, exchange, { status, headers, representation })
+  const body = format.write?.(representation, shown, view)
   headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
+  if (format.headers) headers.push(...format.headers)
   if (typeof body === 'string') headers.push('Content-Length', String(Buffer.byteLength(body)))
   else if (body instanceof Uint8Array) headers.push('Content-Length', String(body.length))
   return { status, headers, body: method === 'HEAD' ? undefined : body }
@@ -398,7 +398,8 @@ function versionHeaders(
   return headers
 }
 
-function encodeError({ api }: Machine, exchange: Exchange, thrown: unknown): HttpResponse {
+function encodeError(machine: Machine, exchange: Exchange, thrown: unknown): HttpResponse {
+  const { api } = machine
   const { request } = exchange
   const error = toHttpError(thrown, randomUUID())
   if (error.status >= 500 && !request.signal.aborted) report(api, error, thrown, request)
@@ -412,7 +413,7 @@ function encodeError({ api }: Machine, exchange: Exchange, thrown: unknown): Htt
   const status = exchange.suppressed ? suppressedStatus(error.status) : error.status
   const { errors } = error
   const representation: Representation = { kind: 'errors', status: error.status, errors }
-  return withBody(exchange, status, headers, representation)
+  return withBody(machine, exchange, status, headers, representation)
 }
 
 /** Errors are negotiated like anything else, and JSON where nothing fits or nothing can be read. */

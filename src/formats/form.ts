@@ -11,6 +11,7 @@ import {
   scalarsOf,
 } from '../fields.ts'
 import { parseParameters } from '../http.ts'
+import { type FormPair, type Part, unmark } from './form-marks.ts'
 import {
   checkJson,
   checkName,
@@ -56,8 +57,8 @@ function flatten(value: unknown, name: string): [string, string][] {
   return [[name, String(value)]]
 }
 
-/** A tree of texts, or of parts that have a format of their own and are JSON already. */
-type Part = string | { readonly json: Json }
+export type { Part } from './form-marks.ts'
+
 type Tree = Map<string, Tree | Part[]>
 
 /**
@@ -65,8 +66,8 @@ type Tree = Map<string, Tree | Part[]>
  * @throws HttpError 400 with every mistake: an ill-typed text, a name that is both a value and an object.
  */
 export function formValue(
-  pairs: readonly (readonly [string, Part])[],
-  { fields, limits }: Pick<ReadContext, 'fields' | 'limits'>,
+  pairs: readonly FormPair[],
+  { fields, limits, sent }: Pick<ReadContext, 'fields' | 'limits' | 'sent'>,
 ): Item {
   if (pairs.length > limits.parameters) {
     throw new HttpError(413, [
@@ -74,8 +75,10 @@ export function formValue(
     ])
   }
   const mistakes: Mistake[] = []
+  sent?.(pairs)
   const tree: Tree = new Map()
-  for (const [name, part] of pairs) plant(tree, name, part, limits.depth, mistakes)
+  const meant = unmark(pairs, { fields, depth: limits.depth }, mistakes)
+  for (const [name, part] of meant) plant(tree, name, part, limits.depth, mistakes)
   const value = treeValue(tree, fields, '', mistakes)
   refuse(mistakes)
   checkJson(value)
@@ -83,7 +86,7 @@ export function formValue(
 }
 
 /** `a.b`, `a[b]` and `a[b][]` as names; `[]` at the end says that the value is one of a list. */
-function namesOf(name: string): string[] {
+export function namesOf(name: string): string[] {
   return name
     .replace(/\[\]$/, '')
     .replace(/\[([^[\]]*)\]/g, '.$1')

@@ -1,7 +1,7 @@
 // What a format is: one media type (and its kin), both directions.
 import { type ErrorEntry, HttpError } from '../errors.ts'
 import type { Fields, Item, Json } from '../fields.ts'
-import type { ResponseBody } from '../http.ts'
+import type { HeaderList, Parameter, ResponseBody } from '../http.ts'
 import type { Limits } from '../limits.ts'
 
 /** What an answer says, before any format prints it. */
@@ -61,6 +61,8 @@ export interface ReadContext {
    * @throws HttpError where that property takes no file, or the file is over its limit.
    */
   readonly upload?: (field: string, file: Upload) => Promise<Json>
+  /** Told what a form holds before anything is checked: so that a page can show it again. */
+  readonly sent?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }
 
 /** A file as a multipart body brings it. Name and type are the client's word: never a path, never believed. */
@@ -68,6 +70,60 @@ export interface Upload {
   readonly name: string | undefined
   readonly type: string
   readonly content: AsyncIterable<Uint8Array>
+}
+
+/** Something to go to: what it is called and where it is. */
+export interface Place {
+  readonly name: string
+  readonly href: string
+  readonly description?: string
+}
+
+/** An operation or an action that can be done at what is shown, and what it takes. */
+export interface Offer {
+  /** The operation's or action's name: `create`, `buy`. */
+  readonly name: string
+  readonly method: string
+  readonly href: string
+  /** What a client may send; absent where it takes nothing. */
+  readonly fields?: Fields
+  readonly description?: string
+}
+
+/**
+ * What lies around a representation, for formats that show people where they are and what they can
+ * do. All addresses of this api are paths.
+ */
+export interface View {
+  readonly status: number
+  /** What stands at the address; `none` where nothing does. */
+  readonly kind: 'root' | 'collection' | 'search' | 'count' | 'item' | 'action' | 'blob' | 'none'
+  /** What it is called: `cars`, `car 5`. */
+  readonly title: string
+  readonly href: string
+  /** From the root down to what is shown. */
+  readonly trail: readonly Place[]
+  /** The operation or action that was asked for. */
+  readonly operation: string | undefined
+  readonly parameters: readonly Parameter[]
+  /** Of the answer: `Link`, `Content-Range`, `ETag`. */
+  readonly headers: HeaderList
+  readonly offers: readonly Offer[]
+  /** Collections of the root, sub-collections of an item, the count of a list. */
+  readonly places: readonly Place[]
+  readonly versions: readonly Place[]
+  /** The same in other formats. */
+  readonly formats: readonly Place[]
+  /** Where a text search of the list answers. */
+  readonly search: string | undefined
+  /** The fields of the list's items, or of the item. */
+  readonly fields: Fields | undefined
+  /** The name of the creation date. */
+  readonly createdAt: string | undefined
+  /** The address of the item that a value of a field names: of the item itself, or of its parent. */
+  readonly link: (field: string, value: Json) => string | undefined
+  /** What the form that was sent held, as it was sent. */
+  readonly sent: readonly (readonly [name: string, part: unknown])[] | undefined
 }
 
 export interface Format {
@@ -81,8 +137,16 @@ export interface Format {
   readonly streams?: boolean
   /** Whether its bodies are forms: `_method` in them counts. */
   readonly form?: boolean
-  /** Prints a representation; absent for a format that only reads. `type` is one of `types`, or `application/problem+json`. */
-  write?(representation: Representation, type: string): ResponseBody
+  /** Whether a parameter without a value is none: a browser sends every field of a form, the blank ones too. */
+  readonly skipsBlanks?: boolean
+  /** Header fields that stand on every answer in this format. */
+  readonly headers?: HeaderList
+  /**
+   * Prints a representation; absent for a format that only reads.
+   * @param type one of `types`, or `application/problem+json`.
+   * @param view makes what lies around the representation, when it is called.
+   */
+  write?(representation: Representation, type: string, view?: () => View): ResponseBody
   /**
    * Reads a body to a JSON value; absent for a format that only writes.
    * @throws HttpError 400 for what is no such document, 413 for more than the limits allow.

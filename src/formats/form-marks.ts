@@ -1,0 +1,82 @@
+// What a form says about its own controls, since an empty control is sent too and a text area sends
+// only text: `_as=<word> <path>`, repeated, or one on each line.
+//   absent  a blank is no value: the property is left out
+//   null    where nothing else is sent for the path, it is null
+//   text    line breaks, which browsers send as CR LF, are LF
+//   lines   a list: one element on each line
+//   json    the text is JSON
+import { HttpError, type Mistake } from '../errors.ts'
+import { IF_MATCH_PARAMETER } from '../fallbacks.ts'
+import type { Fields, Json } from '../fields.ts'
+import { parseJson } from './json.ts'
+
+export const AS_PARAMETER = '_as'
+
+/** One value of a form: a text, or a part that is JSON already. */
+export type Part = string | { readonly json: Json }
+export type FormPair = readonly [name: string, part: Part]
+
+/** The marks of a form by path. */
+export function marksOf(pairs: readonly FormPair[]): Map<string, Set<string>> {
+  const marks = new Map<string, Set<string>>()
+  for (const [name, part] of pairs) {
+    if (name !== AS_PARAMETER || typeof part !== 'string') continue
+    for (const line of part.split(/\r?\n/)) {
+      const [, word, path] = /^(\w+) (.+)$/.exec(line) ?? []
+      if (word === undefined || path === undefined) continue
+      marks.set(path, (marks.get(path) ?? new Set()).add(word))
+    }
+  }
+  return marks
+}
+
+/**
+ * The pairs of a form as its marks mean them, without the marks and `_if_match`. A JSON text that is
+ * none is added to the mistakes. Where the schema has a member called `_as` there are no marks.
+ */
+export function unmark(
+  pairs: readonly FormPair[],
+  { fields, depth }: { readonly fields: Fields | undefined; readonly depth: number },
+  mistakes: Mistake[],
+): readonly FormPair[] {
+  const control = [AS_PARAMETER, IF_MATCH_PARAMETER].filter(name => !fields?.has(name))
+  const own = pairs.filter(([name]) => !control.includes(name))
+  const marks = control.includes(AS_PARAMETER) ? marksOf(pairs) : new Map<string, Set<string>>()
+  if (marks.size === 0) return own
+  const meant = own.flatMap(([name, part]): FormPair[] => {
+    const words = marks.get(name)
+    if (!words || typeof part !== 'string') return [[name, part]]
+    if (part === '' && (words.has('absent') || words.has('null'))) return []
+    return markedParts(part, words, depth, name, mistakes).map(meaning => [name, meaning])
+  })
+  for (const [path, words] of marks) {
+    if (!words.has('null')) continue
+    const given = meant.some(([name]) => name === path || name.startsWith(`${path}.`))
+    if (!given) meant.push([path, { json: null }])
+  }
+  return meant
+}
+
+function markedParts(
+  text: string,
+  words: ReadonlySet<string>,
+  depth: number,
+  name: string,
+  mistakes: Mistake[],
+): Part[] {
+  const plain = text.replace(/\r\n?/g, '\n')
+  if (words.has('lines')) {
+    const lines = plain.split('\n').filter(line => line !== '')
+    return lines.length === 0 ? [{ json: [] }] : lines
+  }
+  if (words.has('text')) return [plain]
+  if (!words.has('json')) return [text]
+  try {
+    return [{ json: parseJson(text, depth) }]
+  } catch (error) {
+    if (!(error instanceof HttpError)) throw error
+    const said = error.errors[0]?.message.replace(/^The body /, '') ?? 'is not valid JSON'
+    mistakes.push({ message: `${name} ${said}`, field: name, type: 'invalid_json' })
+    return []
+  }
+}

@@ -1,0 +1,31 @@
+// The root: what exists (specification, "Resource operations").
+import type { ApiDefinition, VersionDefinition } from '../definition.ts'
+import type { Json } from '../fields.ts'
+import type { Target } from '../route.ts'
+import type { Outcome } from './call.ts'
+
+/** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */
+export function root(
+  api: ApiDefinition,
+  version: VersionDefinition | undefined,
+  href: (target: Target) => string,
+): Outcome {
+  const shown = version ?? api.defaultVersion
+  const resources: Record<string, Json> = {}
+  for (const collection of shown.collections.values()) {
+    resources[collection.name] = { url: href({ kind: 'collection', version: shown, collection }) }
+  }
+  const data: Record<string, Json> = { url: href({ kind: 'root', version }), resources }
+  const versions = api.versions.filter(({ name }) => name !== '')
+  if (!version && versions.length > 0) {
+    data.versions = Object.fromEntries(
+      versions.map(each => [each.name, { url: href({ kind: 'root', version: each }) }]),
+    )
+  }
+  return {
+    status: 200,
+    headers: [],
+    representation: { kind: 'document', name: 'api', data },
+    result: data,
+  }
+}
