@@ -4,8 +4,7 @@ import { carsApi } from './cars-api.ts'
 import { seed } from './seed.ts'
 import { openStores } from './stores.ts'
 
-const stores = openStores(process.env.DATABASE || ':memory:')
-const cars = carsApi(stores.storeFor)
+const cars = carsApi(await openStores(process.env.DATABASE || ':memory:'))
 await seed(cars)
 
 const app = express()

@@ -1,28 +1,24 @@
 // A node:http server from its first request to its last.
 import type { Server } from 'node:http'
+import { StartError } from './options.ts'
 
 /** How long running requests may take once the server stops; milliseconds. */
 const PATIENCE = 10_000
 
-/** Why a server could not listen, for a person. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError'
-}
-
 /**
  * Listens, and says where.
  * @returns the address to call, such as `http://127.0.0.1:3000`.
- * @throws ListenError
+ * @throws StartError
  */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new ListenError(reasonOf(error, port, host), { cause: error }))
+      reject(new StartError(reasonOf(error, port, host), { cause: error }))
     })
     server.listen(port, host, resolve)
   })
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new ListenError('No port to listen on')
+  if (address === null || typeof address === 'string') throw new StartError('No port to listen on')
   return `http://${callable(address.address)}:${address.port}`
 }
 

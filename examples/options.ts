@@ -26,10 +26,11 @@ export const USAGE = `Usage: npm start -- [options]
   --blobs <folder>    BLOBS     where the files of photos live (${DEFAULTS.blobs})
   --help                        shows this`
 
+/** Why an example cannot start, for a person. */
+export class StartError extends Error {}
+
 /** Options that cannot be meant; its message says what would do. */
-export class OptionError extends Error {
-  override readonly name = 'OptionError'
-}
+export class OptionError extends StartError {}
 
 /**
  * Reads the options; an empty variable counts as absent.

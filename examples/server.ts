@@ -1,8 +1,8 @@
 // The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`.
 import { createServer } from 'node:http'
 import { type CarsApi, carsApi } from './cars-api.ts'
-import { drain, ListenError, listen } from './listen.ts'
-import { OptionError, type Options, parseOptions, USAGE } from './options.ts'
+import { drain, listen } from './listen.ts'
+import { OptionError, type Options, parseOptions, StartError, USAGE } from './options.ts'
 import { seed } from './seed.ts'
 import { openStores } from './stores.ts'
 
@@ -17,15 +17,13 @@ async function start({ port, host, database }: Options): Promise<void> {
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
 
-  const stores = openStores(database)
-  const cars = carsApi(stores.storeFor)
+  const cars = carsApi(await openStores(database))
   const made = await seed(cars)
   const server = createServer(cars.api.handler)
   const address = await listen(server, port, host)
   stop = async () => {
     await drain(server)
     await cars.api.close()
-    await stores.close()
     process.exit(0)
   }
   if (stopping) return stop()
@@ -53,7 +51,7 @@ try {
   else await start(options)
 } catch (error) {
   if (error instanceof OptionError) console.error(`${error.message}\n\n${USAGE}`)
-  else if (error instanceof ListenError) console.error(error.message)
+  else if (error instanceof StartError) console.error(error.message)
   else console.error(error)
   process.exit(1)
 }

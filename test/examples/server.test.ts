@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
+import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, serve, start } from './running.ts'
 
@@ -124,6 +125,39 @@ describe('the example server', () => {
     )
     other.close()
   })
+
+  test('a database that fails is a 500 that tells nothing, and the rest goes on', () =>
+    inDirectory(async directory => {
+      const database = join(directory, 'it.db')
+      const server = await serve(database)
+      const other = new Database(database)
+      other.exec('drop table accounts')
+      other.close()
+      const url = `${server.root}accounts`
+      for (const [path, status] of [
+        ['', 500],
+        ['?suppress_error_codes', 500],
+        ['/1', 500],
+      ] as const) {
+        const response = await fetch(url + path)
+        const body = await response.text()
+        expect([response.status, JSON.parse(body)]).toEqual([
+          status,
+          { errors: [{ code: 500, type: 'internal', message: expect.stringMatching(/log/) }] },
+        ])
+        expect(body).not.toMatch(/sql|table|accounts|libsql/i)
+      }
+      expect((await fetch(`${server.root}cars/1`)).status).toBe(200)
+      expect(await server.ended('SIGTERM')).toBe(0)
+      expect(server.errors()).toMatch(/no such table: accounts/)
+    }))
+
+  test('a file that is no database is said plainly', () =>
+    inDirectory(async directory => {
+      const server = start('server', ['--port', '0', '--database', directory])
+      expect(await server.ended()).toBe(1)
+      expect(server.errors()).toMatch(/^Cannot open the database \/.*\n$/)
+    }))
 
   test.each([
     [['--prot', '1'], 1, /^Unknown option '--prot'\n\nUsage: npm start/],
