@@ -1,0 +1,42 @@
+// `application/x-ndjson`: one JSON value on each line. It only writes; a list is streamed whole.
+import type { Json } from '../fields.ts'
+import type { Format, Representation } from './format.ts'
+
+export const ndjson: Format = {
+  name: 'ndjson',
+  extensions: ['ndjson'],
+  types: ['application/x-ndjson'],
+  streams: true,
+  write: printNdjson,
+}
+
+function printNdjson(representation: Representation): string | AsyncIterable<string> {
+  switch (representation.kind) {
+    case 'item':
+    case 'document':
+      return line(representation.data)
+    case 'list':
+      return lines(representation.data)
+    case 'errors':
+      return lines(representation.errors)
+    case 'stream':
+      return chunks(representation.data)
+    default:
+      throw new TypeError(`NDJSON prints no ${representation.kind}`)
+  }
+}
+
+function line(value: unknown): string {
+  return `${JSON.stringify(value)}\n`
+}
+
+function lines(values: readonly unknown[]): string {
+  let text = ''
+  for (const value of values) text += line(value)
+  return text
+}
+
+/** One chunk for each batch, made when it is asked for. */
+async function* chunks(batches: AsyncIterable<readonly Json[]>): AsyncGenerator<string> {
+  for await (const batch of batches) if (batch.length > 0) yield lines(batch)
+}
