@@ -3,12 +3,16 @@
 export interface Limits {
   /** Bytes of a request target. Default 8,192. */
   readonly target: number
+  /** Header fields of a request. Default 100. */
+  readonly headers: number
   /** Parameters of a query, keys of a form. Default 500. */
   readonly parameters: number
   /** Bytes of a request body, files aside. Default 1 MiB. */
   readonly body: number
   /** Levels of nesting in a body of any format. Default 32. */
   readonly depth: number
+  /** Members of objects and elements of lists in a JSON body, all levels together. Default 50,000. */
+  readonly members: number
   /** Filters of one list request. Default 50. */
   readonly filters: number
   /** Values of one filter. Default 100. */
@@ -25,13 +29,23 @@ export interface Limits {
   readonly elements: number
   /** Operations of one JSON Patch. Default 500. */
   readonly patchOperations: number
+  /** Milliseconds that a client may keep the server waiting for a body, beyond what `bodyRate` allows; then 408. Default 5,000. */
+  readonly bodyTime: number
+  /** Bytes a second that a body must come with in the end: a slow network is fine, a trickle is not. Default 16,384. */
+  readonly bodyRate: number
+  /** Milliseconds for the work on a request once it is read; then 503. Default 5,000. */
+  readonly workTime: number
+  /** Requests worked on at the same moment; more are answered 503. Default 1,000. */
+  readonly concurrency: number
 }
 
 const DEFAULTS: Limits = {
   target: 8192,
+  headers: 100,
   parameters: 500,
   body: 1024 * 1024,
   depth: 32,
+  members: 50_000,
   filters: 50,
   values: 100,
   sortKeys: 8,
@@ -40,6 +54,10 @@ const DEFAULTS: Limits = {
   parts: 50,
   elements: 5000,
   patchOperations: 500,
+  bodyTime: 5000,
+  bodyRate: 16 * 1024,
+  workTime: 5000,
+  concurrency: 1000,
 }
 
 /**

@@ -15,6 +15,7 @@ export const json: Format = {
     parseJson(
       decodeText(await readBytes(body, context), context.parameters.get('charset')),
       context.limits.depth,
+      context.limits.members,
     ),
   receive(parsed, { limits }) {
     checkJson(parsed, '', limits.depth)
@@ -54,14 +55,25 @@ function itemText(item: Item): string {
 }
 
 /**
- * Parses a JSON text. The depth is counted before parsing; of a repeated name the last value counts.
+ * Parses a JSON text. Levels and members are counted before parsing; of a repeated name the last
+ * value counts.
  * @throws HttpError 400 for anything else than one JSON value that can be given back.
  */
-export function parseJson(text: string, maxDepth: number): Json {
+export function parseJson(
+  text: string,
+  maxDepth: number,
+  maxMembers = Number.POSITIVE_INFINITY,
+): Json {
   if (text.trim() === '') throw invalid('The body is empty; send a JSON value')
-  if (depthOf(text, maxDepth) > maxDepth) {
+  const { depth, members } = extentOf(text, maxDepth)
+  if (depth > maxDepth) {
     throw new HttpError(400, [
       { message: `The body is nested deeper than ${maxDepth} levels`, type: 'too_deep' },
+    ])
+  }
+  if (members > maxMembers) {
+    throw new HttpError(400, [
+      { message: `The body has more than ${maxMembers} members`, type: 'too_many_members' },
     ])
   }
   const value: unknown = parse(text)
@@ -85,10 +97,14 @@ function invalid(message: string): HttpError {
   return new HttpError(400, [{ message, type: 'invalid_json' }])
 }
 
-/** How deep brackets nest outside strings; counting ends one level above `most`. */
-function depthOf(text: string, most: number): number {
+/**
+ * How deep brackets nest outside strings, and how many members and elements they hold at most;
+ * counting ends one level above `most`.
+ */
+function extentOf(text: string, most: number): { depth: number; members: number } {
   let depth = 0
   let deepest = 0
+  let members = 0
   let quoted = false
   for (let at = 0; at < text.length && deepest <= most; at++) {
     const char = text.charCodeAt(at)
@@ -96,8 +112,11 @@ function depthOf(text: string, most: number): number {
       if (char === 0x5c) at++
       else if (char === 0x22) quoted = false
     } else if (char === 0x22) quoted = true
-    else if (char === 0x5b || char === 0x7b) deepest = Math.max(deepest, ++depth)
-    else if (char === 0x5d || char === 0x7d) depth--
+    else if (char === 0x2c) members++
+    else if (char === 0x5b || char === 0x7b) {
+      members++
+      deepest = Math.max(deepest, ++depth)
+    } else if (char === 0x5d || char === 0x7d) depth--
   }
-  return deepest
+  return { depth: deepest, members }
 }

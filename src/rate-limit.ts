@@ -1,0 +1,251 @@
+// How much one client may ask: limits counted over rate-limiter-flexible, told in `X-RateLimit-*`, in
+// `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and refused with 429 (RFC 6585 §4).
+import { createHash } from 'node:crypto'
+import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { HttpError } from './errors.ts'
+import type { HeaderList } from './http.ts'
+
+/** What a limiter says of a key. */
+export interface LimiterResult {
+  readonly remainingPoints: number
+  /** Milliseconds until the window ends. */
+  readonly msBeforeNext: number
+}
+
+/** A limiter of rate-limiter-flexible, or anything that behaves like one. */
+export interface Limiter {
+  /** Requests of a window. */
+  readonly points: number
+  /** The window, in seconds. */
+  readonly duration: number
+  /** Counts one request. Rejects with a {@link LimiterResult} over the limit, with an `Error` where its store is down. */
+  consume(key: string): Promise<LimiterResult>
+}
+
+/** One limit of several; every request counts for each, unless `on` says which. */
+export type RateLimitPolicy = {
+  /** Its name in `RateLimit-Policy`. Default: `<limit>/<window>`, with `on` in front. */
+  readonly name?: string
+  /** Only requests that read (GET, HEAD, OPTIONS), or only those that write. Default: all. */
+  readonly on?: 'reads' | 'writes'
+} & (
+  | {
+      /** Requests of a window: a whole number from 1. */
+      readonly limit: number
+      /** Seconds: a whole number from 1. */
+      readonly window: number
+    }
+  /** Counts in a store that several nodes share: `new RateLimiterRedis({ storeClient, points, duration })`. */
+  | { readonly limiter: Limiter }
+)
+
+export interface RateLimitOptions {
+  readonly policies: readonly RateLimitPolicy[]
+  /** What happens while the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */
+  readonly whenDown?: 'open' | 'closed'
+  /** How `X-RateLimit-Reset` is printed: seconds since 1970 (default), or ISO 8601. */
+  readonly reset?: 'epoch' | 'iso'
+}
+
+interface Policy {
+  readonly name: string
+  readonly on: 'reads' | 'writes' | undefined
+  readonly limiter: Limiter
+  /** Counts failed authentications of an address, in this process alone. */
+  readonly failures: RateLimiterMemory
+}
+
+/** The options checked, the limiters made. */
+export interface RateLimit {
+  readonly policies: readonly Policy[]
+  readonly whenDown: 'open' | 'closed'
+  readonly reset: 'epoch' | 'iso'
+}
+
+/** @throws TypeError for a limit or window that is no whole number from 1, and for two policies of one name. */
+export function rateLimitOf(options: RateLimitOptions): RateLimit {
+  const { whenDown = 'closed', reset = 'epoch' } = options
+  const policies = options.policies.map(policyOf)
+  // The shortest window first: what it refuses does not use up the longer ones.
+  policies.sort((one, other) => one.limiter.duration - other.limiter.duration)
+  if (policies.length === 0) throw new TypeError('rateLimit needs at least one policy')
+  if (new Set(policies.map(({ name }) => name)).size < policies.length) {
+    throw new TypeError('rateLimit: two policies have the same name')
+  }
+  if (whenDown !== 'open' && whenDown !== 'closed') {
+    throw new TypeError('rateLimit: whenDown must be "open" or "closed"')
+  }
+  return { policies, whenDown, reset }
+}
+
+function policyOf(options: RateLimitPolicy): Policy {
+  const { on } = options
+  const [points, duration] =
+    'limiter' in options
+      ? [options.limiter.points, options.limiter.duration]
+      : [options.limit, options.window]
+  for (const [what, value] of [
+    ['limit', points],
+    ['window', duration],
+  ] as const) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new TypeError(`rateLimit: a ${what} must be a whole number from 1, not ${value}`)
+    }
+  }
+  const name = options.name ?? `${on === undefined ? '' : `${on} `}${points}/${duration}`
+  if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
+    throw new TypeError(`rateLimit: ${JSON.stringify(name)} can be no policy's name`)
+  }
+  const memory = () => new RateLimiterMemory({ points, duration })
+  const limiter = 'limiter' in options ? options.limiter : memory()
+  return { name, on, limiter, failures: memory() }
+}
+
+/** The key of a principal; one too long for a database's column is hashed. */
+export function principalKey(id: string): string {
+  return `principal:${id.length <= 128 ? id : createHash('sha256').update(id).digest('base64url')}`
+}
+
+/** The key of an address: an IPv6 address by its /64, which one client has as a whole. */
+export function addressKey(address: string | undefined): string {
+  return `address:${networkOf(address ?? 'unknown')}`
+}
+
+function networkOf(address: string): string {
+  const [bare = ''] = address.split('%', 1)
+  if (!bare.includes(':')) return bare
+  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(bare)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = bare.split('::', 2)
+  const groups = head === '' ? [] : head.split(':')
+  // Of what follows `::` only what reaches into the first four groups counts.
+  if (tail !== undefined) {
+    const after = tail === '' ? [] : tail.split(':')
+    while (groups.length + after.length < 8) groups.push('0')
+    groups.push(...after)
+  }
+  const network = groups.slice(0, 4).map(group => Number.parseInt(group, 16).toString(16))
+  return `${network.join(':')}::/64`
+}
+
+interface State {
+  readonly policy: Policy
+  readonly remaining: number
+  /** When the window ends, in milliseconds since 1970. */
+  readonly reset: number
+  readonly exceeded: boolean
+}
+
+/**
+ * Counts one request.
+ * @returns the headers that tell of the limits, for whatever answer comes.
+ * @throws HttpError 429 over a limit, 503 where the store is down and the limit is closed then.
+ */
+export async function takeRequest(
+  limit: RateLimit,
+  key: string,
+  kind: 'reads' | 'writes',
+): Promise<HeaderList> {
+  const states: State[] = []
+  for (const policy of limit.policies) {
+    if (policy.on !== undefined && policy.on !== kind) continue
+    const state = await stateOf(limit, policy, policy.limiter.consume(`${policy.name}:${key}`))
+    if (!state) continue
+    states.push(state)
+    if (state.exceeded) throw tooManyRequests(state, headersOf(limit, states))
+  }
+  return headersOf(limit, states)
+}
+
+async function stateOf(
+  { whenDown }: RateLimit,
+  policy: Policy,
+  asked: Promise<LimiterResult>,
+): Promise<State | undefined> {
+  const now = Date.now()
+  const of = ({ remainingPoints, msBeforeNext }: LimiterResult, exceeded: boolean): State => ({
+    policy,
+    remaining: Math.max(0, remainingPoints),
+    reset: now + Math.max(0, msBeforeNext),
+    exceeded,
+  })
+  try {
+    return of(await asked, false)
+  } catch (thrown) {
+    if (isResult(thrown)) return of(thrown, true)
+    if (whenDown === 'open') return undefined
+    const message = 'Requests cannot be counted at the moment'
+    throw new HttpError(503, [{ message, type: 'unavailable' }], {
+      headers: ['Retry-After', '5'],
+      cause: thrown,
+    })
+  }
+}
+
+function isResult(thrown: unknown): thrown is LimiterResult {
+  return (
+    typeof thrown === 'object' &&
+    thrown !== null &&
+    !(thrown instanceof Error) &&
+    'msBeforeNext' in thrown
+  )
+}
+
+function headersOf({ reset }: RateLimit, states: readonly State[]): HeaderList {
+  const tightest = states.reduce<State | undefined>(
+    (least, state) => (!least || state.remaining < least.remaining ? state : least),
+    undefined,
+  )
+  if (!tightest) return []
+  const { policy, remaining, reset: time } = tightest
+  return [
+    'X-RateLimit-Limit',
+    String(policy.limiter.points),
+    'X-RateLimit-Remaining',
+    String(remaining),
+    'X-RateLimit-Reset',
+    reset === 'iso' ? new Date(time).toISOString() : String(Math.ceil(time / 1000)),
+    'RateLimit-Policy',
+    states
+      .map(({ policy: { name, limiter } }) => `"${name}";q=${limiter.points};w=${limiter.duration}`)
+      .join(', '),
+    'RateLimit',
+    states
+      .map(state => `"${state.policy.name}";r=${state.remaining};t=${secondsUntil(state.reset)}`)
+      .join(', '),
+  ]
+}
+
+function secondsUntil(time: number): number {
+  return Math.max(0, Math.ceil((time - Date.now()) / 1000))
+}
+
+function tooManyRequests({ policy, reset }: State, headers: HeaderList): HttpError {
+  const { points, duration } = policy.limiter
+  const seconds = Math.max(1, secondsUntil(reset))
+  const message = `At most ${points} requests in ${duration} s; try again in ${seconds} s`
+  return new HttpError(429, [{ message, type: 'too_many_requests' }], {
+    headers: [...headers, 'Retry-After', String(seconds)],
+  })
+}
+
+/**
+ * Refuses before credentials are looked at, where an address has sent too many wrong ones: guessing
+ * goes no faster than the limit, and right ones of other addresses are not touched by it.
+ * @throws HttpError 429
+ */
+export async function checkFailures(limit: RateLimit, key: string): Promise<void> {
+  for (const policy of limit.policies) {
+    const known = await policy.failures.get(key)
+    if (!known || known.consumedPoints < policy.limiter.points) continue
+    const reset = Date.now() + known.msBeforeNext
+    const state = { policy, remaining: 0, reset, exceeded: true }
+    throw tooManyRequests(state, headersOf(limit, [state]))
+  }
+}
+
+/** Counts a failed authentication. */
+export async function takeFailure({ policies }: RateLimit, key: string): Promise<void> {
+  // What is over the limit is counted too: the refusal comes with the next request.
+  await Promise.allSettled(policies.map(({ failures }) => failures.consume(key)))
+}
