@@ -599,3 +599,19 @@ table('Versioning', [
 ])
 
 table('Limits', [], ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])
+
+const query = (parameters: Record<string, string>) => new URLSearchParams(parameters)
+table('Stock clients, by the dialects', [
+  {
+    row: 'simpleRest',
+    ask: `GET models?${query({ sort: '["id","DESC"]', range: '[1,2]', filter: '{"brand":"Dacia"}' })}`,
+    gives: { 'content-range': 'models 1-2/3' },
+    body: [has({ name: 'Duster' }), has({ name: 'Sandero' })],
+  },
+  {
+    row: 'jsonServer',
+    ask: 'GET models?_sort=id&_order=desc&_start=1&_end=3&brand=Dacia',
+    gives: { 'x-total-count': '3' },
+    body: [has({ name: 'Duster' }), has({ name: 'Sandero' })],
+  },
+])
