@@ -1,0 +1,177 @@
+// Every TypeScript block of the README runs, and every curl gives the answer that stands below it.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '..')
+const readme = await readFile(join(root, 'README.md'), 'utf8')
+
+/** The project's own names, as they stand in the source. */
+const SOURCES: Readonly<Record<string, string>> = {
+  'rest-conventions': 'src/index.ts',
+  'rest-conventions/sql': 'src/stores/sql.ts',
+  'rest-conventions/s3': 'src/stores/s3-blobs.ts',
+  'rest-conventions/testing': 'src/testing.ts',
+}
+
+interface Block {
+  readonly language: string
+  readonly text: string
+  /** The heading above it. */
+  readonly heading: string
+}
+
+function blocksOf(markdown: string): Block[] {
+  const blocks: Block[] = []
+  let heading = ''
+  for (const part of markdown.matchAll(/^(#+ .*)$|^```(\w+)\n([\s\S]*?)^```$/gm)) {
+    const [, title, language, text] = part
+    if (title !== undefined) heading = title
+    else blocks.push({ language: language ?? '', text: text ?? '', heading })
+  }
+  return blocks
+}
+
+const blocks = blocksOf(readme)
+
+let folder: string
+
+beforeAll(async () => {
+  // Inside the project, so that its packages are found.
+  folder = await mkdtemp(join(root, 'node_modules', '.readme-'))
+})
+
+afterAll(() => rm(folder, { recursive: true }))
+
+async function fileOf(block: Block): Promise<string> {
+  const text = block.text.replace(/from '(rest-conventions[^']*)'/g, (_all, name: string) => {
+    expect(SOURCES).toHaveProperty([name])
+    return `from '${join(root, SOURCES[name] ?? '')}'`
+  })
+  const file = join(folder, `block-${blocks.indexOf(block)}.mts`)
+  await writeFile(file, text.replace('.listen(3000', '.listen(Number(process.env.PORT)'))
+  return file
+}
+
+const NODE = ['--import', 'tsx']
+
+describe('the TypeScript blocks run', () => {
+  const finite = blocks.filter(
+    ({ language, text }) => language === 'ts' && !text.includes('.listen(3000'),
+  )
+  it.each(finite.map((block, at) => [`${at + 1}: ${block.heading}`, block] as const))(
+    '%s',
+    async (_title, block) => {
+      const { stderr } = await run(process.execPath, [...NODE, await fileOf(block)], { cwd: root })
+      expect(stderr).toBe('')
+    },
+  )
+})
+
+it('the TypeScript blocks have the types that they say', async () => {
+  for (const block of blocks) if (block.language === 'ts') await fileOf(block)
+  const config = {
+    extends: join(root, 'tsconfig.json'),
+    include: ['*.mts'],
+    compilerOptions: { noUnusedLocals: false, rewriteRelativeImportExtensions: false },
+  }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = join(root, 'node_modules', '.bin', 'tsc')
+  const { stdout } = await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => error)
+  expect(stdout).toBe('')
+})
+
+interface Curl {
+  readonly command: string
+  readonly answer: string
+}
+
+function curlsOf(text: string): Curl[] {
+  return text
+    .split(/^\$ /m)
+    .slice(1)
+    .map(part => {
+      const end = part.indexOf('\n')
+      return { command: part.slice(0, end), answer: part.slice(end + 1).trimEnd() }
+    })
+}
+
+/** What differs from run to run, made the same. */
+function masked(text: string): string {
+  return text
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/"[\w-]{14,16}\.json"/g, '"<tag>"')
+    .replace(/localhost:\d+/g, 'localhost:<port>')
+    .replaceAll('\r', '')
+}
+
+/** An answer with its head's lines apart: the README shows those that matter, in any order. */
+function partsOf(answer: string): { head: string[]; body: string } {
+  if (!answer.startsWith('HTTP/')) return { head: [], body: answer }
+  const [head = '', ...body] = answer.split('\n\n')
+  return { head: head.split('\n'), body: body.join('\n\n') }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' && address ? address.port : 0
+}
+
+describe('the curls give the answers that stand below them', () => {
+  it.each(
+    blocks.flatMap((block, at) => {
+      const answers = blocks[at + 1]
+      return block.text.includes('.listen(3000') && answers?.language === 'console'
+        ? [[block.heading, block, answers] as const]
+        : []
+    }),
+  )('%s', async (_title, block, { text }) => {
+    const PORT = String(await freePort())
+    const server = spawn(process.execPath, [...NODE, await fileOf(block)], {
+      cwd: root,
+      env: { ...process.env, PORT },
+    })
+    try {
+      await listening(Number(PORT))
+      for (const { command, answer } of curlsOf(text)) {
+        const { stdout } = await run('bash', [
+          '-c',
+          command.replace('curl ', 'curl -sS ').replaceAll(':3000', `:${PORT}`),
+        ])
+        const [given, shown] = [partsOf(masked(stdout)), partsOf(masked(answer))]
+        expect(given.body).toBe(shown.body)
+        expect(given.head).toEqual(expect.arrayContaining(shown.head))
+      }
+    } finally {
+      server.kill()
+      await once(server, 'exit')
+    }
+  })
+})
+
+/** Resolves when something answers on the port. */
+async function listening(port: number): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    const found = await fetch(`http://localhost:${port}/`).then(
+      () => true,
+      () => false,
+    )
+    if (found) return
+    if (attempt > 200) throw new Error(`Nothing listens on ${port}`)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}
+
+it('names both commands of the set-up, and only those', () => {
+  const commands = [...readme.matchAll(/^ {4}(npm .*)$/gm)].map(([, command]) => command)
+  expect(commands).toEqual(['npm install && npm start', 'npm install && npm test'])
+})
