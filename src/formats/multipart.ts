@@ -61,26 +61,24 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     })
   }
   function receive(name: string | undefined, read: (name: string) => Promise<Part | undefined>) {
-    const part = read(checkPartName(name))
-    part.catch(fail)
-    parts.push([name ?? '', part])
+    // busboy goes on with the chunk at hand after it was destroyed.
+    if (failure) return
+    try {
+      const known = checkPartName(name)
+      const part = read(known)
+      part.catch(fail)
+      parts.push([known, part])
+    } catch (error) {
+      fail(error)
+    }
   }
 
   parser.on('field', (name, value, info) => {
-    if (failure) return
-    try {
-      receive(name, known => reader.field(known, value, info))
-    } catch (error) {
-      fail(error)
-    }
+    receive(name, known => reader.field(known, value, info))
   })
   parser.on('file', (name, stream, info) => {
     stream.on('error', () => {}) // told to whoever reads the stream
-    try {
-      if (!failure) receive(name, known => reader.file(known, stream, info))
-    } catch (error) {
-      fail(error)
-    }
+    receive(name, known => reader.file(known, stream, info))
     if (failure) stream.destroy()
   })
   parser.on('error', cause => fail(malformed('ends too early, or has a part that is none', cause)))

@@ -9,6 +9,7 @@ import type { Shape, Type } from './xml-shape.ts'
 import { checkXml, isBlank, readAttribute, readText } from './xml-syntax.ts'
 import { MEMBER } from './xml-writer.ts'
 
+const MAX_MISTAKES = 100
 const TEXT = '#text'
 const CDATA = '#cdata'
 const ATTRIBUTES = ':@'
@@ -42,7 +43,7 @@ interface Element {
 
 /**
  * Reads a document to the value that its root element stands for. The root's name may be any.
- * @throws HttpError 400 with every mistake, 413 for more than the limits allow.
+ * @throws HttpError 400 with the mistakes, the first hundred of them, 413 for more than the limits allow.
  */
 export function parseXml(text: string, shape: Shape, limits: Limits): Json {
   checkXml(text, limits)
@@ -52,7 +53,8 @@ export function parseXml(text: string, shape: Shape, limits: Limits): Json {
   if (!root) throw new TypeError('fast-xml-parser found no root in a well-formed document')
   const mistakes: Mistake[] = []
   const value = readElement(root, shape, '', mistakes)
-  refuse(mistakes)
+  // A small body can hold thousands: the answer must not be the larger of the two.
+  refuse(mistakes.slice(0, MAX_MISTAKES))
   checkJson(value)
   return value
 }

@@ -361,6 +361,30 @@ describe('refused', () => {
     expect(await read(content, { upload, ...given })).toBeTypeOf('object')
   })
 
+  it.each([
+    ['texts', many(60)],
+    ['files', formOf(Array.from({ length: 60 }, (_, at) => file(`a${at}`, 'x')))],
+  ])('too many %s, before the rest has come', async (_, content) => {
+    const { states, upload } = keeper()
+    let sent = 0
+    async function* body() {
+      for await (const chunk of bodyOf(content, 64)) {
+        sent += chunk.length
+        yield chunk
+      }
+    }
+    expect((await refusalOf(read(body(), { upload }))).status).toBe(413)
+    expect(sent).toBeLessThan(content.length)
+    expect(states).not.toContain('open')
+  })
+
+  it('a file after a refused part, in the same chunk', async () => {
+    const { states, upload } = keeper()
+    const body = formOf([part('__proto__', 'x'), file('photo', 'PNG'), part('comment', 'x')])
+    expect((await refusalOf(read(body, { upload }))).status).toBe(400)
+    expect(states).toEqual([])
+  })
+
   it('a file where none is taken', async () => {
     const { errors } = await refusalOf(read(formOf([file('photo', 'PNG')])))
     expect(errors).toMatchObject([{ field: 'photo', code: 400, type: 'no_files' }])

@@ -117,6 +117,12 @@ describe('what is printed', () => {
     )
   })
 
+  it('what JSON has not: no value, or none that a format can print', async () => {
+    expect(await car({ price: Number.NaN })).toContain('<car><price nil="true"/></car>')
+    const data = { extra: () => {} } as unknown as Item // as a careless hook could leave it
+    expect(() => xml.write?.({ kind: 'item', name: 'car', fields, data }, '')).toThrow(TypeError)
+  })
+
   it('no stream', () => {
     const data = (async function* () {})()
     expect(() =>
@@ -223,6 +229,17 @@ describe('ill-typed: every mistake with its place', () => {
     ['no JSON in a JSON text', '<car><color encoding="json">x</color></car>', ['color']],
     ['another JSON value in a JSON text', '<car><color encoding="json">5</color></car>', ['color']],
     ['an element in a JSON text', '<car><color encoding="json"><a/></color></car>', ['color']],
+    [
+      'an encoded name that is none',
+      '<car><member name="x" name-encoding="hex">y</member></car>',
+      ['x'],
+    ],
+    [
+      'an encoded name without quotes',
+      '<car><member name="x" name-encoding="json">y</member></car>',
+      ['member'],
+    ],
+    ['a root of text', '<car>red</car>', ['']],
     ['none of a union', '<car><choice>x</choice></car>', ['choice']],
     ['U+0000', '<car><color encoding="json">"\\u0000"</color></car>', ['color']],
     ['half a surrogate pair', '<car><color encoding="json">"\\ud800"</color></car>', ['color']],
@@ -235,8 +252,13 @@ describe('ill-typed: every mistake with its place', () => {
   it.each(cases)('%s', async (_, document, places) => {
     const { status, errors } = await refusalOf(readBody(xml, document, { fields }))
     expect(status).toBe(400)
-    expect(errors.map(({ field }) => field)).toEqual(places)
+    expect(errors.map(({ field = '' }) => field)).toEqual(places)
   })
+})
+
+it('of very many mistakes the first hundred are told', async () => {
+  const refusal = await refusalOf(readBody(xml, `<x>${'<a/>'.repeat(4000)}</x>`))
+  expect(refusal.errors.length).toBe(100)
 })
 
 describe('refused before the parser runs', () => {
