@@ -185,8 +185,8 @@ export function compareValues(
   if (typeof a === 'string' && typeof b === 'string') {
     return kind === 'date-time' ? instantOf(a) - instantOf(b) : compareText(a, b)
   }
-  if (typeof a === typeof b && typeof a !== 'object') return Number(a) - Number(b)
-  return rank(a) - rank(b)
+  const order = rank(a) - rank(b)
+  return order !== 0 || typeof a === 'object' ? order : Number(a) - Number(b)
 }
 
 /** Values of different types: numbers and booleans before texts before the rest. */

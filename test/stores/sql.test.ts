@@ -1,0 +1,588 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { Kysely, SqliteDialect, sql } from 'kysely'
+import Database from 'libsql'
+import { describe, expect, test } from 'vitest'
+import type { Field, Item } from '../../src/fields.ts'
+import { parseSort } from '../../src/query.ts'
+import {
+  type Filter,
+  type Operator,
+  type Selection,
+  sortKeyOf,
+  withTieBreak,
+} from '../../src/selection.ts'
+import { type Shape, type Slice, type Stored, UnavailableError } from '../../src/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
+import { newFile, openDatabase } from './sqlite.ts'
+
+const plain = { nullable: false, optional: false }
+const maybe = { nullable: true, optional: true }
+const text: Field = { kind: 'string', ...plain }
+const SHAPE: Shape = {
+  name: 'cars',
+  fields: new Map<string, Field>([
+    ['id', { kind: 'integer', ...plain }],
+    ['color', text],
+    ['price', { kind: 'number', ...plain, nullable: true }],
+    ['year', { kind: 'integer', ...plain }],
+    ['note', { kind: 'string', ...maybe }],
+    ['sold', { kind: 'boolean', ...plain, optional: true }],
+    ['at', { kind: 'date-time', ...plain, optional: true }],
+    [
+      'model',
+      {
+        kind: 'object',
+        ...maybe,
+        members: new Map<string, Field>([
+          ['name', text],
+          ['year', { kind: 'integer', ...maybe }],
+        ]),
+      },
+    ],
+    ['tags', { kind: 'array', ...plain, optional: true, element: text }],
+    ['seen', { kind: 'array', ...plain, optional: true, element: { kind: 'date-time', ...plain } }],
+    ['extra', { kind: 'record', ...plain, optional: true, element: { kind: 'number', ...plain } }],
+    [
+      'either',
+      {
+        kind: 'union',
+        ...maybe,
+        options: [text, { kind: 'number', ...plain }, { kind: 'boolean', ...plain }],
+      },
+    ],
+    ['created_at', { kind: 'date-time', ...plain }],
+    ['updated_at', { kind: 'date-time', ...plain }],
+  ]),
+  identity: { name: 'id', kind: 'integer' },
+  createdAt: 'created_at',
+  updatedAt: 'updated_at',
+  unique: [],
+  indexes: [['color'], ['price'], ['year'], ['color', 'year'], ['model.year'], ['at']],
+}
+
+const by = (sort: string) => withTieBreak(parseSort(sort), 'id')
+const is = (path: string, operator: Operator, ...values: Filter['values'][number][]): Filter => ({
+  path: path.split('.'),
+  operator,
+  values,
+})
+
+describe('SQLite gives the answer of the store in memory', () => {
+  const letters = fc.constantFrom(
+    'a',
+    'B',
+    'b',
+    'é',
+    '\uFF5E',
+    '\u{1F600}',
+    '%',
+    '_',
+    '*',
+    '?',
+    '[',
+    ']',
+    '\\',
+    "'",
+    '"',
+    ' ',
+    '-',
+  )
+  const word = fc.string({ unit: letters, maxLength: 4 })
+  const number = fc.oneof(
+    fc.constantFrom(0, 1, -1, 0.1, 1e21, 1e-7, 9007199254740991),
+    fc.integer({ min: -3, max: 3 }),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  )
+  const integer = fc.oneof(
+    fc.integer({ min: -3, max: 3 }),
+    fc.constantFrom(9007199254740991, -9007199254740991),
+  )
+  const dateTime = fc.oneof(
+    fc.constantFrom(
+      '2024-02-29T23:00:00Z',
+      '2024-03-01T01:00:00+02:00',
+      '2024-02-29T23:00',
+      '2024-02-29T23:00:00.0009Z',
+      '2024-02-29T22:59:59.999-00:00',
+    ),
+    fc
+      .tuple(
+        fc.integer({ min: 0, max: 3 }),
+        fc.constantFrom('Z', '', '+23:59', '-12:30'),
+        fc.constantFrom('', '.5', '.123', '.1239', '.999999999'),
+      )
+      .map(([day, offset, fraction]) => `2024-02-2${day + 6}T12:34:56${fraction}${offset}`),
+  )
+  const either = fc.oneof(word, fc.integer({ min: -2, max: 2 }), fc.boolean())
+  const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
+  const item = fc
+    .record({
+      color: fc.constantFrom('red', 'blue', 'Red'),
+      price: fc.option(number),
+      year: integer,
+      note: optional(fc.option(word)),
+      sold: optional(fc.boolean()),
+      at: optional(dateTime),
+      model: optional(fc.option(fc.record({ name: word, year: optional(fc.option(integer)) }))),
+      tags: optional(fc.array(word, { maxLength: 3 })),
+      seen: optional(fc.array(dateTime, { maxLength: 2 })),
+      extra: optional(
+        fc.dictionary(
+          fc.oneof(
+            word.filter(name => name !== ''),
+            fc.constantFrom('a', 'x y'),
+          ),
+          number,
+          { maxKeys: 3 },
+        ),
+      ),
+      either: optional(fc.option(either)),
+    })
+    // A member that is `undefined` is absent, also inside of another.
+    .map((given): Item => JSON.parse(JSON.stringify(given)))
+
+  const instant = dateTime.map(each =>
+    new Date(Date.parse(/Z|[+-]\d\d:\d\d$/.test(each) ? each : `${each}Z`)).toISOString(),
+  )
+  const compare = fc.constantFrom<Operator>('gt', 'gte', 'lt', 'lte')
+  const some = <T>(value: fc.Arbitrary<T>) => fc.uniqueArray(value, { maxLength: 3 })
+  const set = fc.constantFrom<Operator>('in', 'nin')
+  const on = (
+    path: fc.Arbitrary<string>,
+    value: fc.Arbitrary<string | number | boolean>,
+    ordered = true,
+  ) => [
+    fc.tuple(path, set, some(value)).map(([at, operator, values]) => is(at, operator, ...values)),
+    ...(ordered
+      ? [fc.tuple(path, compare, value).map(([at, operator, bound]) => is(at, operator, bound))]
+      : []),
+  ]
+  const texts = fc.constantFrom('color', 'note', 'model.name', 'tags', 'either')
+  const filter = fc.oneof(
+    ...on(texts, fc.oneof(word, fc.constantFrom('red', 'blue'))),
+    ...on(
+      fc.constantFrom('price', 'extra.a', 'extra.x y', 'extra.a"\\', "extra.'", 'extra.%'),
+      number,
+    ),
+    ...on(fc.constantFrom('year', 'model.year', 'id'), integer),
+    ...on(fc.constantFrom('at', 'seen'), instant),
+    ...on(fc.constant('sold'), fc.boolean(), false),
+    ...on(fc.constant('either'), either),
+    fc.tuple(texts, word).map(([path, value]) => is(path, 'prefix', value)),
+    fc.tuple(texts, word).map(([path, value]) => is(path, 'like', value)),
+    fc
+      .tuple(
+        fc.constantFrom(...SHAPE.fields.keys(), 'model.year', 'extra.a', 'extra."'),
+        fc.boolean(),
+      )
+      .map(([path, wanted]) => is(path, 'exists', wanted)),
+  )
+  const keys = [
+    'id',
+    'color',
+    'price',
+    'year',
+    'note',
+    'sold',
+    'at',
+    'model.name',
+    'model.year',
+    'extra.a',
+    'either',
+  ]
+  const sort = fc
+    .array(
+      fc.tuple(fc.constantFrom('', '-'), fc.constantFrom(...keys)).map(each => each.join('')),
+      { maxLength: 3 },
+    )
+    .map(each => by(each.join(',')))
+  const search = fc.record({
+    text: word.filter(each => each.trim() !== ''),
+    paths: fc.constant([['note'], ['model', 'name'], ['either']]),
+  })
+  const run = fc.record({
+    items: fc.array(item, { minLength: 1, maxLength: 15 }),
+    questions: fc.array(
+      fc.record({
+        where: fc.array(filter, { maxLength: 2 }),
+        search: fc.option(search, { nil: undefined }),
+        sort,
+        offset: fc.nat(6),
+        limit: fc.nat(5),
+        from: fc.option(fc.nat(15)),
+        backward: fc.boolean(),
+      }),
+      { minLength: 10, maxLength: 20 },
+    ),
+  })
+
+  test('for any items, filters, searches, sorts and slices', async () => {
+    const db = await openDatabase(':memory:')
+    let tables = 0
+    await fc.assert(
+      fc.asyncProperty(run, async ({ items, questions }) => {
+        const table = `cars_${++tables}`
+        const memory = memoryStore({ clock: () => 1e12 })
+        const stored = sqlStore({ db, create: true, table, clock: () => 1e12 })
+        for (const store of [memory, stored]) store.attach(SHAPE)
+        for (const each of items) {
+          const made = await memory.create(each)
+          const other = await stored.create(each)
+          expect(other.item).toEqual(made.item)
+          const read = await stored.get(made.id)
+          expect(JSON.stringify(read?.item)).toBe(JSON.stringify(other.item))
+        }
+        for (const {
+          where,
+          search: words,
+          sort: order,
+          offset,
+          limit,
+          from,
+          backward,
+        } of questions) {
+          const selection: Selection = { where, sort: order, ...(words && { search: words }) }
+          const place = from === null ? undefined : (await memory.get(from))?.item
+          const key = place && (sortKeyOf(place, order) as number[])
+          for (const slice of [
+            { limit, offset },
+            { limit, key, backward },
+          ]) {
+            const one = await memory.list(selection, slice, 'exact')
+            const other = await stored.list(selection, slice, 'exact')
+            const shown = (page: typeof one) => [page.total, page.items.map(each => each.id)]
+            expect(shown(other)).toEqual(shown(one))
+          }
+          expect(await stored.count(selection, 'exact')).toBe(
+            await memory.count(selection, 'exact'),
+          )
+        }
+        await sql`drop table ${sql.id(table)}`.execute(db)
+      }),
+      { numRuns: 60 },
+    )
+    await db.destroy()
+  }, 60_000)
+})
+
+describe('SQLite answers by an index', async () => {
+  const seen: { sql: string; parameters: readonly unknown[] }[] = []
+  const database = new Database(newFile())
+  const db = new Kysely<unknown>({
+    dialect: new SqliteDialect({ database }),
+    log: ({ query }) => {
+      seen.push(query)
+    },
+  })
+  const store = sqlStore({ db, create: true })
+  store.attach(SHAPE)
+  for (let at = 0; at < 300; at++) {
+    await store.create({
+      color: `c${at % 5}`,
+      price: at % 50,
+      year: at,
+      model: { name: 'x', year: at },
+    })
+  }
+
+  const first = { limit: 25, offset: 0 }
+  const red = is('color', 'in', 'c1')
+  const CASES: [name: string, where: Filter[], sort: string, slice: Slice][] = [
+    ['the default list', [], '', first],
+    ['the default list backwards', [], '-id', first],
+    ['a cursor page', [], '', { limit: 25, key: [150], backward: false }],
+    ['the page before', [], '', { limit: 25, key: [150], backward: true }],
+    ['a sort', [], 'year', first],
+    ['a cursor page of a sort', [], 'year', { limit: 25, key: [20, 150], backward: false }],
+    ['the page before, of a sort', [], 'year', { limit: 25, key: [20, 150], backward: true }],
+    ['a cursor page downwards', [], '-year,-id', { limit: 25, key: [20, 150], backward: false }],
+    ['a cursor page from null', [], 'price', { limit: 25, key: [null, 150], backward: false }],
+    ['an equality', [red], '', first],
+    ['a cursor page of an equality', [red], '', { limit: 25, key: [150], backward: false }],
+    ['an equality by the next column', [red], 'year', first],
+    ['a range by its own order', [is('price', 'gte', 20)], 'price', first],
+    ['a date-time', [is('at', 'gt', '2024-01-01T00:00:00.000Z')], 'at', first],
+    ['a dotted path', [is('model.year', 'in', 20)], '', first],
+    ['a prefix', [is('color', 'prefix', 'c1')], 'color,year', first],
+    ['ids after one', [is('id', 'gt', 200)], '', first],
+    ['creation dates', [is('created_at', 'gte', '2024-01-01T00:00:00.000Z')], 'created_at', first],
+  ]
+  test.each(CASES)('%s and its total', async (_name, where, sort, slice) => {
+    seen.length = 0
+    await store.list({ where, sort: by(sort) }, slice, where.length > 0 ? 'exact' : 'none')
+    await store.count({ where }, 'exact')
+    expect(seen.length).toBe(2)
+    for (const statement of [...seen]) {
+      // Bound as the driver binds them.
+      const plan = database.prepare(`explain query plan ${statement.sql}`).all(statement.parameters)
+      const steps = plan.map(step => String((step as { detail: string }).detail))
+      for (const step of steps) {
+        expect(step).toMatch(/^(?:SEARCH|SCAN) cars(?: USING|$)|^SCALAR SUBQUERY/)
+        // Whole, in the order of ids: what the default list and a count without filters are.
+        if (step === 'SCAN cars') expect([_name, where]).toEqual([_name, []])
+      }
+      if (where.length > 0) expect(steps.join()).toContain('SEARCH')
+    }
+  })
+})
+
+/** Ends what only a collected object ends, and lets its finalizers run. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  runInNewContext('gc')()
+  await new Promise(resolve => setImmediate(resolve))
+}
+
+describe('a SQLite file', () => {
+  test('gives back items, versions, ids and idempotency answers when it is opened again', async () => {
+    const file = newFile()
+    const open = async () => {
+      const store = sqlStore({ db: await openDatabase(file), create: true })
+      store.attach(SHAPE)
+      return store
+    }
+    const before = await open()
+    const kept = await before.create({
+      color: 'red',
+      year: 1,
+      price: 0.1 + 0.2,
+      tags: ['\u{1F600}'],
+    })
+    await before.begin('key', 'print')
+    const newest = await before.create({ color: 'blue', year: 2 }, { idempotencyKey: 'key' })
+    await before.delete(newest.id, newest.version)
+    await before.close()
+    const after = await open()
+    expect(await after.get(kept.id)).toEqual(kept)
+    expect(await after.begin('key', 'other')).toEqual({
+      state: 'done',
+      fingerprint: 'print',
+      answer: newest,
+    })
+    expect((await after.create({ color: 'x', year: 3 })).id).toBe(3)
+    expect(await after.update(kept.id, kept.version, { color: 'y', year: 1 })).toBeDefined()
+    await after.close()
+  })
+
+  test('is shared by two stores at once: ids stay in order, versions win once', async () => {
+    const file = newFile()
+    const stores = await Promise.all(
+      [1, 2].map(async () => {
+        const store = sqlStore({ db: await openDatabase(file), create: true })
+        store.attach(SHAPE)
+        return store
+      }),
+    )
+    const made = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => stores[at % 2]?.create({ color: `${at}`, year: at })),
+    )
+    expect(new Set(made.map(each => each?.id)).size).toBe(60)
+    const { id = 0, version = '' } = made[0] ?? {}
+    const wins = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        stores[at % 2]?.update(id, version, { color: 'w', year: at }),
+      ),
+    )
+    expect(wins.filter(Boolean).length).toBe(1)
+    for (const store of stores) await store.close()
+  })
+
+  test('forgets claims after a minute and answers after a day', async () => {
+    let now = 1e12
+    const store = sqlStore({ db: await openDatabase(), create: true, clock: () => now })
+    store.attach(SHAPE)
+    await store.begin('a', 'p')
+    now += 59_999
+    expect(await store.begin('a', 'p')).toMatchObject({ state: 'running' })
+    now += 1
+    expect(await store.begin('a', 'p')).toEqual({ state: 'new' })
+    await store.finish('a', { x: 1 })
+    now += 86_399_999
+    expect(await store.begin('a', 'p')).toMatchObject({ state: 'done', answer: { x: 1 } })
+    now += 1
+    expect(await store.begin('a', 'p')).toEqual({ state: 'new' })
+    await store.close()
+  })
+
+  test('that another process has locked makes a write unavailable, and a later one work', async () => {
+    const file = newFile()
+    const db = await openDatabase(file)
+    await sql`pragma busy_timeout = 1`.execute(db)
+    const store = sqlStore({ db, create: true })
+    store.attach(SHAPE)
+    await store.create({ color: 'red', year: 1 })
+    const other = new Database(file)
+    other.exec('begin immediate')
+    const failure = await store.create({ color: 'red', year: 2 }).catch(error => error.name)
+    expect(failure).toBe('UnavailableError')
+    expect(await store.count({ where: [] }, 'exact')).toBe(1)
+    other.exec('rollback')
+    // libsql keeps the statement that met the lock, and no commit works, until it is collected.
+    let next: Stored | undefined
+    for (let round = 0; round < 50 && !next; round++) {
+      await collectGarbage()
+      next = await store.create({ color: 'red', year: 2 }).catch(() => undefined)
+    }
+    expect(next?.id).toBe(2)
+    other.close()
+    await store.close()
+    await expect(store.get(1)).rejects.toThrow(UnavailableError)
+    await expect(store.create({ color: 'red', year: 3 })).rejects.toThrow(UnavailableError)
+    await store.close()
+  })
+
+  test('without its tables fails each call, and each for itself', async () => {
+    const store = sqlStore({ db: await openDatabase() })
+    store.attach(SHAPE)
+    const calls = [
+      store.create({ color: 'a', year: 1 }),
+      store.create({ color: 'b', year: 1 }),
+      store.get(1),
+    ]
+    for (const call of await Promise.allSettled(calls)) expect(call.status).toBe('rejected')
+    await store.close()
+  })
+
+  test('undoes a failed write alone among those that share a commit', async () => {
+    const store = sqlStore({ db: await openDatabase(), create: true })
+    store.attach({ ...SHAPE, unique: [['color']] })
+    const calls = ['a', 'b', 'a', 'c'].map(color => store.create({ color, year: 1 }))
+    const states = (await Promise.allSettled(calls)).map(({ status }) => status)
+    expect(states).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(await store.count({ where: [] }, 'exact')).toBe(3)
+    await store.close()
+  })
+})
+
+describe('a table that exists', () => {
+  const LEGACY: Shape = {
+    name: 'cars',
+    fields: new Map<string, Field>([
+      ['id', { kind: 'string', ...plain }],
+      ['color', text],
+      ['note', { kind: 'string', ...maybe }],
+      ['extra', { kind: 'any', ...maybe }],
+    ]),
+    identity: { name: 'id', kind: 'text' },
+    unique: [['color', 'note']],
+    indexes: [],
+  }
+
+  test('is served by its own names, without dates and without a version column', async () => {
+    const db = await openDatabase()
+    await sql`create table "Car Pool" (car_id text primary key, paint text not null, remark text, more text)`.execute(
+      db,
+    )
+    await sql`create unique index pool_paint on "Car Pool" (paint, remark)`.execute(db)
+    await sql`insert into "Car Pool" values ('k-1', 'red', null, '{"a": 1}')`.execute(db)
+    const columns = {
+      id: 'car_id',
+      color: 'paint',
+      note: { name: 'remark', json: false },
+      extra: 'more',
+    }
+    const store = sqlStore({ db, table: 'Car Pool', columns, version: false, create: true })
+    store.attach(LEGACY)
+    const old = await store.get('k-1')
+    expect(old).toEqual({
+      id: 'k-1',
+      item: { id: 'k-1', color: 'red', note: null, extra: { a: 1 } },
+      version: expect.stringMatching(/^[\w-]{16}$/),
+    })
+    const version = old?.version ?? ''
+    const next = await store.update('k-1', version, { color: 'blue', note: 'n' })
+    expect(next?.version).not.toBe(version)
+    expect(await store.get('k-1')).toEqual(next)
+    expect(await store.update('k-1', version, { color: 'x' })).toBeUndefined()
+    expect(await store.delete('k-1', version)).toBe(false)
+    const taken = store.create({ id: 'k-2', color: 'blue', note: 'n' })
+    await expect(taken).rejects.toMatchObject({ name: 'UniqueError', fields: ['color', 'note'] })
+    await expect(store.create({ id: 'k-1', color: 'z' })).rejects.toMatchObject({ fields: ['id'] })
+    expect(await store.delete('k-1', next?.version ?? '')).toBe(true)
+    await store.close()
+  })
+
+  test('goes on after the greatest id that is there', async () => {
+    const db = await openDatabase()
+    await sql`create table cars (id integer primary key, color text)`.execute(db)
+    await sql`insert into cars values (41, 'red')`.execute(db)
+    const store = sqlStore({ db, version: false, create: true })
+    const fields = new Map<string, Field>([
+      ['id', { kind: 'integer', ...plain }],
+      ['color', text],
+    ])
+    store.attach({ ...LEGACY, fields, identity: { name: 'id', kind: 'integer' }, unique: [] })
+    expect((await store.create({ color: 'blue' })).id).toBe(42)
+    await sql`insert into cars values (50, 'red')`.execute(db)
+    expect((await store.create({ color: 'blue' })).id).toBe(51)
+    await store.close()
+  })
+
+  test('keeps nothing that it has no column for', async () => {
+    const store = sqlStore({ db: await openDatabase(), create: true })
+    store.attach(LEGACY)
+    await expect(store.create({ id: 'a', color: 'red', wheels: 4 })).rejects.toThrow(
+      'no column for "wheels"',
+    )
+    expect(await store.count({ where: [] }, 'exact')).toBe(0)
+    await store.close()
+  })
+
+  const MISTAKES: [string, Shape, object, string][] = [
+    ['a column for no field', LEGACY, { columns: { colour: 'paint' } }, 'no field "colour"'],
+    ['two fields in one column', LEGACY, { columns: { color: 'NOTE' } }, 'twice'],
+    [
+      'a field in the column of the version',
+      { ...LEGACY, fields: new Map([...LEGACY.fields, ['version', text]]) },
+      {},
+      'twice',
+    ],
+    [
+      'a list in a column that is no JSON',
+      SHAPE,
+      { columns: { tags: { json: false } } },
+      'must hold JSON',
+    ],
+    [
+      'no field for the id',
+      { ...LEGACY, identity: { name: 'key', kind: 'text' } },
+      {},
+      'no field "key"',
+    ],
+  ]
+  test.each(MISTAKES)('refuses %s at definition', async (_name, shape, options, message) => {
+    const store = sqlStore({ db: await openDatabase(), ...options })
+    expect(() => store.attach(shape)).toThrow(TypeError)
+    expect(() => store.attach(shape)).toThrow(message)
+    await store.close()
+  })
+})
+
+test('tables print as statements for a migration', () => {
+  const shape: Shape = {
+    ...SHAPE,
+    fields: new Map(
+      [...SHAPE.fields].filter(([name]) => /^(id|color|model|at|created_at)$/.test(name)),
+    ),
+    unique: [['color', 'model.name']],
+    indexes: [['color'], ['model.year'], ['tags']],
+  }
+  const [table, ...others] = createTableSql({ ...shape, indexes: [['color'], ['model.year']] })
+  expect(table).toBe(
+    'create table if not exists "cars" ("id" INTEGER primary key not null, "color" TEXT not null, "at" TEXT, "model" TEXT, "created_at" TEXT not null, "version" TEXT not null)',
+  )
+  expect(others.slice(0, 4)).toEqual([
+    `create unique index if not exists "cars_unique_color_model.name" on "cars" ("color", (json_extract("model", '$."name"')))`,
+    'create index if not exists "cars_by_color" on "cars" ("color", "id")',
+    `create index if not exists "cars_by_model.year" on "cars" ((json_extract("model", '$."year"')), "id")`,
+    'create index if not exists "cars_by_created_at" on "cars" ("created_at", "id")',
+  ])
+  expect(others.slice(4).map(each => each.slice(0, 48))).toEqual([
+    'create table if not exists "rest_sequences" ("na',
+    'create table if not exists "rest_idempotency" ("',
+    'create index if not exists "rest_idempotency_by_',
+  ])
+})
