@@ -53,6 +53,8 @@ interface Exchange extends Asked {
   negotiated: Negotiated | undefined
   extension: string | undefined
   version: VersionDefinition | undefined
+  /** The public address of the api's root. */
+  base: string | undefined
   principal: Principal | undefined
   uploads: Uploads | undefined
 }
@@ -76,6 +78,7 @@ export async function handle(
     negotiated: undefined,
     extension: undefined,
     version: undefined,
+    base: undefined,
     principal: undefined,
     uploads: undefined,
   }
@@ -94,12 +97,14 @@ async function answer(
   fallThrough: boolean,
 ): Promise<Outcome | undefined> {
   const { request } = exchange
-  const { path, parameters } = readTarget(request, api)
-  exchange.suppressed = parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
-  const below = belowPrefix(path, api.prefix)
-  const match = below === undefined ? undefined : router.match(below)
+  const { path, query } = splitTarget(request.target)
+  const below = belowPrefix(path, api.prefix, request.method)
+  const match = below === undefined ? undefined : matchOf(router, below, fallThrough)
   if (!match && fallThrough) return undefined
+  const parameters = readParameters(request, query, api)
+  exchange.suppressed = parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
   const base = baseOf(api, request)
+  exchange.base = base
   if (!match) throw noSuchPath(path)
   const { target } = match
   exchange.match = match
@@ -129,12 +134,25 @@ async function answer(
 
 // --- Steps, in their order -----------------------------------------------------------------------
 
-function readTarget(request: HttpRequest, { limits }: ApiDefinition) {
+/** The path's target. A path that cannot be read is none of the api's where another may take it. */
+function matchOf(router: Router, path: string, fallThrough: boolean): Match | undefined {
+  try {
+    return router.match(path)
+  } catch (error) {
+    if (fallThrough) return undefined
+    throw error
+  }
+}
+
+function readParameters(
+  request: HttpRequest,
+  query: string,
+  { limits }: ApiDefinition,
+): Parameter[] {
   if (request.target.length > limits.target) {
     const message = `The request target may have at most ${limits.target} characters`
     throw new HttpError(414, [{ message, type: 'target_too_long' }])
   }
-  const { path, query } = splitTarget(request.target)
   const parameters = parseParameters(query)
   if (!parameters) {
     const message = 'The query has an escape that is no UTF-8; write a percent sign as %25'
@@ -149,11 +167,12 @@ function readTarget(request: HttpRequest, { limits }: ApiDefinition) {
       { message: 'The query holds the character U+0000', type: 'invalid_query' },
     ])
   }
-  return { path: path === '*' ? '/' : path, parameters }
+  return parameters
 }
 
-/** The path below the api's own prefix; `undefined` where it does not begin with it. */
-function belowPrefix(path: string, prefix: string): string | undefined {
+/** The path below the api's own prefix; `undefined` where it does not begin with it. `OPTIONS *` means the root. */
+function belowPrefix(path: string, prefix: string, method: string): string | undefined {
+  if (path === '*' && method === 'OPTIONS') return '/'
   if (prefix === '') return path
   if (path === prefix) return '/'
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
@@ -302,7 +321,8 @@ function describe(api: ApiDefinition, exchange: Exchange, match: Match): Outcome
 /** The conditions of a read: 304 with the headers of the 200 that it stands for, or 412. */
 function conditional({ suppressed }: Exchange, call: Call, outcome: Outcome): Outcome {
   const { method, preconditions } = call
-  if ((method !== 'GET' && method !== 'HEAD') || outcome.status !== 200) return outcome
+  const read = outcome.status === 200 || outcome.status === 206
+  if ((method !== 'GET' && method !== 'HEAD') || !read) return outcome
   const verdict = evaluate(preconditions, method, outcome.validators ?? {})
   if (verdict === 'failed') throw preconditionFailed()
   if (verdict === 'proceed' || suppressed) return outcome
@@ -323,7 +343,7 @@ function encode(machine: Machine, exchange: Exchange, outcome: Outcome): HttpRes
     headers.push('Last-Modified', printHttpDate(validators.lastModified))
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
   headers.push(...versionHeaders(api, exchange), ...corsHeaders(api.cors, requestHeaders.origin))
-  headers.push('Vary', varyOf(api, exchange, outcome.vary).join(', '))
+  headers.push(...varyHeader(api, exchange, outcome.vary))
   if (exchange.suppressed) headers.push('Cache-Control', 'no-store')
   else if (status === 200 || status === 206 || status === 304)
     headers.push('Cache-Control', cacheControlOf(exchange, outcome))
@@ -354,7 +374,8 @@ function withBody(
   const shown =
     type === PROBLEM_TYPE && representation?.kind !== 'errors' ? (format.types[0] ?? type) : type
   if (!representation) {
-    if (method === 'HEAD' && status === 200) headers.push('Content-Type', shown)
+    if (method === 'HEAD' && status === 200)
+      headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
     else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
@@ -368,14 +389,14 @@ function withBody(
 }
 
 /** What the answer depended on, for caches: exactly what was consulted. */
-function varyOf(
+function varyHeader(
   { cors }: ApiDefinition,
   { extension }: Exchange,
   more: readonly string[] = [],
-): string[] {
+): HeaderList {
   const names = extension === undefined ? ['Accept', ...more] : [...more]
   if (cors.origins !== '*') names.push('Origin')
-  return names
+  return names.length > 0 ? ['Vary', names.join(', ')] : []
 }
 
 const NO_CACHE = 'no-cache, max-age=0'
@@ -386,13 +407,13 @@ function cacheControlOf({ principal }: Exchange, { cacheControl = NO_CACHE }: Ou
 
 /** A deprecated version says so (RFC 9745, RFC 8594) and names its successor. */
 function versionHeaders(
-  { defaultVersion, prefix }: ApiDefinition,
-  { version, request }: Exchange,
+  { defaultVersion }: ApiDefinition,
+  { version, base = '' }: Exchange,
 ): HeaderList {
   if (version?.deprecated === undefined) return []
   const headers: HeaderList = ['Deprecation', `@${Math.floor(version.deprecated / 1000)}`]
   if (version.sunset !== undefined) headers.push('Sunset', printHttpDate(version.sunset))
-  const href = request.prefix + prefix + pathOf({ kind: 'root', version: defaultVersion }, [])
+  const href = base + pathOf({ kind: 'root', version: defaultVersion }, [])
   if (defaultVersion !== version)
     headers.push('Link', printLink([{ rel: 'successor-version', href }]))
   return headers
@@ -409,7 +430,7 @@ function encodeError(machine: Machine, exchange: Exchange, thrown: unknown): Htt
     ...versionHeaders(api, exchange),
     ...corsHeaders(api.cors, request.headers.origin),
   ]
-  headers.push('Vary', varyOf(api, exchange).join(', '), 'Cache-Control', 'no-store')
+  headers.push(...varyHeader(api, exchange), 'Cache-Control', 'no-store')
   const status = exchange.suppressed ? suppressedStatus(error.status) : error.status
   const { errors } = error
   const representation: Representation = { kind: 'errors', status: error.status, errors }

@@ -263,8 +263,10 @@ export interface Found {
 export function firstPosition(window: Window, { count, more, total }: Found): number {
   if (window.by !== 'cursor') return window.offset
   if (!window.cursor) return 0
-  if (window.cursor.backward && !more) return 0
-  const { position } = window.cursor
+  const { backward, key, position } = window.cursor
+  if (backward && !more) return 0
+  const atEnd = backward ? key === undefined : !more
+  if (atEnd && total !== undefined) return total - count
   return total === undefined ? position : Math.max(0, Math.min(position, total - count))
 }
 
@@ -315,8 +317,11 @@ function neighbours(window: Window, found: Found, first: number, order: string):
 
   if (window.by !== 'cursor') {
     if (hasNext) add('next', `offset=${first + count}`)
-    if (hasPrevious)
-      add('previous', `offset=${Math.max(0, Math.min(first, total ?? first) - limit)}`)
+    if (hasPrevious) {
+      const end = Math.min(first, total ?? first)
+      // Nearer to the start than a page, the page before is a shorter one: no item comes twice.
+      add('previous', end < limit ? `offset=0&limit=${end}` : `offset=${end - limit}`)
+    }
     add('first', 'offset=0')
     if (lastOffset !== undefined) add('last', `offset=${lastOffset}`)
     return links

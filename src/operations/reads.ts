@@ -31,6 +31,7 @@ export async function list(call: Call): Promise<Outcome> {
   const scoped = { ...query, where: [...scopeOf(target), ...query.where] }
   const total = call.preferences.count ?? collection.total
   const applied = countApplied(call.preferences)
+  const vary = varyOf(call)
   const pick = query.fields && picker(query.fields)
   const show = async (item: Item) => {
     const shown = collection.blobs ? await present(call, item, query.fields) : item
@@ -49,16 +50,18 @@ export async function list(call: Call): Promise<Outcome> {
       status: 200,
       headers: applied,
       representation: { kind: 'stream', ...base, data },
-      vary: ['Prefer'],
+      vary,
       result: undefined,
     }
   }
-  if (call.method === 'HEAD') {
+  const { ifMatch, ifNoneMatch } = call.preconditions
+  // The count is enough for HEAD, but for a condition on the page's tag.
+  if (call.method === 'HEAD' && !ifMatch && !ifNoneMatch) {
     const known = await collection.store.count(scoped, total, { signal })
     return {
       status: 200,
       headers: [...headHeaders(call, query, window, known), ...applied],
-      vary: ['Prefer'],
+      vary,
       result: known,
     }
   }
@@ -72,8 +75,8 @@ export async function list(call: Call): Promise<Outcome> {
   const items = more ? (backward ? page.items.slice(1) : page.items.slice(0, -1)) : page.items
   const found = foundOf(items, more, page.total, query)
 
-  if (window.by === 'range' && page.total !== undefined && window.offset >= page.total) {
-    return rangeNotSatisfiable(collection.name, page.total)
+  if (window.by === 'range' && items.length === 0) {
+    throw rangeNotSatisfiable(collection.name, page.total)
   }
   // One await a page, unless there are binary properties to look up.
   const data = collection.blobs
@@ -85,7 +88,7 @@ export async function list(call: Call): Promise<Outcome> {
     headers: [...listHeaders(call, query, window, found), ...applied],
     representation: { kind: 'list', ...base, data },
     validators: listValidators(call, items, found, window),
-    vary: ['Prefer'],
+    vary,
     result: items.map(({ item }) => item),
   }
 }
@@ -101,7 +104,7 @@ export async function count(call: Call): Promise<Outcome> {
   const number = await target.collection.store.count({ ...query, where }, mode, { signal })
   return {
     status: 200,
-    headers: call.preferences.count ? countApplied({ count: mode }) : [],
+    headers: call.preferences.count === mode ? countApplied({ count: mode }) : [],
     representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
     vary: ['Prefer'],
     result: number,
@@ -168,7 +171,9 @@ function readList(call: Call): { query: Query; window: Window } {
     },
     mistakes,
   )
-  const range = call.method === 'GET' && !call.preconditions.ifRange ? call.range : undefined
+  // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
+  const ranged = call.method === 'GET' && call.preconditions.ifRange === undefined
+  const range = ranged ? call.range : undefined
   const window = readWindow(
     call.parameters,
     range,
@@ -236,12 +241,17 @@ function listValidators(
 /** Parameters that name a place in the list: links say it anew. */
 const PLACE = new Set(['offset', 'cursor', '_method'])
 
+/** Parameters beside which a `Range` is ignored. */
+const PAGE = new Set(['offset', 'cursor', 'limit'])
+
 function listHeaders(call: Call, query: Query, window: Window, found: Found): HeaderList {
   const kept = call.parameters.filter(({ name }) => !PLACE.has(name)).map(({ raw }) => raw)
   if (window.by === 'range') kept.push(`limit=${window.limit}`)
   const address = call.href(call.target)
   const href = (place: string) => {
-    const text = [...kept, place].filter(part => part !== '').join('&')
+    const sized = /(?:^|&)limit=/.test(place)
+    const others = sized ? kept.filter(raw => !raw.startsWith('limit=')) : kept
+    const text = [...others, place].filter(part => part !== '').join('&')
     return text === '' ? address : `${address}?${text}`
   }
   return pageHeaders(window, found, {
@@ -264,18 +274,17 @@ function headHeaders(
   return listHeaders(call, query, { by: 'offset', offset: position, limit: window.limit }, found)
 }
 
-function rangeNotSatisfiable(unit: string, total: number): never {
-  throw new HttpError(
-    416,
-    [
-      {
-        message: `The range starts behind the last of ${total} items`,
-        field: 'range',
-        type: 'range_not_satisfiable',
-      },
-    ],
-    { headers: ['Content-Range', `${unit} */${total}`] },
-  )
+function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError {
+  const of = total === undefined ? 'item' : `of ${total} items`
+  const message = `The range starts behind the last ${of}`
+  return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
+    headers: total === undefined ? [] : ['Content-Range', `${unit} */${total}`],
+  })
+}
+
+/** `Range` counts only where nothing in the query says which page: see {@link readWindow}. */
+function varyOf({ parameters }: Call): string[] {
+  return parameters.some(({ name }) => PAGE.has(name)) ? ['Prefer'] : ['Prefer', 'Range']
 }
 
 function countApplied({ count: mode }: Preferences): HeaderList {

@@ -1,0 +1,602 @@
+// Specification, "Pagination headers" and `offset`, `limit`; conventions, "Reading".
+import { describe, expect, it } from 'vitest'
+import { type Item, parseLink, type Store } from '../../src/index.ts'
+import { type Answer, eachDoor } from '../doors.ts'
+import { example, seed, steppingClock } from '../fixture.ts'
+
+const COUNT = 60
+
+async function sixty() {
+  const made = example({ clock: steppingClock() })
+  return { ...made, items: await seed(made, COUNT) }
+}
+
+const rels = ({ headers }: Answer) =>
+  Object.fromEntries(parseLink(headers.get('link') ?? '').map(({ rel, href }) => [rel, href]))
+
+/** Positions of what a page shows, in the list it was taken from. */
+const places = ({ json }: Answer, items: readonly Item[]) =>
+  (json as Item[]).map(({ id }) => items.findIndex(item => item.id === id))
+
+const span = (first: number, last: number) =>
+  Array.from({ length: last - first + 1 }, (_, at) => first + at)
+
+interface Row {
+  readonly row: string
+  readonly query?: string
+  readonly range?: string
+  readonly status?: number
+  /** First and last position; absent for an empty page. */
+  readonly page?: readonly [number, number]
+  readonly rels: string
+}
+
+const ROWS: readonly Row[] = [
+  { row: 'limit defaults to 25', page: [0, 24], rels: 'next first last' },
+  { row: 'limit', query: 'limit=10', page: [0, 9], rels: 'next first last' },
+  { row: 'limit of the whole', query: 'limit=60', page: [0, 59], rels: 'first last' },
+  { row: 'limit above the maximum is cut', query: 'limit=1000', page: [0, 59], rels: 'first last' },
+  { row: 'limit=0: the headers alone', query: 'limit=0', rels: '' },
+  { row: 'offset', query: 'offset=25', page: [25, 49], rels: 'next previous first last prev' },
+  {
+    row: 'offset and limit',
+    query: 'offset=5&limit=10',
+    page: [5, 14],
+    rels: 'next previous first last prev',
+  },
+  { row: 'offset=0', query: 'offset=0&limit=10', page: [0, 9], rels: 'next first last' },
+  {
+    row: 'the last page by offset',
+    query: 'offset=50&limit=25',
+    page: [50, 59],
+    rels: 'previous first last prev',
+  },
+  { row: 'offset at the end', query: 'offset=60', rels: 'previous first last prev' },
+  { row: 'offset beyond the end', query: 'offset=9999', rels: 'previous first last prev' },
+  {
+    row: 'Range: 206 for a part',
+    range: 'cars=0-9',
+    status: 206,
+    page: [0, 9],
+    rels: 'next first last',
+  },
+  {
+    row: 'Range in the middle',
+    range: 'cars=20-29',
+    status: 206,
+    page: [20, 29],
+    rels: 'next previous first last prev',
+  },
+  {
+    row: 'Range to the end',
+    range: 'cars=50-',
+    status: 206,
+    page: [50, 59],
+    rels: 'previous first last prev',
+  },
+  {
+    row: 'Range past the end',
+    range: 'cars=50-99',
+    status: 206,
+    page: [50, 59],
+    rels: 'previous first last prev',
+  },
+  { row: 'Range of the whole: 200', range: 'cars=0-59', page: [0, 59], rels: 'first last' },
+  { row: 'Range past the whole: 200', range: 'cars=0-99', page: [0, 59], rels: 'first last' },
+  { row: 'Range without an end', range: 'cars=0-', page: [0, 59], rels: 'first last' },
+  {
+    row: 'Range of one',
+    range: 'cars=59-59',
+    status: 206,
+    page: [59, 59],
+    rels: 'previous first last prev',
+  },
+  {
+    row: 'Range of another unit is ignored',
+    range: 'bytes=0-9',
+    page: [0, 24],
+    rels: 'next first last',
+  },
+  { row: 'malformed Range is ignored', range: 'cars=9-0', page: [0, 24], rels: 'next first last' },
+  {
+    row: 'several ranges are ignored',
+    range: 'cars=0-1,5-6',
+    page: [0, 24],
+    rels: 'next first last',
+  },
+  { row: 'a suffix range is ignored', range: 'cars=-5', page: [0, 24], rels: 'next first last' },
+  {
+    row: 'limit in the query: Range is ignored',
+    query: 'limit=5',
+    range: 'cars=10-19',
+    page: [0, 4],
+    rels: 'next first last',
+  },
+  {
+    row: 'offset in the query: Range is ignored',
+    query: 'offset=5',
+    range: 'cars=10-19',
+    page: [5, 29],
+    rels: 'next previous first last prev',
+  },
+]
+
+describe('Pagination headers', () => {
+  eachDoor(
+    sixty,
+    (door, made) => {
+      it.each(ROWS)('$row', async ({ query = '', range, status = 200, page, rels: expected }) => {
+        const { items } = made()
+        const answer = await door.request(`/cars?${query}`, {
+          ...(range && { headers: { range } }),
+        })
+        expect(answer.status).toBe(status)
+        expect(places(answer, items)).toEqual(page ? span(...page) : [])
+        expect(answer.headers.get('x-result-count')).toBe('60')
+        expect(answer.headers.get('content-range')).toBe(
+          page ? `cars ${page[0]}-${page[1]}/60` : 'cars */60',
+        )
+        expect(answer.headers.get('accept-ranges')).toBe('cars')
+        expect(Object.keys(rels(answer)).join(' ')).toBe(expected)
+      })
+
+      it.each(['cars=60-', 'cars=60-99', 'cars=999999999999999-'])(
+        'Range from behind the end is 416: %s',
+        async range => {
+          const answer = await door.request('/cars', { headers: { range } })
+          expect(answer.status).toBe(416)
+          expect(answer.headers.get('content-range')).toBe('cars */60')
+          expect(answer.json).toMatchObject({
+            errors: [{ code: 416, type: 'range_not_satisfiable' }],
+          })
+        },
+      )
+
+      it('Range on an empty list is 416', async () => {
+        const answer = await door.request('/accounts', { headers: { range: 'accounts=0-24' } })
+        expect(answer.status).toBe(416)
+        expect(answer.headers.get('content-range')).toBe('accounts */0')
+      })
+
+      it('an empty list', async () => {
+        const answer = await door.request('/accounts')
+        expect(answer).toMatchObject({ status: 200, text: '[]' })
+        expect(answer.headers.get('x-result-count')).toBe('0')
+        expect(answer.headers.get('content-range')).toBe('accounts */0')
+      })
+
+      it('Range counts for the filtered list', async () => {
+        const answer = await door.request('/cars?color=red', { headers: { range: 'cars=0-4' } })
+        expect(answer.status).toBe(206)
+        expect(answer.headers.get('content-range')).toBe('cars 0-4/12')
+        const beyond = await door.request('/cars?color=red', { headers: { range: 'cars=12-13' } })
+        expect(beyond.headers.get('content-range')).toBe('cars */12')
+      })
+
+      it.each(['HEAD', 'count', 'item'])('Range counts on GET of a list only: %s', async what => {
+        const path =
+          what === 'count'
+            ? '/cars/count'
+            : what === 'item'
+              ? `/cars/${made().items[0]?.id}`
+              : '/cars'
+        const answer = await door.request(path, {
+          method: what === 'HEAD' ? 'HEAD' : 'GET',
+          headers: { range: 'cars=90-99' },
+        })
+        expect(answer.status).toBe(200)
+      })
+
+      it('with If-Range the whole is sent: a page never is the part that was meant', async () => {
+        const { headers } = await door.request('/cars', { headers: { range: 'cars=0-4' } })
+        for (const condition of [
+          headers.get('etag') ?? '',
+          '"other"',
+          'Thu, 01 Jan 1970 00:00:00 GMT',
+        ]) {
+          const answer = await door.request('/cars', {
+            headers: { range: 'cars=0-4', 'if-range': condition },
+          })
+          expect([answer.status, answer.headers.get('content-range')]).toEqual([
+            200,
+            'cars 0-24/60',
+          ])
+        }
+      })
+
+      it('a limit that is cut says what was given', async () => {
+        const { headers, json } = await door.request('/cars?limit=1000&fields=id')
+        expect(json).toHaveLength(60)
+        expect(headers.get('content-range')).toBe('cars 0-59/60')
+      })
+    },
+    { once: true },
+  )
+})
+
+/** How a walk begins and what its links must look like. */
+const WALKS: readonly (readonly [string, string, Record<string, string>, RegExp])[] = [
+  ['a plain list continues by cursor', '/cars?limit=7', {}, /[?&]cursor=/],
+  ['an offset continues by offset', '/cars?offset=0&limit=7', {}, /[?&]offset=\d+/],
+  ['a Range continues by offset', '/cars', { range: 'cars=0-6' }, /[?&]offset=\d+/],
+]
+
+describe('Pagination headers: Link', () => {
+  eachDoor(
+    sixty,
+    (door, made) => {
+      it.each(WALKS)('%s, forth and back', async (_row, start, headers, form) => {
+        const { items } = made()
+        let answer = await door.request(start, { headers })
+        const forth: number[][] = [places(answer, items)]
+        for (let next = rels(answer).next; next; next = rels(answer).next) {
+          expect(next).toMatch(form)
+          answer = await door.request(next)
+          forth.push(places(answer, items))
+        }
+        expect(forth.flat()).toEqual(span(0, COUNT - 1))
+        expect(forth.map(page => page.length)).toEqual([7, 7, 7, 7, 7, 7, 7, 7, 4])
+        const back: number[][] = [places(answer, items)]
+        for (let link = rels(answer).previous; link; link = rels(answer).previous) {
+          answer = await door.request(link)
+          back.unshift(places(answer, items))
+        }
+        expect(back).toEqual(forth)
+      })
+
+      it.each(WALKS)('%s: first and last', async (_row, start, headers) => {
+        const { items } = made()
+        const { first = '', last = '' } = rels(await door.request(start, { headers }))
+        expect(places(await door.request(first), items)).toEqual(span(0, 6))
+        const end = await door.request(last)
+        expect(places(end, items).at(-1)).toBe(COUNT - 1)
+        expect(end.headers.get('content-range')).toMatch(/^cars 5[36]-59\/60$/)
+        expect(rels(end).next).toBeUndefined()
+        let seen = places(end, items)
+        let answer = end
+        for (let link = rels(answer).previous; link; link = rels(answer).previous) {
+          answer = await door.request(link)
+          seen = [...places(answer, items), ...seen]
+        }
+        expect(seen).toEqual(span(0, COUNT - 1))
+      })
+
+      it('previous and prev are the same, each as its own entry', async () => {
+        const answer = await door.request('/cars?offset=20&limit=10')
+        const { previous, prev } = rels(answer)
+        expect(previous).toBe(prev)
+        expect(answer.headers.get('link')).toContain('>; rel="previous", <')
+        expect(answer.headers.get('link')).toContain('>; rel="prev"')
+      })
+
+      it('is printed for stock parsers: absolute, rel first and quoted, no comma inside', async () => {
+        const query = 'fields=id,color&color[in]=red,blue&immatriculation[like]=*;"*&limit=2'
+        const link = (await door.request(`/cars?${query}&immatriculation=`)).headers.get('link')
+        const full =
+          (await door.request('/cars?fields=id,color&color[in]=red,blue&limit=2')).headers.get(
+            'link',
+          ) ?? ''
+        for (const entry of [...(link ?? '').split(', '), ...full.split(', ')]) {
+          expect(entry).toMatch(/^<[^<>,;"]+>; rel="[a-z]+"$/)
+          expect(entry.startsWith(`<${door.base}/cars?`)).toBe(true)
+        }
+        expect(full).toContain('fields=id%2Ccolor&color%5Bin%5D=red%2Cblue&limit=2')
+      })
+
+      it('keeps every filter, fields and sort, but for the place', async () => {
+        const query =
+          'color[in]=red,blue&price[gte]=1000&fields=id&sort=-price&limit=3&since=2024-01-01&suppress_error_codes'
+        const answer = await door.request(`/cars?offset=3&${query}`)
+        const { next = '', previous = '', first = '', last = '' } = rels(answer)
+        for (const href of [next, previous, first, last]) {
+          const url = new URL(href)
+          const names = [...url.searchParams.keys()]
+          expect(names).toEqual([
+            'color[in]',
+            'price[gte]',
+            'fields',
+            'sort',
+            'limit',
+            'since',
+            'suppress_error_codes',
+            'offset',
+          ])
+          expect(url.searchParams.get('color[in]')).toBe('red,blue')
+        }
+        const all = await door.request('/cars?color[in]=red,blue&fields=id&sort=-price&limit=100')
+        const page = await door.request(next)
+        expect(page.json).toEqual((all.json as Item[]).slice(6, 9))
+      })
+
+      it('keeps a Range’s size as limit', async () => {
+        const { next = '' } = rels(
+          await door.request('/cars?color=red', { headers: { range: 'cars=0-3' } }),
+        )
+        expect(new URL(next).search).toBe('?color=red&limit=4&offset=4')
+      })
+
+      it('previous of an offset that is no multiple of the limit does not overlap', async () => {
+        const { items } = made()
+        const { previous = '' } = rels(await door.request('/cars?offset=3&limit=5'))
+        expect(places(await door.request(previous), items)).toEqual([0, 1, 2])
+      })
+
+      it('a cursor of another sort is 400', async () => {
+        const { next = '' } = rels(await door.request('/cars?sort=price&limit=5'))
+        const answer = await door.request(next.replace('sort=price', 'sort=-price'))
+        expect(answer.status).toBe(400)
+        expect(answer.json).toMatchObject({ errors: [{ field: 'cursor', type: 'invalid_cursor' }] })
+      })
+
+      it('a cursor that was tampered with is 400', async () => {
+        const { next = '' } = rels(await door.request('/cars?limit=5'))
+        const url = new URL(next)
+        const cursor = url.searchParams.get('cursor') ?? ''
+        url.searchParams.set('cursor', `${cursor.slice(0, -3)}AAA`)
+        const answer = await door.request(url.href)
+        expect(answer.status).toBe(400)
+        expect(answer.json).toMatchObject({ errors: [{ field: 'cursor', type: 'invalid_cursor' }] })
+      })
+
+      it('a cursor of another collection is 400 where it does not fit', async () => {
+        await door.request('/models', { method: 'POST', json: { name: 'Clio' } })
+        await door.request('/models', { method: 'POST', json: { name: 'Zoé' } })
+        const { next = '' } = rels(await door.request('/cars?sort=id&limit=5'))
+        const answer = await door.request(
+          `/models?sort=id&cursor=${new URL(next).searchParams.get('cursor')}`,
+        )
+        expect(answer.status).toBe(400)
+        expect(answer.json).toMatchObject({ errors: [{ type: 'invalid_cursor' }] })
+      })
+
+      it('offset and cursor together are 400', async () => {
+        const { next = '' } = rels(await door.request('/cars?limit=5'))
+        expect((await door.request(`${next}&offset=5`)).status).toBe(400)
+      })
+    },
+    { once: true },
+  )
+
+  eachDoor(sixty, (door, made) => {
+    it('pages by cursor neither skip nor repeat while others delete and create', async () => {
+      const { items } = made()
+      const first = await door.request('/cars?limit=10')
+      for (const at of [2, 9, 12])
+        await door.request(`/cars/${items[at]?.id}`, { method: 'DELETE' })
+      const second = await door.request(rels(first).next ?? '')
+      expect(places(second, items)).toEqual([10, 11, 13, 14, 15, 16, 17, 18, 19, 20])
+      const back = await door.request(rels(second).previous ?? '')
+      expect(places(back, items)).toEqual([0, 1, 3, 4, 5, 6, 7, 8])
+    })
+
+    it('the end page says its exact place whatever was deleted before it', async () => {
+      const { items } = made()
+      const first = await door.request('/cars?limit=50')
+      for (const at of [0, 1, 2]) await door.request(`/cars/${items[at]?.id}`, { method: 'DELETE' })
+      const second = await door.request(rels(first).next ?? '')
+      expect(second.headers.get('content-range')).toBe('cars 47-56/57')
+    })
+
+    it('the page that a last link gives says its exact place when items were added', async () => {
+      const { last = '' } = rels(await door.request('/cars?limit=50'))
+      await door.request('/cars', {
+        method: 'POST',
+        json: { immatriculation: 'new', color: 'red' },
+      })
+      const answer = await door.request(last)
+      expect(answer.headers.get('content-range')).toBe('cars 11-60/61')
+    })
+  })
+})
+
+/** Counts a store's calls by name, and passes them on. */
+function counted(store: Store, calls: string[]): Store {
+  return new Proxy(store, {
+    get(target, name, receiver) {
+      const value: unknown = Reflect.get(target, name, receiver)
+      if (typeof value !== 'function') return value
+      return (...parameters: unknown[]) => {
+        calls.push(String(name))
+        return value.apply(target, parameters)
+      }
+    },
+  })
+}
+
+async function sixtyCounted() {
+  const calls: string[] = []
+  const made = example({ storeOf: (_name, store) => counted(store, calls) })
+  const items = await seed(made, COUNT)
+  return { ...made, items, calls }
+}
+
+describe('Pagination headers: no more work than needed', () => {
+  eachDoor(
+    sixtyCounted,
+    (door, made) => {
+      it.each([
+        ['HEAD', '/cars', ['count']],
+        ['HEAD', '/cars?color=red&offset=5&limit=2', ['count']],
+        ['HEAD', '/cars/search?q=clio', ['count']],
+        ['GET', '/cars', ['list']],
+        ['GET', '/cars/count', ['count']],
+        ['HEAD', '/cars/count', ['count']],
+        ['GET', '/cars/<id>', ['get']],
+        ['HEAD', '/cars/<id>', ['get']],
+        ['HEAD', '/cars/<id>/options', ['get', 'count']],
+        ['OPTIONS', '/cars', []],
+        ['GET', '/', []],
+        ['GET', '/cars?colr=red', []],
+      ])('%s %s asks the store for %j', async (method, path, expected) => {
+        const { calls, items } = made()
+        calls.length = 0
+        await door.request(path.replace('<id>', String(items[0]?.id)), { method })
+        expect(calls).toEqual(expected)
+      })
+
+      it.each([
+        '/cars',
+        '/cars?limit=0',
+        '/cars?offset=5&limit=2&color=red',
+        '/cars?offset=999',
+        '/cars?sort=-price&fields=id',
+      ])('HEAD %s has the headers of GET', async path => {
+        const get = await door.request(path)
+        const head = await door.request(path, { method: 'HEAD' })
+        expect([head.status, head.text]).toEqual([200, ''])
+        const names = [
+          'x-result-count',
+          'content-range',
+          'accept-ranges',
+          'content-type',
+          'vary',
+          'cache-control',
+          'access-control-allow-origin',
+          'x-content-type-options',
+        ]
+        for (const name of names)
+          expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)])
+        // By cursor GET knows the key to continue from, which HEAD would have to list for.
+        expect(Object.keys(rels(head))).toEqual(Object.keys(rels(get)))
+        const { next } = rels(head)
+        if (next) {
+          const [one, other] = [await door.request(next), await door.request(rels(get).next ?? '')]
+          expect(one.json).toEqual(other.json)
+        }
+      })
+
+      it('HEAD with a condition on the tag answers as GET does', async () => {
+        const get = await door.request('/cars?limit=3')
+        const tag = get.headers.get('etag') ?? ''
+        const ask = (headers: Record<string, string>) =>
+          door.request('/cars?limit=3', { method: 'HEAD', headers })
+        expect((await ask({ 'if-none-match': tag })).status).toBe(304)
+        expect((await ask({ 'if-none-match': '"other"' })).status).toBe(200)
+        expect((await ask({ 'if-match': tag })).status).toBe(200)
+        expect((await ask({ 'if-match': '"other"' })).status).toBe(412)
+      })
+    },
+    { once: true },
+  )
+})
+
+describe('Pagination headers: Prefer: count', () => {
+  eachDoor(
+    sixty,
+    (door, made) => {
+      it.each([
+        ['exact', '60', 'cars 0-24/60'],
+        ['estimated', '60', 'cars 0-24/60'],
+        ['none', null, 'cars 0-24/*'],
+      ])('count=%s', async (mode, total, contentRange) => {
+        const { headers, json } = await door.request('/cars', {
+          headers: { prefer: `count=${mode}` },
+        })
+        expect(json).toHaveLength(25)
+        expect(headers.get('x-result-count')).toBe(total)
+        expect(headers.get('content-range')).toBe(contentRange)
+        expect(headers.get('preference-applied')).toBe(`count=${mode}`)
+        expect(headers.get('vary')).toContain('Prefer')
+      })
+
+      it('next does not depend on the total', async () => {
+        const { items } = made()
+        const headers = { prefer: 'count=none' }
+        let answer = await door.request('/cars?limit=7', { headers })
+        const seen = [places(answer, items)]
+        for (let next = rels(answer).next; next; next = rels(answer).next) {
+          expect(rels(answer).last).toBeUndefined()
+          answer = await door.request(next, { headers })
+          seen.push(places(answer, items))
+        }
+        expect(seen.flat()).toEqual(span(0, COUNT - 1))
+      })
+
+      it('without a total an empty page has no Content-Range', async () => {
+        const headers = { prefer: 'count=none' }
+        const answer = await door.request('/cars?offset=100', { headers })
+        expect(answer).toMatchObject({ status: 200, text: '[]' })
+        expect(answer.headers.get('content-range')).toBeNull()
+      })
+
+      it('without a total a Range from behind the end is 416 still', async () => {
+        const headers = { prefer: 'count=none', range: 'cars=100-109' }
+        const answer = await door.request('/cars', { headers })
+        expect(answer.status).toBe(416)
+      })
+
+      it('HEAD with count=none asks nobody and says no total', async () => {
+        const headers = { prefer: 'count=none' }
+        const answer = await door.request('/cars', { method: 'HEAD', headers })
+        expect(answer.status).toBe(200)
+        expect(answer.headers.get('x-result-count')).toBeNull()
+        expect(answer.headers.get('preference-applied')).toBe('count=none')
+      })
+
+      it.each([
+        ['exact', 'count=exact'],
+        ['estimated', 'count=estimated'],
+        ['none', null],
+      ])('GET /<collection>/count with count=%s applies what it can', async (mode, applied) => {
+        const { headers, json } = await door.request('/cars/count', {
+          headers: { prefer: `count=${mode}` },
+        })
+        expect(json).toEqual({ count: 60 })
+        expect(headers.get('preference-applied')).toBe(applied)
+      })
+
+      it.each([undefined, 'count=many', 'return=minimal'])(
+        'no preference that counts: %s',
+        async prefer => {
+          const { headers } = await door.request('/cars', {
+            headers: { ...(prefer && { prefer }) },
+          })
+          expect(headers.get('x-result-count')).toBe('60')
+          expect(headers.get('preference-applied')).toBeNull()
+        },
+      )
+    },
+    { once: true },
+  )
+})
+
+describe('Pagination headers: sub-collections and relations', () => {
+  const make = async () => {
+    const made = example()
+    const items = await seed(made, 3)
+    for (let at = 0; at < 30; at++) {
+      await made.api
+        .collection('options')
+        .create({ car_id: String(items[at % 2]?.id), name: `o${at}` })
+    }
+    return { ...made, items }
+  }
+  eachDoor(
+    make,
+    (door, made) => {
+      it('pages of /<collection>/<id>/<sub_collection>', async () => {
+        const [one] = made().items
+        const path = `/cars/${one?.id}/options`
+        const answer = await door.request(`${path}?limit=10`)
+        expect(answer.json).toHaveLength(10)
+        expect((answer.json as Item[]).every(({ car_id }) => car_id === one?.id)).toBe(true)
+        expect(answer.headers.get('content-range')).toBe('options 0-9/15')
+        const { next = '' } = rels(answer)
+        expect(next.startsWith(`${door.base}${path}?limit=10&cursor=`)).toBe(true)
+        expect((await door.request(next)).json).toHaveLength(5)
+        expect((await door.request(`${path}/count`)).json).toEqual({ count: 15 })
+      })
+
+      it('a parent without any, and a parent that does not exist', async () => {
+        const [, , three] = made().items
+        expect(await door.request(`/cars/${three?.id}/options`)).toMatchObject({
+          status: 200,
+          text: '[]',
+        })
+        expect((await door.request('/cars/nobody/options')).status).toBe(404)
+        expect((await door.request('/cars/nobody/options/count')).status).toBe(404)
+      })
+    },
+    { once: true },
+  )
+})
