@@ -12,13 +12,13 @@ import { OPERATIONS } from './definition.ts'
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
 import { parseSort, RESERVED } from './query.ts'
 import { COUNT, SEARCH } from './route.ts'
-import { fieldsOf, type Schema } from './schema.ts'
+import { fieldsOf, type Schema, type SomeSchema, zodOf } from './schema.ts'
 import { withTieBreak } from './selection.ts'
 import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
 import type { Identity, Shape, Store, TotalMode } from './store.ts'
 import { checkerOf, validatorOf } from './validate.ts'
 
-export interface CollectionOptions<S extends Schema> {
+export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: string
   /** An object schema without the members that the server adds. With a text member for the id, clients choose ids. */
@@ -67,7 +67,7 @@ export interface CollectionOptions<S extends Schema> {
   readonly binary?: BinaryForm
 }
 
-export interface Collection<S extends Schema = Schema> extends Doors {
+export interface Collection<S extends SomeSchema = SomeSchema> extends Doors {
   readonly name: string
   readonly schema: S
   readonly definition: CollectionDefinition
@@ -78,8 +78,10 @@ export interface Collection<S extends Schema = Schema> extends Doors {
  * `/<name>`; `defineApi` serves it among others.
  * @throws TypeError for every mistake in the declaration.
  */
-export function defineCollection<S extends Schema>(options: CollectionOptions<S>): Collection<S> {
-  const definition = definitionOf(options)
+export function defineCollection<S extends SomeSchema>(
+  options: CollectionOptions<S>,
+): Collection<S> {
+  const definition = definitionOf({ ...options, schema: zodOf(options.schema) })
   options.store.attach(definition.shape)
   let doors: Doors | undefined
   /** Made when asked for: a collection of a larger api is not served alone. */
@@ -127,7 +129,7 @@ export function checkParents(collections: ReadonlyMap<string, CollectionDefiniti
   }
 }
 
-function definitionOf<S extends Schema>(options: CollectionOptions<S>): CollectionDefinition {
+function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition {
   const { name, schema, store } = options
   if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
     throw new TypeError(
@@ -165,6 +167,7 @@ function definitionOf<S extends Schema>(options: CollectionOptions<S>): Collecti
     inputFields: fieldsOf(schema, 'input'),
     shownFields: shownFields(fields, binary, false),
     selectableFields: shownFields(fields, binary, true),
+    takenFields: new Map([...shownFields(fields, binary, true), ...fieldsOf(schema, 'input')]),
     blobs: binaryName === undefined ? undefined : options.blobs,
     binary,
     validator: validatorOf(schema),
@@ -187,7 +190,7 @@ function definitionOf<S extends Schema>(options: CollectionOptions<S>): Collecti
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }
 
-function shapeOf<S extends Schema>(options: CollectionOptions<S>): Shape {
+function shapeOf(options: CollectionOptions<Schema>): Shape {
   const { name, schema, idField = 'id', timestamps = true } = options
   const own = fieldsOf(schema, 'output')
   const chosen = fieldsOf(schema, 'input').get(idField)
@@ -243,8 +246,8 @@ function setsOf(
   })
 }
 
-function parentsOf<S extends Schema>(
-  { name, parents = {}, relation = {} }: CollectionOptions<S>,
+function parentsOf(
+  { name, parents = {}, relation = {} }: CollectionOptions<Schema>,
   fields: Fields,
 ): Map<string, string> {
   if (Object.keys(relation).length !== 0 && Object.keys(relation).length !== 2) {
@@ -262,7 +265,7 @@ function parentsOf<S extends Schema>(
   return found
 }
 
-function actionsOf<S extends Schema>({ name, actions = {} }: CollectionOptions<S>) {
+function actionsOf({ name, actions = {} }: CollectionOptions<Schema>) {
   const found = new Map<string, ActionDefinition>()
   for (const [verb, action] of Object.entries(actions)) {
     if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(verb)) {
@@ -270,7 +273,8 @@ function actionsOf<S extends Schema>({ name, actions = {} }: CollectionOptions<S
         `${name}: an action's name is a verb of letters, digits, _ and -, not ${JSON.stringify(verb)}`,
       )
     }
-    const { input, output } = action
+    const { output } = action
+    const input = action.input && zodOf(action.input)
     const inputFields = input && fieldsOf(input, 'input')
     const method = action.method ?? 'POST'
     for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
@@ -297,11 +301,7 @@ function isObject({ _zod: { def } }: Schema): boolean {
   return def.type === 'object'
 }
 
-function limitsOfPages<S extends Schema>({
-  name,
-  defaultLimit,
-  maxLimit = 100,
-}: CollectionOptions<S>) {
+function limitsOfPages({ name, defaultLimit, maxLimit = 100 }: CollectionOptions<Schema>) {
   const first = defaultLimit ?? Math.min(25, maxLimit)
   for (const [what, value] of Object.entries({ defaultLimit: first, maxLimit })) {
     if (!Number.isSafeInteger(value) || value < 1) {
@@ -320,7 +320,7 @@ export function singular(name: string): string {
 }
 
 /** An action with the type of its input known to its `run`. */
-export function defineAction<S extends Schema>(action: Action<S>): Action {
+export function defineAction<S extends SomeSchema>(action: Action<S>): Action {
   // The core checks the input by `action.input` before it calls `run`: see operations/actions.ts.
   return action as unknown as Action
 }

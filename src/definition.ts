@@ -8,7 +8,7 @@ import type { Fields, Item, Path } from './fields.ts'
 import type { Format } from './formats/format.ts'
 import type { HttpRequest } from './http.ts'
 import type { Limits } from './limits.ts'
-import type { Input, Output, Schema } from './schema.ts'
+import type { Input, Output, Schema, SomeSchema } from './schema.ts'
 import type { SortKey } from './selection.ts'
 import type { Id, Shape, Store, TotalMode } from './store.ts'
 import type { Validator } from './validate.ts'
@@ -71,14 +71,14 @@ export interface CallOptions {
 }
 
 /** An item as it is given: what the schema gives, with the members that the server adds. */
-export type ItemOf<S extends Schema> = Output<S> & {
+export type ItemOf<S extends SomeSchema> = Output<S> & {
   readonly id: Id
   readonly created_at: string
   readonly updated_at: string
 }
 
 /** The operations of one collection called in process: the same path as over HTTP, `HttpError` included. */
-export interface Calls<S extends Schema = Schema> {
+export interface Calls<S extends SomeSchema = SomeSchema> {
   list(parameters?: ListParameters, options?: CallOptions): Promise<ItemOf<S>[]>
   count(parameters?: ListParameters, options?: CallOptions): Promise<number>
   read(id: Id, options?: CallOptions): Promise<ItemOf<S>>
@@ -99,7 +99,7 @@ export interface Calls<S extends Schema = Schema> {
 }
 
 /** What an action's `run` receives. */
-export interface ActionContext<S extends Schema = Schema> {
+export interface ActionContext<S extends SomeSchema = SomeSchema> {
   /** What the client sent, checked by the action's `input`. */
   readonly input: Output<S>
   /** The item acted on; absent for an action on the collection. */
@@ -117,7 +117,7 @@ export interface ActionContext<S extends Schema = Schema> {
 }
 
 /** A verb on a collection or an item. */
-export interface Action<S extends Schema = Schema> {
+export interface Action<S extends SomeSchema = SomeSchema> {
   readonly on: 'collection' | 'item'
   /** GET (and HEAD) for an action that changes nothing; POST is the default. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -158,7 +158,9 @@ export interface CollectionDefinition {
   /** Where binary properties live; absent where there are none. */
   readonly blobs: BlobStore | undefined
   readonly binary: BinaryForm
-  /** What a client may send. */
+  /** What a body may hold: what clients may write, and what the server gives and then ignores. */
+  readonly takenFields: Fields
+  /** What a client may write. */
   readonly inputFields: Fields
   readonly validator: Validator
   readonly store: Store

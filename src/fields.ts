@@ -68,6 +68,18 @@ export function fieldAt(fields: Fields, path: Path): Field | undefined {
   return field
 }
 
+/** The fields at these paths and no others, in the table's order; a path that is none is passed over. */
+export function selectFields(fields: Fields, paths: readonly Path[]): Fields {
+  const selected = new Map<string, Field>()
+  for (const [name, field] of fields) {
+    const below = paths.filter(path => path[0] === name).map(path => path.slice(1))
+    if (below.length === 0) continue
+    const part = field.members && !below.some(path => path.length === 0)
+    selected.set(name, part ? { ...field, members: selectFields(field.members, below) } : field)
+  }
+  return selected
+}
+
 /** Every dotted path of a field table, parents before their members; records and arrays end a path. */
 export function pathsOf(fields: Fields, prefix = ''): string[] {
   const paths: string[] = []

@@ -217,7 +217,7 @@ function readContent(
   { collection, action }: CollectionTarget,
 ): Promise<Decoded> {
   const { request } = exchange
-  const fields = action ? action.inputFields : collection.inputFields
+  const fields = action ? action.inputFields : collection.takenFields
   const uploads = action ? undefined : uploadsOf(collection, limits.upload, request.signal)
   exchange.uploads = uploads
   return decodeBody(request, content, {

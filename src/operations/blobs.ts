@@ -13,7 +13,17 @@ import {
 } from '../blobs.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import { HttpError, type Mistake, refuse } from '../errors.ts'
-import { fieldAt, type Item, isObject, type Json, type Path, picker, toPath } from '../fields.ts'
+import {
+  type Fields,
+  fieldAt,
+  type Item,
+  isObject,
+  type Json,
+  type Path,
+  picker,
+  selectFields,
+  toPath,
+} from '../fields.ts'
 import type { Representation } from '../formats/format.ts'
 import type { Call, Uploads } from './call.ts'
 
@@ -258,8 +268,16 @@ export async function itemRepresentation(
   item: Item,
   fields?: readonly Path[],
 ): Promise<Representation> {
-  const { itemName, shownFields } = call.target.collection
+  const { collection } = call.target
   const shown = await present(call, item, fields)
   const data = fields ? picker(fields)(shown) : shown
-  return { kind: 'item', name: itemName, fields: shownFields, data }
+  return { kind: 'item', name: collection.itemName, fields: fieldsShown(collection, fields), data }
+}
+
+/** The fields of a representation: all that are given of themselves, or those that were asked for. */
+export function fieldsShown(
+  { shownFields, selectableFields }: CollectionDefinition,
+  fields: readonly Path[] | undefined,
+): Fields {
+  return fields ? selectFields(selectableFields, fields) : shownFields
 }

@@ -8,7 +8,7 @@ import { type Preferences, printPreferences } from '../prefer.ts'
 import { printSort, type Query, RESERVED, readFields, readQuery } from '../query.ts'
 import { isSortKey, sortKeyOf } from '../selection.ts'
 import type { Slice, Stored } from '../store.ts'
-import { itemRepresentation, present } from './blobs.ts'
+import { fieldsShown, itemRepresentation, present } from './blobs.ts'
 import {
   type Call,
   eventOf,
@@ -40,7 +40,7 @@ export async function list(call: Call): Promise<Outcome> {
   const base = {
     name: collection.name,
     itemName: collection.itemName,
-    fields: collection.shownFields,
+    fields: fieldsShown(collection, query.fields),
   }
 
   if (streams && call.method !== 'HEAD') {

@@ -1,0 +1,34 @@
+// A list shows the members that `fields` selects, in formats that print their columns too; and what
+// XML gave, server-owned members included, is taken back.
+import { expect, it } from 'vitest'
+import { z } from 'zod'
+import { csv } from '../../src/formats/csv.ts'
+import { xml } from '../../src/formats/xml.ts'
+import { defineApi, defineCollection, json, memoryStore } from '../../src/index.ts'
+
+const Car = z.object({ color: z.string(), model: z.object({ name: z.string(), year: z.int() }) })
+
+function carsApi() {
+  const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
+  return { cars, api: defineApi({ collections: [cars], formats: [json, xml, csv] }) }
+}
+
+it('CSV has the selected columns and no others', async () => {
+  const { api, cars } = carsApi()
+  await api.collection(cars).create({ color: 'red', model: { name: 'Clio', year: 2020 } })
+  const answer = await api.fetch(new Request('http://api.test/cars.csv?fields=model.name,id'))
+  expect(await answer.text()).toBe('id,model.name\r\n1,Clio\r\n')
+})
+
+it('an XML item is taken back by PUT as it is', async () => {
+  const { api, cars } = carsApi()
+  const { id } = await api
+    .collection(cars)
+    .create({ color: 'red', model: { name: 'Clio', year: 2020 } })
+  const url = `http://api.test/cars/${id}.xml`
+  const body = await (await api.fetch(new Request(url))).text()
+  expect(body).toContain('<id>1</id>')
+  const headers = { 'content-type': 'application/xml' }
+  const answer = await api.fetch(new Request(url, { method: 'PUT', headers, body }))
+  expect(answer.status).toBe(303)
+})
