@@ -123,7 +123,7 @@ export function evaluate(
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = conditions
   if (ifMatch) {
     if (!matches(ifMatch, current, true)) return 'failed'
-  } else if (ifUnmodifiedSince !== undefined && !unmodified(current, ifUnmodifiedSince))
+  } else if (ifUnmodifiedSince !== undefined && modified(current, ifUnmodifiedSince))
     return 'failed'
   if (ifNoneMatch) {
     if (matches(ifNoneMatch, current, false)) return reads ? 'not-modified' : 'failed'
@@ -143,6 +143,12 @@ function matches(tags: EntityTags, current: Validators | undefined, strong: bool
 function unmodified(current: Validators | undefined, since: number): boolean {
   if (current?.lastModified === undefined) return false
   return Math.floor(current.lastModified / 1000) * 1000 <= since
+}
+
+/** A resource without a date cannot be said to have changed (§13.1.4); one that is gone has. */
+function modified(current: Validators | undefined, since: number): boolean {
+  if (current && current.lastModified === undefined) return false
+  return !unmodified(current, since)
 }
 
 /** Whether a `Range` counts (§13.1.5): without `If-Range`, or where it names exactly what is there. */

@@ -228,8 +228,10 @@ describe('evaluate (§13.2.2)', () => {
     expect(evaluate(conditions, 'PUT', undefined)).toBe(absent)
   })
 
-  it('without a date nothing counts as unmodified', () => {
+  it('where there is no date, conditions on dates are ignored', () => {
     expect(evaluate({ ifModifiedSince: SECOND }, 'GET', { tag: 'now' })).toBe('proceed')
+    expect(evaluate({ ifUnmodifiedSince: SECOND }, 'GET', { tag: 'now' })).toBe('proceed')
+    expect(evaluate({ ifUnmodifiedSince: SECOND }, 'PUT', { tag: 'now' })).toBe('proceed')
   })
 
   it('a write compares versions, whatever was represented', () => {
