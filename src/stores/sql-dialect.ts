@@ -58,6 +58,11 @@ export interface SqlDialect {
   contains(text: Fragment, word: string): Fragment
   /** Sorts null first upwards, last downwards; texts by code point. */
   orderBy(value: Fragment, descending: boolean): Fragment
+  /**
+   * A text that is another after every change to the database, whoever made it; absent where there
+   * is none. Totals are remembered by it.
+   */
+  readonly state?: Fragment
   /** What an error means; `undefined` for any other failure. */
   failure(error: unknown): Failure | undefined
 }
@@ -130,6 +135,8 @@ export const sqlite: SqlDialect = {
   like: (text, pattern) => sql`${text} glob ${pattern.map(globOf).join('')}`,
   contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
+  // The changes of this connection, and those of all others.
+  state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,
   failure(error) {
     if (!(error instanceof Error)) return undefined
     const unique = UNIQUE.exec(error.message)

@@ -13,19 +13,39 @@ function whereOf(conditions: readonly (Fragment | undefined)[]): Fragment {
   return given.length === 0 ? sql`` : sql` where ${all(given)}`
 }
 
-/** The number of matches, as `total`. */
-export function countStatement(filters: Filters, layout: Layout): Fragment {
-  return sql`select count(*) as ${sql.id('total')} from ${layout.from}${whereOf([conditionOf(filters, layout)])}`
+function stateOf({ dialect }: Layout): Fragment {
+  return dialect.state ? sql`${dialect.state} as ${sql.id('rest_state')}` : sql`null`
 }
 
-/**
- * The rows of a slice, backwards where the slice is. With the total, each row brings it along as
- * `rest_total`: one statement, so both are of one moment.
- */
+function countOf(filters: Filters, layout: Layout): Fragment {
+  return sql`select count(*) from ${layout.from}${whereOf([conditionOf(filters, layout)])}`
+}
+
+/** What else each row of a list brings along, in columns of its own: of the same moment as the items. */
+export interface Beside {
+  /** `rest_total`: the number of matches. */
+  readonly total: boolean
+  /** `rest_state`: the state of the database. */
+  readonly state: boolean
+}
+
+/** One row with the columns that are asked for. */
+export function besideStatement(filters: Filters, beside: Beside, layout: Layout): Fragment {
+  return sql`select ${sql.join(besideColumns(filters, beside, layout))}`
+}
+
+function besideColumns(filters: Filters, { total, state }: Beside, layout: Layout): Fragment[] {
+  return [
+    ...(total ? [sql`(${countOf(filters, layout)}) as ${sql.id('rest_total')}`] : []),
+    ...(state ? [stateOf(layout)] : []),
+  ]
+}
+
+/** The rows of a slice, backwards where the slice is. */
 export function listStatement(
   selection: Selection,
   slice: Slice,
-  withTotal: boolean,
+  beside: Beside,
   layout: Layout,
 ): Fragment {
   const backward = 'key' in slice && slice.backward
@@ -33,9 +53,7 @@ export function listStatement(
     'key' in slice && slice.key
       ? afterCondition(selection.sort, slice.key, backward, layout)
       : undefined
-  const total = withTotal
-    ? sql`(${countStatement(selection, layout)}) as ${sql.id('rest_total')}, `
-    : sql``
+  const columns = sql.join([...besideColumns(selection, beside, layout), layout.all])
   const offset = 'offset' in slice && slice.offset > 0 ? sql` offset ${slice.offset}` : sql``
-  return sql`select ${total}${layout.all} from ${layout.from}${whereOf([conditionOf(selection, layout), after])} order by ${orderOf(selection.sort, backward, layout)} limit ${slice.limit}${offset}`
+  return sql`select ${columns} from ${layout.from}${whereOf([conditionOf(selection, layout), after])} order by ${orderOf(selection.sort, backward, layout)} limit ${slice.limit}${offset}`
 }

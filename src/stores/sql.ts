@@ -1,13 +1,12 @@
 // Items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 import type { Kysely } from 'kysely'
 import type { Scalar } from '../fields.ts'
-import { type Selection, sortKeyOf } from '../selection.ts'
+import { sortKeyOf } from '../selection.ts'
 import {
   assemble,
   type Id,
   type Page,
   type Shape,
-  type Slice,
   type Store,
   type Stored,
   type StoreOptions,
@@ -18,7 +17,7 @@ import { BATCH, mergeShapes } from './shapes.ts'
 import { SqlAttempts } from './sql-attempts.ts'
 import { sqlite } from './sql-dialect.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
-import { countStatement, listStatement } from './sql-lists.ts'
+import { SqlReads } from './sql-reads.ts'
 import { type Runner, Session } from './sql-session.ts'
 import { type Statements, statementsOf } from './sql-statements.ts'
 import { createTables } from './sql-tables.ts'
@@ -43,6 +42,7 @@ interface Attached {
   readonly layout: Layout
   readonly statements: Statements
   readonly attempts: SqlAttempts
+  readonly reads: SqlReads
 }
 
 /**
@@ -150,68 +150,36 @@ export function sqlStore<Database>({
     throw new UniqueError(layout.uniqueSet(failure.index, failure.columns), { cause: error })
   }
 
-  async function count(
-    filters: Pick<Selection, 'where' | 'search'>,
-    runner: Runner,
-  ): Promise<number> {
-    const [row] = (await runner.run(session.compile(countStatement(filters, attached().layout))))
-      .rows
-    return Number(row?.total)
-  }
-
-  async function list(
-    selection: Selection,
-    slice: Slice,
-    withTotal: boolean,
-    runner: Runner,
-  ): Promise<Page> {
-    const { layout } = attached()
-    const statement = session.compile(listStatement(selection, slice, withTotal, layout))
-    const { rows } = await runner.run(statement)
-    const items = rows.map(row => layout.stored(row))
-    if ('key' in slice && slice.backward) items.reverse()
-    const [first] = rows
-    return withTotal && first ? { items, total: Number(first.rest_total) } : { items }
-  }
-
   return {
     attach(next) {
       const shape: Shape = own ? mergeShapes(own.layout.shape, next) : next
       const layout = new Layout(shape, sqlite, options)
       const statements = statementsOf(layout, statement => session.compile(statement))
-      own = { layout, statements, attempts: new SqlAttempts(session, layout.table, clock) }
+      const attempts = new SqlAttempts(session, layout.table, clock)
+      own = { layout, statements, attempts, reads: new SqlReads(session, layout) }
       session.renew()
     },
     async get(id, given) {
       return session.read(runner => find(id, runner), given)
     },
-    async list(selection, slice, mode, given) {
+    async list(selection, slice, mode, given): Promise<Page> {
+      const { reads } = attached()
       const wanted = mode !== 'none'
-      if (slice.limit === 0) {
-        if (!wanted) return { items: [] }
-        return session.read(
-          async runner => ({ items: [], total: await count(selection, runner) }),
-          given,
-        )
+      if (slice.limit > 0) {
+        return wanted
+          ? reads.page(selection, slice, given)
+          : { items: await reads.items(selection, slice, given) }
       }
-      const page = await session.read(runner => list(selection, slice, wanted, runner), given)
-      if (!wanted || page.total !== undefined) return page
-      const whole = 'offset' in slice ? slice.offset === 0 : slice.key === undefined
-      if (whole) return { items: [], total: 0 }
-      // No row to bring the total along: both again, as of one moment.
-      return session.snapshot(async runner => {
-        const total = await count(selection, runner)
-        return { ...(await list(selection, slice, false, runner)), total }
-      }, given)
+      return wanted ? { items: [], total: await reads.count(selection, given) } : { items: [] }
     },
     async count(filters, mode, given) {
       given?.signal?.throwIfAborted()
-      return mode === 'none' ? undefined : session.read(runner => count(filters, runner), given)
+      return mode === 'none' ? undefined : attached().reads.count(filters, given)
     },
     async *stream(selection, given) {
       for (let key: Scalar[] | undefined; ; ) {
         const slice = { limit: BATCH, key, backward: false }
-        const { items } = await session.read(runner => list(selection, slice, false, runner), given)
+        const items = await attached().reads.items(selection, slice, given)
         if (items.length > 0) yield items
         const end = items.at(-1)
         if (!end || items.length < BATCH) return
