@@ -37,13 +37,14 @@ function isPlainWithin(schema: Schema, seen: Set<Schema>): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
   if (['pipe', 'transform', 'success'].includes(def.type)) return false
   if (def.checks?.some(({ _zod }) => _zod.def.check === 'overwrite')) return false
-  if (def.type === 'default' && !accepts(def.innerType, def.defaultValue)) return false
+  if (def.type === 'default' && !givesBack(def.innerType, def.defaultValue)) return false
   return partsOf(def).every(part => isPlainWithin(part, seen))
 }
 
-function accepts(schema: Schema, value: unknown): boolean {
+function givesBack(schema: Schema, value: unknown): boolean {
   try {
-    return z.safeParse(schema, value).success
+    const result = z.safeParse(schema, value)
+    return result.success && sameJson(result.data, value)
   } catch {
     // An asynchronous check: nobody can tell now.
     return false
@@ -128,12 +129,13 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
       if (!option) return [schema, next]
       return [derive(z.union([keepingSchema(option)]), { checks: def.checks }), change]
     }
-    case 'pipe':
-    case 'transform':
-    case 'success':
-      return [schema, next]
-    default:
+    case 'intersection':
+    case 'lazy':
       return [rebuilt(schema), change]
+    default:
+      return 'innerType' in def && def.type !== 'success'
+        ? [rebuilt(schema), change]
+        : [schema, next]
   }
 }
 

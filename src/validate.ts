@@ -45,7 +45,7 @@ export function validatorOf(schema: Schema): Validator {
  */
 export function checkerOf(schema: Schema) {
   const members = fieldsOf(schema, 'input')
-  const open = rootField(schema, 'input').open === true
+  const input = rootField(schema, 'input')
   /** @param instead what to check in the place of the value, and by what. */
   return async (
     value: unknown,
@@ -55,7 +55,7 @@ export function checkerOf(schema: Schema) {
     if (!isObject(value)) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
     }
-    const mistakes = open ? [] : unknownMembers(value, current, members, '')
+    const mistakes = unknownWithin(value, current, input, '')
     const result = await z.safeParseAsync(instead.schema, instead.value)
     if (!result.success) mistakes.push(...mistakesOf(result.error.issues, value, members))
     refuse(mistakes)
@@ -122,11 +122,27 @@ function unknownWithin(
     return value.flatMap((each, at) => unknownWithin(each, before[at], element, `${prefix}${at}.`))
   }
   if (!isObject(value) || field.open) return []
+  const options = field.options?.filter(option => suits(value, option)) ?? []
+  if (options.length > 0) {
+    // What suits one of several options is no mistake; else the fewest mistakes are told.
+    const lists = options.map(option => unknownWithin(value, current, option, prefix))
+    return lists.reduce((least, list) => (list.length < least.length ? list : least))
+  }
   if (field.members) return unknownMembers(value, current, field.members, prefix)
   if (field.kind !== 'record' || !element) return []
   return Object.entries(value).flatMap(([name, each]) =>
     unknownWithin(each, memberOf(current, name), element, `${prefix}${name}.`),
   )
+}
+
+/** Whether an object may be meant for an option of a union: what tells the options apart agrees. */
+function suits(value: Item, { kind, members, options }: Field): boolean {
+  if (options) return options.some(option => suits(value, option))
+  if (!members) return kind === 'record' || kind === 'any'
+  return [...members].every(([name, { choices }]) => {
+    const given = memberOf(value, name)
+    return !choices || choices.some(choice => choice === given)
+  })
 }
 
 function memberOf(value: Json | undefined, name: string): Json | undefined {

@@ -84,6 +84,18 @@ describe('mistakes in a new item', () => {
     })
   }
 
+  it('takes what any option of a union takes', async () => {
+    const open = z.object({ x: z.int() }).catchall(z.string())
+    const schema = z.object({
+      u: z.union([z.object({ a: z.int() }), z.record(z.string(), z.string()), open]),
+    })
+    const validator = validatorOf(schema)
+    expect(await validator.create({ u: { b: 'x' } })).toEqual({ u: { b: 'x' } })
+    expect(await validator.create({ u: { x: 1, b: 'x' } })).toEqual({ u: { x: 1, b: 'x' } })
+    const both = z.object({ i: z.object({ a: z.int() }).and(z.record(z.string(), z.int())) })
+    expect(await validatorOf(both).create({ i: { a: 1, b: 2 } })).toEqual({ i: { a: 1, b: 2 } })
+  })
+
   it('says what would be right', async () => {
     const wrong = { immatriculation: 'AB', colour: 'red', color: 'pink' }
     await expect(validatorOf(Car).create(wrong)).rejects.toThrow(

@@ -1,0 +1,199 @@
+// Whatever the schema: a patch changes what it names and nothing else, and what GET gave can be sent back.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { z } from 'zod'
+import { defineCollection, type Item, type Json, memoryStore } from '../../src/index.ts'
+import { samples, tell } from './schemas.ts'
+
+const MERGE = 'application/merge-patch+json'
+const PATCH = 'application/json-patch+json'
+
+/** A collection of one schema on a store whose time goes on by a second with every look at it. */
+function open(schema: z.ZodType) {
+  let time = Date.UTC(2024, 0, 1)
+  const clock = () => {
+    time += 1000
+    return time
+  }
+  const { fetch } = defineCollection({ name: 'things', schema, store: memoryStore({ clock }) })
+  return async (method: string, path: string, body?: string, type = 'application/json') => {
+    const init = { method, ...(body !== undefined && { body, headers: { 'content-type': type } }) }
+    const answer = await fetch(new Request(`http://api.test${path}`, init))
+    return {
+      status: answer.status,
+      etag: answer.headers.get('etag'),
+      text: await answer.text(),
+      location: answer.headers.get('location')?.slice('http://api.test'.length) ?? '',
+    }
+  }
+}
+
+const cases = samples.chain(({ schema, values }) =>
+  fc.record({
+    schema: fc.constant(Object.assign(schema, { [fc.toStringMethod]: () => tell(schema) })),
+    value: values,
+    other: values,
+    pick: fc.nat(),
+  }),
+)
+
+const without = (text: string, ...names: string[]): string => {
+  const item = JSON.parse(text) as Item
+  for (const name of names) delete item[name]
+  return JSON.stringify(item)
+}
+
+/** Every place of an item, as a JSON Pointer, where an object has a member. */
+function* pointers(value: Json, prefix = ''): Generator<string> {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    const pointer = `${prefix}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    yield pointer
+    yield* pointers(member, pointer)
+  }
+}
+
+async function created(request: ReturnType<typeof open>, value: Json | undefined) {
+  const made = await request('POST', '/things', JSON.stringify(value))
+  expect(made.status, made.text).toBe(201)
+  return made.location
+}
+
+test('an empty patch changes no byte: neither the item, nor updated_at, nor the ETag', async () => {
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ schema, value }) => {
+      const request = open(schema)
+      const path = await created(request, value)
+      const before = await request('GET', path)
+      for (const [body, type] of [
+        ['{}', MERGE],
+        ['{}', 'application/json'],
+        ['[]', PATCH],
+      ] as const) {
+        expect(await request('PATCH', path, body, type)).toMatchObject({ status: 303 })
+        expect(await request('GET', path)).toEqual(before)
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('a patch that says what is there already changes no byte', async () => {
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ schema, value, pick }) => {
+      const request = open(schema)
+      const path = await created(request, value)
+      const before = await request('GET', path)
+      const item = JSON.parse(before.text) as Item
+      const all = [...pointers(item)]
+      const pointer = all[pick % all.length] ?? ''
+      const copy = JSON.stringify([{ op: 'copy', from: pointer, path: pointer }])
+      // In a list a copy is one element more.
+      if (!/\/\d+(?:\/|$)/.test(pointer)) {
+        expect(await request('PATCH', path, copy, PATCH)).toMatchObject({ status: 303 })
+        expect(await request('GET', path)).toEqual(before)
+      }
+      const nulls = /:null/.test(before.text)
+      if (!nulls) {
+        expect(await request('PATCH', path, before.text, MERGE)).toMatchObject({ status: 303 })
+        expect(await request('GET', path)).toEqual(before)
+      }
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('a patch of one member leaves all others as they are, byte for byte', async () => {
+  let changed = 0
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ schema, value, other, pick }) => {
+      const request = open(schema)
+      const path = await created(request, value)
+      const before = await request('GET', path)
+      const entries = Object.entries(other as Item)
+      const [name, wanted] = entries[pick % Math.max(1, entries.length)] ?? []
+      if (name === undefined) return
+      const escaped = name.replaceAll('~', '~0').replaceAll('/', '~1')
+      const patch = JSON.stringify([{ op: 'add', path: `/${escaped}`, value: wanted ?? null }])
+      const answer = await request('PATCH', path, patch, PATCH)
+      expect(answer.status, answer.text).toBe(303)
+      const after = await request('GET', path)
+      expect(without(after.text, name, 'updated_at')).toBe(without(before.text, name, 'updated_at'))
+      if (after.text !== before.text) changed++
+    }),
+    { numRuns: 200 },
+  )
+  expect(changed).toBeGreaterThan(25)
+})
+
+test('a patch deep inside leaves what stands beside it as it is', async () => {
+  let changed = 0
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ schema, value, pick }) => {
+      const request = open(schema)
+      const path = await created(request, value)
+      const before = await request('GET', path)
+      const deep = [...pointers(JSON.parse(before.text) as Item)].filter(
+        each => /^\/.*\//.test(each) && !each.endsWith('/kind'),
+      )
+      const pointer = deep[pick % Math.max(1, deep.length)]
+      if (pointer === undefined) return
+      for (const wanted of ['other', 3, true]) {
+        const patch = JSON.stringify([{ op: 'replace', path: pointer, value: wanted }])
+        const { status } = await request('PATCH', path, patch, PATCH)
+        if (status !== 303) continue
+        changed++
+        const after = await request('GET', path)
+        const [, member = ''] = pointer.split('/')
+        expect(without(after.text, member, 'updated_at')).toBe(
+          without(before.text, member, 'updated_at'),
+        )
+        const parent = pointer.slice(0, pointer.lastIndexOf('/'))
+        // A `catch` around it may have taken the place of the whole.
+        if (typeof valueAt(JSON.parse(after.text) as Json, parent) !== 'object') return
+        const siblings = (text: string) => {
+          return [...pointers(JSON.parse(text) as Item)].filter(
+            each => each.startsWith(`${parent}/`) && !each.startsWith(pointer),
+          )
+        }
+        const values = (text: string) =>
+          siblings(before.text).map(each => [
+            each,
+            JSON.stringify(valueAt(JSON.parse(text) as Json, each)),
+          ])
+        expect(values(after.text)).toEqual(values(before.text))
+        return
+      }
+    }),
+    { numRuns: 200 },
+  )
+  expect(changed).toBeGreaterThan(25)
+})
+
+function valueAt(value: Json, pointer: string): Json | undefined {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<Json | undefined>(
+      (at, name) => (typeof at === 'object' && at !== null ? (at as Item)[name] : undefined),
+      value,
+    )
+}
+
+test('PUT of what GET gave changes nothing but updated_at', async () => {
+  await fc.assert(
+    fc.asyncProperty(cases, async ({ schema, value }) => {
+      const request = open(schema)
+      const path = await created(request, value)
+      const before = await request('GET', path)
+      const answer = await request('PUT', path, before.text)
+      expect(answer.status, answer.text).toBe(303)
+      const after = await request('GET', path)
+      expect(without(after.text, 'updated_at')).toBe(without(before.text, 'updated_at'))
+      expect(after.text).not.toBe(before.text)
+      expect(after.etag).not.toBe(before.etag)
+    }),
+    { numRuns: 200 },
+  )
+})
