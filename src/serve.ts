@@ -3,9 +3,13 @@ import { type CorsOptions, corsOf } from './cors.ts'
 import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
 import type { Dialect } from './dialects.ts'
 import { type Fetch, fetchDoor } from './fetch.ts'
+import { csv } from './formats/csv.ts'
 import { form } from './formats/form.ts'
 import type { Format } from './formats/format.ts'
 import { json } from './formats/json.ts'
+import { multipart } from './formats/multipart.ts'
+import { ndjson } from './formats/ndjson.ts'
+import { xml } from './formats/xml.ts'
 import type { Machine } from './handle.ts'
 import { type Limits, limitsOf } from './limits.ts'
 import { type Handler, nodeHandler } from './node.ts'
@@ -32,7 +36,8 @@ export interface Policies {
   readonly onError?: (error: unknown, failure: Failure) => void
 }
 
-export const DEFAULT_FORMATS: readonly Format[] = [json, form]
+/** The specification's four media types, and two that stream whole lists. */
+export const DEFAULT_FORMATS: readonly Format[] = [json, xml, form, multipart, csv, ndjson]
 
 /** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other mistake in the policies. */
 export function apiDefinitionOf(
