@@ -1,19 +1,21 @@
 // The public address of the api: what `url`, `Location` and `Link` begin with.
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
-import { type HttpRequest, isHost } from './http.ts'
+import { authorityOf, type HttpRequest, isHost } from './http.ts'
 
 /**
- * The configured `baseUrl`; without one, what the request says: its scheme and `Host`, or what a
- * trusted proxy forwards, and the path under which the api is mounted. No slash at its end.
+ * The configured `baseUrl`; without one, what the request says: its scheme and `Host` (or the
+ * authority of a target in absolute form, RFC 9112 §3.2.2), or what a trusted proxy forwards, and the
+ * path under which the api is mounted. No slash at its end.
  * @throws HttpError 400 for a `Host` that is none (RFC 9112 §3.2).
  */
 export function baseOf(
   { baseUrl, prefix, trustProxy }: Pick<ApiDefinition, 'baseUrl' | 'prefix' | 'trustProxy'>,
   request: HttpRequest,
 ): string {
-  const { host = '' } = request.headers
-  if (!isHost(host)) {
+  const { host: named = '' } = request.headers
+  const host = authorityOf(request.target) ?? named
+  if (!isHost(named) || !isHost(host)) {
     throw new HttpError(400, [
       { message: 'The Host header is missing or is no host', field: 'host', type: 'invalid_host' },
     ])

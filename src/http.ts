@@ -55,10 +55,14 @@ export function splitTarget(target: string): RequestTarget {
 }
 
 function absolutePathStart(target: string): number {
-  const scheme = /^https?:\/\//i.exec(target)
-  if (!scheme) return 0
-  const end = target.slice(scheme[0].length).search(/[/?#]/)
-  return end === -1 ? target.length : scheme[0].length + end
+  return ABSOLUTE.exec(target)?.[0].length ?? 0
+}
+
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i
+
+/** The host and port of a target in absolute form, not validated: they count in place of `Host`. */
+export function authorityOf(target: string): string | undefined {
+  return ABSOLUTE.exec(target)?.[1]
 }
 
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i

@@ -1,0 +1,179 @@
+// Specification, "Versioning"; conventions, "Names and places".
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore, parseLink } from '../../src/index.ts'
+import { eachDoor } from '../doors.ts'
+import { example } from '../fixture.ts'
+
+const accounts = () =>
+  defineCollection({
+    name: 'accounts',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  })
+const cars = () =>
+  defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store: memoryStore() })
+
+const DEPRECATED = new Date('2024-01-01T00:00:00Z')
+const SUNSET = new Date('2030-06-30T23:59:59Z')
+
+function versions(policies: { baseUrl?: string; prefix?: string } = {}) {
+  return defineApi({
+    ...policies,
+    versions: [
+      { version: 1, collections: [cars()], deprecated: DEPRECATED, sunset: SUNSET },
+      { version: 2, collections: [cars(), accounts()] },
+      { version: 10, collections: [cars()], deprecated: DEPRECATED },
+    ],
+  })
+}
+
+describe('Versioning', () => {
+  eachDoor(
+    () => versions(),
+    door => {
+      it('{base_url}/v<number>/: each version has its own root', async () => {
+        for (const path of ['/v2/', '/v2', '/v2.json']) {
+          expect(await door.request(path)).toMatchObject({
+            status: 200,
+            json: {
+              url: `${door.base}/v2/`,
+              resources: {
+                cars: { url: `${door.base}/v2/cars` },
+                accounts: { url: `${door.base}/v2/accounts` },
+              },
+            },
+          })
+        }
+        expect((await door.request('/v1/')).json).toEqual({
+          url: `${door.base}/v1/`,
+          resources: { cars: { url: `${door.base}/v1/cars` } },
+        })
+      })
+
+      it('{base_url}/: the newest version that is not deprecated, and the list of versions', async () => {
+        expect((await door.request('/')).json).toEqual({
+          url: `${door.base}/`,
+          resources: {
+            cars: { url: `${door.base}/v2/cars` },
+            accounts: { url: `${door.base}/v2/accounts` },
+          },
+          versions: {
+            v10: { url: `${door.base}/v10/` },
+            v2: { url: `${door.base}/v2/` },
+            v1: { url: `${door.base}/v1/` },
+          },
+        })
+      })
+
+      it('a version is its own api: its items, its addresses', async () => {
+        const made = await door.request('/v2/cars', { method: 'POST', json: { color: 'red' } })
+        expect(made.status).toBe(201)
+        const location = made.headers.get('location') ?? ''
+        expect(location.startsWith(`${door.base}/v2/cars/`)).toBe(true)
+        expect((await door.request(location)).status).toBe(200)
+        expect((await door.request(location.replace('/v2/', '/v1/'))).status).toBe(404)
+        const { headers } = await door.request('/v2/cars?limit=1')
+        for (const { href } of parseLink(headers.get('link') ?? ''))
+          expect(href.startsWith(`${door.base}/v2/cars?limit=1`)).toBe(true)
+      })
+
+      it.each(['/cars', '/v3/cars', '/v1/accounts', '/V2/cars', '/v02/cars', '/v2/v2/cars'])(
+        'there is nothing at %s',
+        async path => {
+          expect((await door.request(path)).status).toBe(404)
+        },
+      )
+
+      it.each([
+        ['GET', '/v1/', 200],
+        ['GET', '/v1/cars', 200],
+        ['HEAD', '/v1/cars', 200],
+        ['GET', '/v1/cars/count', 200],
+        ['GET', '/v1/cars/nobody', 404],
+        ['GET', '/v1/cars?colr=1', 400],
+        ['PUT', '/v1/cars', 405],
+        ['OPTIONS', '/v1/cars', 200],
+        ['POST', '/v1/cars', 201],
+      ])('a deprecated version says so: %s %s (%d)', async (method, path, status) => {
+        const answer = await door.request(path, {
+          method,
+          ...(method === 'POST' && { json: { color: 'red' } }),
+        })
+        expect(answer.status).toBe(status)
+        // RFC 9745: a structured date. RFC 8594: an HTTP date.
+        expect(answer.headers.get('deprecation')).toBe('@1704067200')
+        expect(answer.headers.get('sunset')).toBe('Sun, 30 Jun 2030 23:59:59 GMT')
+        const links = parseLink(answer.headers.get('link') ?? '')
+        expect(links.filter(({ rel }) => rel === 'successor-version')).toEqual([
+          { rel: 'successor-version', href: `${door.base}/v2/` },
+        ])
+      })
+
+      it('a deprecated version without an end has no Sunset', async () => {
+        const { headers } = await door.request('/v10/cars')
+        expect(headers.get('deprecation')).toBe('@1704067200')
+        expect(headers.get('sunset')).toBeNull()
+      })
+
+      it.each(['/', '/v2/', '/v2/cars'])('what is not deprecated says nothing: %s', async path => {
+        const { headers } = await door.request(path)
+        expect(headers.get('deprecation')).toBeNull()
+        expect(headers.get('sunset')).toBeNull()
+        expect(headers.get('link') ?? '').not.toContain('successor-version')
+      })
+    },
+    { once: true },
+  )
+
+  eachDoor(
+    () => versions({ baseUrl: 'https://api.example/base', prefix: '/api' }),
+    door => {
+      it('the successor is named by the public address', async () => {
+        const { headers } = await door.request('/api/v1/cars')
+        const links = parseLink(headers.get('link') ?? '')
+        expect(links.find(({ rel }) => rel === 'successor-version')?.href).toBe(
+          'https://api.example/base/v2/',
+        )
+      })
+    },
+    { once: true },
+  )
+
+  eachDoor(
+    () => example({ version: 3 }),
+    door => {
+      it('an api of one version', async () => {
+        const { json } = await door.request('/')
+        expect(json).toMatchObject({
+          url: `${door.base}/`,
+          resources: { cars: { url: `${door.base}/v3/cars` } },
+          versions: { v3: { url: `${door.base}/v3/` } },
+        })
+        expect((await door.request('/v3/cars/count')).json).toEqual({ count: 0 })
+      })
+    },
+    { once: true },
+  )
+
+  it.each([
+    [
+      'two of the same number',
+      () =>
+        defineApi({
+          versions: [
+            { version: 1, collections: [cars()] },
+            { version: 1, collections: [cars()] },
+          ],
+        }),
+    ],
+    [
+      'a number that is none',
+      () => defineApi({ versions: [{ version: 1.5, collections: [cars()] }] }),
+    ],
+    ['zero', () => defineApi({ versions: [{ version: 0, collections: [cars()] }] })],
+    ['none', () => defineApi({ versions: [] })],
+  ])('a mistake in the declaration is a TypeError: %s', (_row, define) => {
+    expect(define).toThrow(TypeError)
+  })
+})
