@@ -3,14 +3,17 @@ import { type CallContext, callsOf } from './calls.ts'
 import { type Collection, checkParents } from './collection.ts'
 import type { ApiDefinition, Calls, VersionDefinition } from './definition.ts'
 import { pathOf } from './route.ts'
-import type { Schema } from './schema.ts'
+import type { SomeSchema } from './schema.ts'
 import { apiDefinitionOf, type Doors, doorsOf, type Policies } from './serve.ts'
+
+/** An array; that it may be an empty tuple keeps the type checker from comparing every two of them. */
+type Collections = readonly Collection[] | readonly []
 
 /** One version: its collections under `/v<number>/`. */
 export interface VersionOptions {
   /** A whole number from 1. */
   readonly version: number
-  readonly collections: readonly Collection[]
+  readonly collections: Collections
   /** When it was deprecated (RFC 9745). */
   readonly deprecated?: Date
   /** When it will answer no more (RFC 8594). */
@@ -21,7 +24,7 @@ export type ApiOptions = Policies &
   (
     | { readonly versions: readonly VersionOptions[] }
     | {
-        readonly collections: readonly Collection[]
+        readonly collections: Collections
         /** Without a number the collections stand at the root. */
         readonly version?: number
       }
@@ -34,7 +37,7 @@ export interface Api extends Doors {
    * itself they are typed.
    * @throws TypeError where there is no such collection.
    */
-  collection<S extends Schema>(collection: Collection<S>): Calls<S>
+  collection<S extends SomeSchema>(collection: Collection<S>): Calls<S>
   collection(name: string): Calls
   /** Closes the stores: running calls end first. */
   close(): Promise<void>
@@ -59,7 +62,7 @@ export function defineApi(options: ApiOptions): Api {
     definition,
     ...doorsOf(definition),
     // A collection's own calls have the types of its schema.
-    collection: <S extends Schema>(collection: Collection<S> | string) =>
+    collection: <S extends SomeSchema>(collection: Collection<S> | string) =>
       callsOf(context, typeof collection === 'string' ? collection : collection.name) as Calls<S>,
     close: async () => {
       const stores = versions.flatMap(({ collections }) =>

@@ -112,7 +112,7 @@ function asksForProblem(accept: string, best: string): boolean {
     const quality = parameters.find(part => part.startsWith('q='))?.slice(2)
     qualities.set(range, quality === undefined ? 1 : Number(quality))
   }
-  const ranges = [best, best.replace(/[^/]*$/, '*'), '*/*']
+  const ranges = [best, `${best.slice(0, best.indexOf('/'))}/*`, '*/*']
   const known = ranges.map(range => qualities.get(range)).find(quality => quality !== undefined)
   const quality = qualities.get(PROBLEM) ?? 0
   return quality > 0 && quality >= (known ?? 0)

@@ -4,11 +4,24 @@ import { z } from 'zod'
 import type { BlobOptions, BlobRecord } from './blobs.ts'
 import type { Field, Fields, Kind, Scalar } from './fields.ts'
 
-/** Any zod schema. What it takes and gives is read from `_zod.input` and `_zod.output`. */
+/** Any zod schema. */
 export type Schema = z.core.$ZodType
 
-export type Output<S extends Schema> = S['_zod']['output']
-export type Input<S extends Schema> = S['_zod']['input']
+/**
+ * Any zod schema, told by what it takes and gives alone: where types are parameters, to compare all
+ * of {@link Schema} would cost the type checker ten times as much.
+ */
+export interface SomeSchema {
+  readonly _zod: { readonly output: unknown; readonly input: unknown }
+}
+
+export type Output<S extends SomeSchema> = S['_zod']['output']
+export type Input<S extends SomeSchema> = S['_zod']['input']
+
+/** The same schema, with all of its type. */
+export function zodOf(schema: SomeSchema): Schema {
+  return schema as Schema // nothing but zod makes a schema
+}
 
 /** Which side of a schema: what it takes, or what it gives (and stores keep). */
 type Side = 'input' | 'output'
@@ -147,7 +160,8 @@ function fieldOf(
     case 'intersection': {
       const parts = [inner(def.left), inner(def.right)]
       const members = new Map(parts.flatMap(part => [...(part.members ?? [])]))
-      return { kind: 'object', ...plain, members }
+      const open = parts.some(part => part.open || part.kind === 'record')
+      return { kind: 'object', ...plain, members, ...(open && { open }) }
     }
     case 'optional':
       return { ...inner(def.innerType), optional: true }
