@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { HttpError } from './errors.ts'
 import { handle, type Machine } from './handle.ts'
 import type { HttpRequest, HttpResponse, RequestBody, RequestHeaders } from './http.ts'
 
@@ -33,7 +34,7 @@ function readRequest(request: HostRequest, response: ServerResponse): HttpReques
     target: url,
     prefix: typeof request.originalUrl === 'string' ? prefixOf(request.originalUrl, url) : '',
     headers: headersOf(request.rawHeaders),
-    body: bodyOf(request),
+    body: bodyOf(request, response),
     address: request.socket.remoteAddress,
     secure: 'encrypted' in request.socket && request.socket.encrypted === true,
     /** Made when somebody asks: most requests end without. */
@@ -79,12 +80,34 @@ function headersOf(raw: readonly string[]): RequestHeaders {
   return headers
 }
 
-function bodyOf(request: HostRequest): RequestBody | undefined {
+function bodyOf(request: HostRequest, response: ServerResponse): RequestBody | undefined {
   if (request.body !== undefined && request.readableEnded) return { parsed: request.body }
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   if (length === undefined && coding === undefined) return undefined
-  // Leaving the loop early must not destroy the connection: the answer still goes out over it.
-  return request.iterator({ destroyOnReturn: false })
+  return chunksOf(request, response)
+}
+
+/** Requests that wait for `100 Continue` before they send a body: see harden.ts. */
+export const expecting = new WeakSet<IncomingMessage>()
+
+/** Responses that may not be written any more: harden.ts has refused the rest of their request. */
+export const takenOver = new WeakSet<ServerResponse>()
+
+async function* chunksOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+): AsyncGenerator<Uint8Array> {
+  // Nobody who is refused by the headers alone is asked for the body.
+  if (expecting.delete(request) && !response.headersSent) response.writeContinue()
+  try {
+    // Leaving the loop early must not destroy the connection: the answer still goes out over it.
+    yield* request.iterator({ destroyOnReturn: false })
+  } catch (cause) {
+    // The connection broke, or the body's own framing is wrong: nobody is there to read this.
+    throw new HttpError(400, [{ message: 'The body ended too early', type: 'incomplete_body' }], {
+      cause,
+    })
+  }
 }
 
 async function respond(
@@ -92,16 +115,25 @@ async function respond(
   response: ServerResponse,
   { status, headers, body }: HttpResponse,
 ): Promise<void> {
-  if (response.destroyed) return
+  if (response.destroyed || takenOver.has(response)) {
+    if (isStream(body)) await body[Symbol.asyncIterator]().return?.()
+    return
+  }
   const pending = unreadBytes(request)
-  if (pending > LINGER_BYTES) headers.push('Connection', 'close')
+  // A client that waits for `100 Continue` sends nothing after a refusal.
+  const waits = expecting.has(request)
+  if (waits || pending > LINGER_BYTES) headers.push('Connection', 'close')
   response.writeHead(status, headers)
-  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
-    if (pending <= LINGER_BYTES) {
-      response.end(body)
-      if (!request.readableEnded) request.resume()
-    } else await linger(request, response, body)
-  } else await pipeline(Readable.from(body), response)
+  if (isStream(body)) await pipeline(Readable.from(body), response)
+  else if (!waits && pending > LINGER_BYTES) await linger(request, response, body)
+  else {
+    response.end(body)
+    if (!request.readableEnded) drain(request)
+  }
+}
+
+function isStream(body: HttpResponse['body']): body is AsyncIterable<Uint8Array | string> {
+  return body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
 }
 
 /** How much of a body nobody has read yet; infinite where its length is not known. */
@@ -115,6 +147,14 @@ function unreadBytes(request: IncomingMessage): number {
 /** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */
 const LINGER_BYTES = 256 * 1024
 const LINGER_TIME = 2000
+
+/** Reads the little that is left, so that the connection serves on; one that does not send it is ended. */
+function drain(request: IncomingMessage): void {
+  request.resume()
+  if (request.complete) return
+  const timer = setTimeout(() => request.socket.destroy(), LINGER_TIME)
+  request.once('close', () => clearTimeout(timer))
+}
 
 /** Sends the whole answer, reads on for a bounded time and size, then ends the connection. */
 async function linger(

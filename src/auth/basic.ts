@@ -1,0 +1,71 @@
+// HTTP Basic (RFC 7617): user and password in UTF-8, never in clear text over a network.
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { credentialsOf, type Principal, printChallenge, type Scheme } from '../auth.ts'
+import { HttpError } from '../errors.ts'
+import type { HttpRequest } from '../http.ts'
+
+export interface BasicOptions {
+  /**
+   * Says whose the credentials are; `undefined` where they are wrong. Compare secrets with
+   * {@link sameText}, and take as long for a user that does not exist.
+   */
+  readonly verify: (
+    user: string,
+    password: string,
+    request: HttpRequest,
+  ) => Principal | undefined | Promise<Principal | undefined>
+  /** Default `api`. */
+  readonly realm?: string
+}
+
+/** Checks user and password. Refused with 403 where the connection is neither TLS nor loopback. */
+export function basic({ verify, realm = 'api' }: BasicOptions): Scheme {
+  return {
+    name: 'Basic',
+    challenge: () => printChallenge('Basic', { realm, charset: 'UTF-8' }),
+    offers: isConfidential,
+    async authenticate(request) {
+      const credentials = credentialsOf(request, 'Basic')
+      if (credentials === undefined) return undefined
+      if (!isConfidential(request)) {
+        const message = 'A password may only be sent over TLS; change it, others may have read it'
+        throw new HttpError(403, [{ message, type: 'insecure_transport' }])
+      }
+      const pair = decodePair(credentials)
+      const principal = pair && (await verify(pair.user, pair.password, request))
+      if (principal) return principal
+      throw new HttpError(401, [
+        { message: 'User or password is wrong', type: 'invalid_credentials' },
+      ])
+    },
+  }
+}
+
+function isConfidential({ secure, address }: HttpRequest): boolean {
+  return secure || (address !== undefined && /^(?:::ffff:)?127\.|^::1$/i.test(address))
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Reads `base64(user:password)`; `undefined` for what is none, or holds control characters (§2). */
+function decodePair(credentials: string): { user: string; password: string } | undefined {
+  const bytes = Buffer.from(credentials, 'base64')
+  if (bytes.toString('base64').replace(/={1,2}$/, '') !== credentials.replace(/={1,2}$/, ''))
+    return undefined
+  try {
+    const text = UTF8.decode(bytes)
+    const colon = text.indexOf(':')
+    if (colon === -1 || /\p{Cc}/u.test(text)) return undefined
+    return { user: text.slice(0, colon), password: text.slice(colon + 1) }
+  } catch {
+    return undefined
+  }
+}
+
+const KEY = randomBytes(32)
+
+/** Whether two texts are the same, in a time that says nothing of where they differ or how long they are. */
+export function sameText(given: string, wanted: string): boolean {
+  const digest = (text: string) => createHmac('sha256', KEY).update(text).digest()
+  return timingSafeEqual(digest(given), digest(wanted))
+}

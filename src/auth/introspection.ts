@@ -1,0 +1,123 @@
+// OAuth 2.0 access tokens that only their issuer can read (RFC 7662): asked for each, remembered briefly.
+import { type Principal, printChallenge, type Scheme } from '../auth.ts'
+import { HttpError } from '../errors.ts'
+import {
+  bearerToken,
+  type Claims,
+  cannotCheck,
+  invalidToken,
+  isAudience,
+  principalOf,
+  tokenCache,
+} from './tokens.ts'
+
+export interface IntrospectionOptions {
+  /** The introspection endpoint of the authorization server. */
+  readonly endpoint: string
+  /** What this api authenticates with there: HTTP Basic (RFC 6749 §2.3.1). */
+  readonly client: { readonly id: string; readonly secret: string }
+  /** The authorization server; where it answers with `iss`, that must be the same. */
+  readonly issuer?: string
+  /** What `aud` must name; without, tokens for any audience count. */
+  readonly audience?: string | readonly string[]
+  /** How many seconds an answer is remembered: so long a revoked token may still work. Default 10; 0 asks each time. */
+  readonly cache?: number
+  /** Milliseconds that the endpoint may take. Default 2,000. */
+  readonly timeout?: number
+  /** Default `api`. */
+  readonly realm?: string
+  /** Makes the principal of the answer, where `sub` and `scope` are not what is wanted. `undefined` refuses. */
+  readonly principal?: (claims: Claims) => Principal | undefined
+}
+
+/** The longest answer that is read, in characters. */
+const MOST_ANSWER = 64 * 1024
+
+/** @throws TypeError for an endpoint that is no address, and for a time that is no number. */
+export function introspection(options: IntrospectionOptions): Scheme {
+  const { endpoint, issuer, audience, cache = 10, timeout = 2000, realm = 'api' } = options
+  if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint)) {
+    throw new TypeError(`introspection: endpoint is no address: ${JSON.stringify(endpoint)}`)
+  }
+  for (const [name, value] of Object.entries({ cache, timeout })) {
+    if (!Number.isFinite(value) || value < 0) {
+      throw new TypeError(`introspection: ${name} must be a number from 0, not ${value}`)
+    }
+  }
+  const known = tokenCache<Principal | 'inactive'>()
+  /** The tokens that are asked for at the moment: requests that come together ask once. */
+  const asking = new Map<string, Promise<Principal | 'inactive'>>()
+
+  async function ask(token: string): Promise<Principal | 'inactive'> {
+    const claims = await introspect(options, token, timeout)
+    const now = Date.now()
+    const exp = typeof claims.exp === 'number' ? claims.exp * 1000 : Number.POSITIVE_INFINITY
+    const active =
+      claims.active === true &&
+      exp > now &&
+      (typeof claims.nbf !== 'number' || claims.nbf * 1000 <= now) &&
+      (issuer === undefined || claims.iss === undefined || claims.iss === issuer) &&
+      (audience === undefined || isAudience(claims.aud, audience))
+    const principal = active
+      ? options.principal
+        ? options.principal(claims)
+        : principalOf(claims)
+      : undefined
+    const value = principal ?? 'inactive'
+    if (cache > 0) known.set(token, value, Math.min(now + cache * 1000, exp))
+    return value
+  }
+
+  return {
+    name: 'Bearer',
+    ...(issuer !== undefined && { issuer }),
+    challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
+    async authenticate(request) {
+      const token = bearerToken(request)
+      if (token === undefined) return undefined
+      let value = known.get(token)
+      if (value === undefined) {
+        let asked = asking.get(token)
+        if (!asked) {
+          asked = ask(token).finally(() => asking.delete(token))
+          asking.set(token, asked)
+        }
+        value = await asked
+      }
+      if (value === 'inactive') throw invalidToken('The access token is not valid')
+      return value
+    },
+  }
+}
+
+async function introspect(
+  { endpoint, client }: IntrospectionOptions,
+  token: string,
+  timeout: number,
+): Promise<Claims> {
+  const credentials = [client.id, client.secret].map(encodeURIComponent).join(':')
+  try {
+    const response = await fetch(endpoint, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+      redirect: 'error',
+      signal: AbortSignal.timeout(timeout),
+    })
+    const text = await response.text()
+    if (response.status !== 200 || text.length > MOST_ANSWER) {
+      throw new Error(`The introspection endpoint answered ${response.status}`)
+    }
+    const claims: unknown = JSON.parse(text)
+    if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
+      throw new Error('The introspection endpoint answered with no object')
+    }
+    return { ...claims }
+  } catch (error) {
+    throw error instanceof HttpError ? error : cannotCheck(error)
+  }
+}

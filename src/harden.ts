@@ -1,0 +1,191 @@
+// What a node:http server must be told to be safe on a network: time-outs, and answers of the API's
+// kind where Node would end a connection with a bare status line or none.
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { errorBody, HttpError } from './errors.ts'
+import { SUPPRESS_PARAMETER, suppressedStatus } from './fallbacks.ts'
+import type { HeaderList } from './http.ts'
+import { expecting, takenOver } from './node.ts'
+
+export interface HardenOptions {
+  /** Milliseconds for the head of a request; then 408. Default 5,000. */
+  readonly headersTimeout?: number
+  /** Milliseconds for a whole request, its body included; then 408. Default 300,000: `limits.bodyTime` ends slow bodies long before. */
+  readonly requestTimeout?: number
+  /** Milliseconds that an idle connection is kept for the next request. Default 5,000. */
+  readonly keepAliveTimeout?: number
+  /** Milliseconds after which a connection on which nothing moves is ended, a reader that has stopped included. Default 30,000. */
+  readonly timeout?: number
+  /** Connections at the same time; more are closed at once. Default: no limit of its own. */
+  readonly maxConnections?: number
+}
+
+const DEFAULTS = {
+  headersTimeout: 5000,
+  requestTimeout: 300_000,
+  keepAliveTimeout: 5000,
+  timeout: 30_000,
+}
+
+/** How often Node looks for requests that are over their time, in milliseconds; its own default is 30 s. */
+const CHECK = 500
+
+const closing = new WeakSet<Server>()
+
+/**
+ * Sets the time-outs of a server and gives Node's own refusals (400, 408, 413, 417, 431) the error
+ * body. `suppress_error_codes` counts where it stands in the first packet of a broken request.
+ * @returns the server.
+ * @throws TypeError for a server that listens already, and for a time that is no whole number from 1.
+ */
+export function harden<S extends Server>(server: S, options: HardenOptions = {}): S {
+  if (server.listening) throw new TypeError('harden(server) must come before listen()')
+  for (const [name, value] of Object.entries(options)) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new TypeError(`harden: ${name} must be a whole number from 1, not ${value}`)
+    }
+  }
+  const { maxConnections, ...times } = { ...DEFAULTS, ...options }
+  const check = Math.min(CHECK, Math.ceil(times.headersTimeout / 4))
+  // `connectionsCheckingInterval` and `requireHostHeader` are options of `createServer` that the server keeps.
+  Object.assign(server, times, { connectionsCheckingInterval: check, requireHostHeader: false })
+  if (maxConnections !== undefined) server.maxConnections = maxConnections
+
+  /** The newest request of each connection: what is written to it must wait for its turn. */
+  const newest = new WeakMap<Socket, ServerResponse>()
+  const enter = (request: IncomingMessage, response: ServerResponse) => {
+    newest.set(request.socket, response)
+    if (closing.has(server)) response.shouldKeepAlive = false
+  }
+  server.prependListener('request', enter)
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    expecting.add(request)
+    server.emit('request', request, response)
+  })
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    const message = 'The only expectation that is met is 100-continue'
+    const { head, body } = refusal(417, message, isSuppressed(request.url ?? ''))
+    response.shouldKeepAlive = false
+    response.writeHead(head.status, head.headers)
+    response.end(body)
+  })
+  server.on('connect', (request: IncomingMessage, duplex: Duplex) => {
+    const socket = duplex as Socket // As below.
+    const suppressed = isSuppressed(request.url ?? '')
+    answer(socket, refusal(405, 'This is no proxy', suppressed, METHODS))
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, duplex: Duplex) => {
+    const socket = duplex as Socket // The connection itself: a net.Socket, or a TLSSocket, which is one.
+    refuseBroken(error, socket, newest.get(socket))
+  })
+  return server
+}
+
+const METHODS: HeaderList = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']
+
+function refuseBroken(
+  error: NodeJS.ErrnoException & { rawPacket?: Buffer },
+  socket: Socket,
+  response: ServerResponse | undefined,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [firstLine = ''] = error.rawPacket?.toString('latin1').split('\r\n', 1) ?? []
+  const broken = brokenRequest(error.code, isSuppressed(firstLine))
+  if (!response || (response.writableFinished && response.req.complete)) {
+    answer(socket, broken)
+  } else if (response.req.complete) {
+    // An earlier request is whole and waits for its answer: this one's comes after it.
+    response.once('close', () => answer(socket, broken))
+  } else if (response.headersSent) {
+    // The broken part belongs to a request that has its answer: a second one would be taken for another's.
+    socket.destroy()
+  } else {
+    takenOver.add(response)
+    answer(socket, broken)
+  }
+}
+
+function brokenRequest(code: string | undefined, suppressed: boolean): Refusal {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return refusal(431, 'The header fields are too large together', suppressed)
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return refusal(413, 'The chunk extensions are too large', suppressed)
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return refusal(408, 'The request came too slowly', suppressed)
+    default:
+      return refusal(400, 'This is no well-formed HTTP request', suppressed)
+  }
+}
+
+function isSuppressed(text: string): boolean {
+  return text.includes(SUPPRESS_PARAMETER)
+}
+
+interface Refusal {
+  readonly head: { readonly status: number; readonly headers: HeaderList }
+  readonly body: string
+}
+
+function refusal(
+  status: number,
+  message: string,
+  suppressed: boolean,
+  more: HeaderList = [],
+): Refusal {
+  const body = JSON.stringify(errorBody(new HttpError(status, message)))
+  const headers = [
+    ...more,
+    'Content-Type',
+    'application/json',
+    'X-Content-Type-Options',
+    'nosniff',
+    'Cache-Control',
+    'no-store',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+  ]
+  return { head: { status: suppressed ? suppressedStatus(status) : status, headers }, body }
+}
+
+/** Writes an answer to a connection that has no request for it, and ends the connection. */
+function answer(socket: Socket, { head, body }: Refusal): void {
+  if (!socket.writable) {
+    socket.destroy()
+    return
+  }
+  const lines = [`HTTP/1.1 ${head.status} ${STATUS_CODES[head.status]}`]
+  for (let at = 0; at < head.headers.length; at += 2)
+    lines.push(`${head.headers[at]}: ${head.headers[at + 1]}`)
+  lines.push(`Date: ${new Date().toUTCString()}`, 'Connection: close', '', body)
+  socket.on('error', () => socket.destroy())
+  socket.end(lines.join('\r\n'))
+  // What still comes in is read and dropped for a moment: closing on it would take the answer away.
+  socket.resume()
+  setTimeout(() => socket.destroy(), 1000).unref()
+}
+
+/**
+ * Ends a server in good order: no new connections, running requests get their answers, idle
+ * connections close at once.
+ * @param time milliseconds after which what is left is cut off. Default 10,000.
+ */
+export function shutDown(server: Server, time = 10_000): Promise<void> {
+  closing.add(server)
+  return new Promise((resolve, reject) => {
+    const sweep = setInterval(() => server.closeIdleConnections(), 50)
+    const cut = setTimeout(() => server.closeAllConnections(), time)
+    server.close(error => {
+      clearInterval(sweep)
+      clearTimeout(cut)
+      // Closing what is closed already is no failure.
+      if (error && !('code' in error && error.code === 'ERR_SERVER_NOT_RUNNING')) reject(error)
+      else resolve()
+    })
+    server.closeIdleConnections()
+  })
+}
