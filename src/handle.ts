@@ -87,7 +87,13 @@ export async function handle(
     return outcome && encode(machine, exchange, outcome)
   } catch (thrown) {
     await exchange.uploads?.discard().catch(() => undefined)
-    return encodeError(machine, exchange, thrown)
+    try {
+      return encodeError(machine, exchange, thrown)
+    } catch (broken) {
+      // A format that cannot print even this: JSON can.
+      exchange.negotiated = { format: json, type: 'application/json' }
+      return encodeError(machine, exchange, broken)
+    }
   }
 }
 

@@ -116,6 +116,8 @@ export interface View {
   readonly formats: readonly Place[]
   /** Where a text search of the list answers. */
   readonly search: string | undefined
+  /** What one item is called. */
+  readonly itemName: string
   /** The fields of the list's items, or of the item. */
   readonly fields: Fields | undefined
   /** The name of the creation date. */

@@ -40,17 +40,30 @@ const known = new WeakMap<TemplateStringsArray, readonly Place[]>()
 function placesOf(strings: TemplateStringsArray): readonly Place[] {
   const found = known.get(strings)
   if (found) return found
+  let context: Context = 'text'
   const places = strings.slice(0, -1).map((before, at): Place => {
-    const tail = before.slice(before.lastIndexOf('<') + 1)
-    if (/=\s*'?$/.test(tail) && !tail.includes('>')) {
+    context = contextAfter(before, context)
+    const bare = context === 'tag' ? /=\s*(?:'[^']*)?$/ : /^\s*[\w-]+=\s*'?$/
+    if (context !== 'quoted' && bare.test(before)) {
       throw new TypeError(`A value in a template needs double quotes: ${before.slice(-32)}`)
     }
-    return /\s(?:href|src|action|formaction)="$/.test(before) && strings[at + 1]?.startsWith('"')
-      ? 'address'
-      : 'text'
+    const whole = /(?:^|\s)(?:href|src|action|formaction)="$/.test(before)
+    return whole && strings[at + 1]?.startsWith('"') ? 'address' : 'text'
   })
   known.set(strings, places)
   return places
+}
+
+type Context = 'text' | 'tag' | 'quoted'
+
+/** Where in HTML a piece of a template ends; what begins with attributes counts as text. */
+function contextAfter(piece: string, context: Context): Context {
+  for (const char of piece) {
+    if (context === 'text') context = char === '<' ? 'tag' : 'text'
+    else if (char === '"') context = context === 'tag' ? 'quoted' : 'tag'
+    else if (char === '>' && context === 'tag') context = 'text'
+  }
+  return context
 }
 
 function print(part: Part): string {

@@ -1,0 +1,216 @@
+// Forms of what can be done: a typed control for every field, the mistakes at the fields they are of.
+// They work without a script: `_method` says what a POST stands for.
+import type { ErrorEntry } from '../errors.ts'
+import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../fallbacks.ts'
+import { expectation, type Field, type Fields, type Item, isObject } from '../fields.ts'
+import { AS_PARAMETER } from './form-marks.ts'
+import type { Offer } from './format.ts'
+import { type Markup, markup, raw } from './html-markup.ts'
+import { type FormState, isGroup, isReachable, type Reading } from './html-state.ts'
+
+/** A form to print. */
+export interface FormOptions {
+  readonly offer: Offer
+  readonly state: FormState
+  readonly errors: readonly ErrorEntry[]
+  /** The text of its button. */
+  readonly button: string
+  readonly danger?: boolean
+  readonly quiet?: boolean
+  /** The item that it changes, for the addresses of the files it has. */
+  readonly item?: Item | undefined
+  /** The entity tag that the item must still have. */
+  readonly tag?: string | undefined
+}
+
+/** What the printing of one form's controls shares. */
+interface Drawing extends FormOptions {
+  /** What the ids of its controls begin with. */
+  readonly id: string
+  /** The first control with a mistake: it gets the focus. */
+  focus: string | undefined
+}
+
+export function printForm(options: FormOptions): Markup {
+  const { offer, state, button, danger, quiet, tag } = options
+  const { method, href, fields = new Map() } = offer
+  const drawing: Drawing = { ...options, id: offer.name, focus: firstMistake(options) }
+  const reads = method === 'GET'
+  const files = [...fields.values()].some(({ kind }) => kind === 'blob')
+  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}" autocomplete="off"${files && raw(' enctype="multipart/form-data"')}>
+${method !== 'GET' && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
+${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
+${fields.size > 0 && markup`<div class="fields">${controls(drawing, fields, '', true)}</div>`}
+${fields.size > 0 && printMarks(state)}
+<p><button${danger && raw(' class="danger"')}${quiet && raw(' class="quiet"')}>${button}</button></p>
+</form>`
+}
+
+export function hidden(name: string, value: string): Markup {
+  return markup`<input type="hidden" name="${name}" value="${value}">`
+}
+
+function printMarks({ marks }: FormState): Markup | undefined {
+  const lines = [...marks].flatMap(([path, words]) => [...words].map(word => `${word} ${path}`))
+  return lines.length === 0 ? undefined : hidden(AS_PARAMETER, lines.join('\n'))
+}
+
+/** The id of a control, in links from the list of mistakes too. */
+export function controlId(form: string, path: string): string {
+  return `${form}-${path.replace(/[^\w.-]/g, '_')}`
+}
+
+/** The path of the control that a mistake belongs to: its own, or that of a whole list or object. */
+export function controlOf(field: string | undefined, fields: Fields): string | undefined {
+  if (field === undefined) return undefined
+  const [first = '', ...rest] = field.split('.')
+  const known = fields.get(first)
+  if (!known || !isReachable(first)) return undefined
+  if (!isGroup(known)) return first
+  const below = controlOf(rest.join('.') || undefined, known.members ?? new Map())
+  return below === undefined ? first : `${first}.${below}`
+}
+
+function firstMistake({ errors, offer }: FormOptions): string | undefined {
+  return errors
+    .map(({ field }) => controlOf(field, offer.fields ?? new Map()))
+    .find(path => path !== undefined)
+}
+
+function controls(drawing: Drawing, fields: Fields, prefix: string, whole: boolean): Markup[] {
+  return [...fields].flatMap(([name, field]) => {
+    if (!isReachable(name)) return []
+    const path = prefix + name
+    if (!isGroup(field) || drawing.state.reading(path) === 'json') {
+      return [control(drawing, { name, path, field, required: whole && !maybe(field) })]
+    }
+    const inner = controls(drawing, field.members ?? new Map(), `${path}.`, whole && !maybe(field))
+    return [
+      markup`<fieldset id="${controlId(drawing.id, path)}"><legend>${name}${maybe(field) && OPTIONAL}</legend>${mistakesAt(drawing, path)}${inner}</fieldset>`,
+    ]
+  })
+}
+
+function maybe({ optional, nullable }: Field): boolean {
+  return optional || nullable
+}
+
+const OPTIONAL = raw(' <span class="hint">optional</span>')
+
+interface Control {
+  readonly name: string
+  readonly path: string
+  readonly field: Field
+  readonly required: boolean
+}
+
+function mistakesAt(drawing: Drawing, path: string): Markup | undefined {
+  const found = mistakesOf(drawing, path)
+  if (found.length === 0) return undefined
+  const id = `${controlId(drawing.id, path)}-mistake`
+  return markup`<p class="mistake" id="${id}">${found.map(({ message }) => markup`<span>${message}</span>`)}</p>`
+}
+
+function mistakesOf({ errors, offer }: Drawing, path: string): readonly ErrorEntry[] {
+  return errors.filter(({ field }) => controlOf(field, offer.fields ?? new Map()) === path)
+}
+
+function control(drawing: Drawing, given: Control): Markup {
+  const { name, path, field, required } = given
+  const id = controlId(drawing.id, path)
+  const mistakes = mistakesAt(drawing, path)
+  const reading = drawing.state.reading(path)
+  const hint = hintOf(field, reading)
+  const described = [hint && `${id}-hint`, mistakes && `${id}-mistake`].filter(Boolean).join(' ')
+  const attributes = markup` id="${id}" name="${path}"${required && !allowsBlank(field, drawing, path) && raw(' required')}${mistakes && raw(' aria-invalid="true"')}${drawing.focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
+  const wide = reading !== 'plain' || field.kind === 'blob'
+  return markup`<div class="field${wide && ' wide'}"><label for="${id}">${name}${!required && OPTIONAL}</label>
+${input(drawing, given, reading, attributes)}
+${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${mistakes}</div>`
+}
+
+/** A required text may be empty where it is so already, and a list may have no elements. */
+function allowsBlank({ kind }: Field, { state, item }: Drawing, path: string): boolean {
+  const reading = state.reading(path)
+  if (reading === 'lines' || kind === 'blob') return true
+  return kind === 'string' && item !== undefined && state.text(path) === ''
+}
+
+function input(drawing: Drawing, { path, field }: Control, reading: Reading, attributes: Markup) {
+  const text = drawing.state.text(path)
+  if (field.kind === 'blob') return fileInput(drawing, path, field, attributes)
+  if (reading !== 'plain') return area(text, reading, attributes)
+  const choices = choicesOf(field)
+  if (choices) return select(choices, text, attributes)
+  switch (field.kind) {
+    case 'integer':
+      return markup`<input type="number" step="1" value="${text}"${attributes}>`
+    case 'number':
+      return markup`<input type="number" step="any" value="${text}"${attributes}>`
+    case 'date':
+      return markup`<input type="date" value="${text}"${attributes}>`
+    case 'date-time':
+      return markup`<input type="text" inputmode="text" placeholder="2026-01-31T12:00:00Z" value="${text}"${attributes}>`
+    default:
+      return markup`<input type="text" value="${text}"${attributes}>`
+  }
+}
+
+/** A browser drops the first line break of an area: one more goes before a text. */
+function area(text: string, reading: Reading, attributes: Markup): Markup {
+  const rows = Math.min(16, Math.max(3, text.split('\n').length + 1))
+  const code = reading === 'json' && raw(' class="code" spellcheck="false"')
+  return markup`<textarea rows="${rows}"${code}${attributes}>
+${text}</textarea>`
+}
+
+/** The values that a field can have and how they are called, where they are few. */
+export function choicesOf({ kind, choices }: Field): ReadonlyMap<string, string> | undefined {
+  if (kind === 'boolean' && !choices) return YES_OR_NO
+  return choices && new Map(choices.map(choice => [String(choice), String(choice)]))
+}
+
+const YES_OR_NO: ReadonlyMap<string, string> = new Map([
+  ['true', 'yes'],
+  ['false', 'no'],
+])
+
+export function select(
+  choices: ReadonlyMap<string, string>,
+  chosen: string,
+  attributes: Markup,
+): Markup {
+  // What was sent and refused stays to be seen.
+  const all = chosen === '' || choices.has(chosen) ? [...choices] : [...choices, [chosen, chosen]]
+  return markup`<select${attributes}><option value="">–</option>${all.map(
+    ([value = '', label]) =>
+      markup`<option value="${value}"${value === chosen && raw(' selected')}>${label}</option>`,
+  )}</select>`
+}
+
+/** A file; the one that the item has already is kept by sending its address along. */
+function fileInput({ item, state }: Drawing, path: string, field: Field, attributes: Markup) {
+  const { accept } = field
+  const own = item?.[`${path}_url`] ?? (isObject(item?.[path]) ? item[path].url : undefined)
+  const kept = typeof own === 'string' ? own : state.text(`${path}_url`)
+  const keep = `${path}_url`
+  return markup`<input type="file"${accept && markup` accept="${accept.join(',')}"`}${attributes}>
+${
+  kept !== '' &&
+  (maybe(field)
+    ? markup`<label class="check"><input type="checkbox" name="${keep}" value="${kept}" checked> keep the present file</label>`
+    : hidden(keep, kept))
+}`
+}
+
+function hintOf(field: Field, reading: Reading): string | undefined {
+  if (reading === 'lines') {
+    const { element } = field
+    return element?.kind === 'string' && !element.choices
+      ? 'one on each line'
+      : `one on each line: ${element && expectation(element)}`
+  }
+  if (reading === 'json') return field.kind === 'string' ? 'JSON: a text in quotes' : 'JSON'
+  if (field.kind === 'date-time') return 'date and time, UTC or with an offset'
+  return field.kind === 'blob' && field.accept ? field.accept.join(', ') : undefined
+}

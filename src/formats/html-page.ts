@@ -1,0 +1,39 @@
+// The frame of every page: head, the way here, the content, the same in other formats.
+import type { Place, View } from './format.ts'
+import { type Markup, markup, type Part, raw } from './html-markup.ts'
+import { STYLE } from './html-style.ts'
+
+const STYLE_ELEMENT = raw(`<style>${STYLE}</style>`)
+
+/** @param title of the window; the names of the way here are added. */
+export function printPage(title: string, view: View, content: Part): string {
+  const { trail, formats, parameters, kind } = view
+  const names = [
+    title,
+    ...trail
+      .slice(0, -1)
+      .reverse()
+      .map(({ name }) => name),
+  ]
+  const query = parameters.map(({ raw: pair }) => pair).join('&')
+  const others =
+    kind === 'none' || view.status >= 400 ? [] : formats.filter(({ name }) => name !== 'html')
+  return `<!doctype html>\n${markup`<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><meta name="color-scheme" content="light dark"><title>${[...new Set(names)].join(' · ')}</title>
+${STYLE_ELEMENT}</head><body><a class="skip" href="#main">Skip to content</a>
+${printTrail(trail)}
+<main id="main" tabindex="-1">
+${content}
+</main>
+<footer>${others.length > 0 && markup`<nav aria-label="Other formats"><ul class="formats">${others.map(({ name, href }) => markup`<li><a href="${query ? `${href}?${query}` : href}">${name.toUpperCase()}</a></li>`)}</ul></nav>`}</footer>
+</body></html>`}\n`
+}
+
+function printTrail(trail: readonly Place[]): Markup {
+  const last = trail.length - 1
+  return markup`<header><nav class="trail" aria-label="Breadcrumb"><ol>${trail.map(
+    ({ name, href }, at) =>
+      markup`<li><a href="${href}"${at === last && raw(' aria-current="page"')}>${name}</a></li>`,
+  )}</ol></nav></header>`
+}

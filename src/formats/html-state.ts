@@ -1,0 +1,187 @@
+// What the controls of a form hold: of an item, of a new one, or what was sent and refused. Made so
+// that a form sent back untouched leaves the item as it is.
+import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../fallbacks.ts'
+import {
+  type Field,
+  type Fields,
+  type Item,
+  isDate,
+  isObject,
+  type Json,
+  scalarsOf,
+} from '../fields.ts'
+import { AS_PARAMETER, marksOf } from './form-marks.ts'
+
+/** How a control is to be read: as it stands, or as a mark says (form-marks.ts). */
+export type Reading = 'plain' | 'text' | 'lines' | 'json'
+
+export interface FormState {
+  /** What the control of a path holds, as text. */
+  text(path: string): string
+  reading(path: string): Reading
+  /** Whether a blank means something at this path: no value, or null. */
+  blank(path: string): boolean
+  /** The marks to send along, by path. */
+  readonly marks: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+/** Names that no control can have: of a path they would be another path, or they mean something else. */
+const UNREACHABLE = /[.[\]\r\n]|^$|^(?:__proto__|constructor|prototype)$/
+const CONTROLS: ReadonlySet<string> = new Set([METHOD_PARAMETER, IF_MATCH_PARAMETER, AS_PARAMETER])
+
+export function isReachable(name: string): boolean {
+  return !UNREACHABLE.test(name) && !CONTROLS.has(name)
+}
+
+/** Whether an object's members have controls of their own. */
+export function isGroup(field: Field): boolean {
+  return (
+    field.kind === 'object' &&
+    field.open !== true &&
+    [...(field.members ?? [])].every(
+      ([name, member]) => isReachable(name) && member.kind !== 'blob',
+    )
+  )
+}
+
+/**
+ * The state of a form for an item, or for a new one.
+ * @param patches whether what a form leaves out stays as it is, as with PATCH; else it is removed.
+ */
+export function stateOf(fields: Fields, item?: Item, patches = false): FormState {
+  const texts = new Map<string, string>()
+  const marks = new Map<string, Set<string>>()
+  const mark = (path: string, word: string) =>
+    marks.set(path, (marks.get(path) ?? new Set()).add(word))
+
+  function fill(members: Fields, values: Item, prefix: string, within: boolean): void {
+    for (const [name, field] of members) {
+      if (!isReachable(name) || field.kind === 'blob') continue
+      const path = prefix + name
+      const value = Object.hasOwn(values, name) ? values[name] : undefined
+      const fits = value === undefined || value === null || fitsGroup(value, field)
+      if (isGroup(field) && fits) {
+        const maybe = field.optional || field.nullable
+        if (value === null ? !patches : !item && field.nullable && !field.optional)
+          mark(path, 'null')
+        fill(field.members ?? new Map(), isObject(value) ? value : {}, `${path}.`, within || maybe)
+        continue
+      }
+      const reading = readingOf(field, value)
+      texts.set(path, value === undefined || value === null ? '' : print(value, reading))
+      if (reading !== 'plain') mark(path, reading)
+      const blank = blankOf(field, value, { reading, within, patches, creates: !item })
+      if (blank) mark(path, blank)
+    }
+  }
+  fill(fields, item ?? {}, '', false)
+  return made(texts, marks)
+}
+
+/** The state of a form that was sent: exactly what it held. */
+export function stateOfSent(
+  fields: Fields,
+  sent: readonly (readonly [name: string, part: unknown])[],
+): FormState {
+  const texts = new Map<string, string>()
+  for (const [name, part] of sent) {
+    if (typeof part !== 'string') continue
+    const known = texts.get(name)
+    texts.set(name, known === undefined ? part : `${known}\n${part}`)
+  }
+  const pairs = sent.flatMap(([name, part]) =>
+    typeof part === 'string' ? [[name, part] as const] : [],
+  )
+  const own = sent.some(([name]) => name === AS_PARAMETER)
+  return made(texts, own ? marksOf(pairs) : stateOf(fields).marks)
+}
+
+function made(
+  texts: ReadonlyMap<string, string>,
+  marks: ReadonlyMap<string, ReadonlySet<string>>,
+): FormState {
+  return {
+    marks,
+    text: path => texts.get(path) ?? '',
+    blank: path => marks.get(path)?.has('absent') === true || marks.get(path)?.has('null') === true,
+    reading(path) {
+      const words = marks.get(path)
+      return (['json', 'lines', 'text'] as const).find(word => words?.has(word)) ?? 'plain'
+    },
+  }
+}
+
+/** Whether the controls of its members can hold an object: it has no others, and they leave something of it. */
+function fitsGroup(value: Json, { members }: Field): boolean {
+  if (!isObject(value)) return false
+  const names = Object.keys(value)
+  return names.length > 0 && names.every(name => members?.has(name))
+}
+
+const SCALARS: ReadonlySet<string> = new Set([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'date-time',
+])
+
+/** A text longer than this gets an area. */
+const LONG_TEXT = 120
+
+function readingOf(field: Field, value: Json | undefined): Reading {
+  const { kind, element } = field
+  if (kind === 'array' && element && SCALARS.has(element.kind) && !element.nullable) {
+    const fits = !Array.isArray(value)
+      ? value === undefined || value === null
+      : value.every(each => fitsLine(each, element))
+    return fits ? 'lines' : 'json'
+  }
+  if (!SCALARS.has(kind)) return 'json'
+  if (value === undefined || value === null) return 'plain'
+  if (!givesBack(value, field)) return 'json'
+  if (typeof value !== 'string' || field.choices) return 'plain'
+  if (value.includes('\r')) return 'json'
+  return kind === 'string' && (value.includes('\n') || value.length > LONG_TEXT) ? 'text' : 'plain'
+}
+
+/** Whether the text of a value is read as this value again. */
+function givesBack(value: Json, field: Field): boolean {
+  if (typeof value === 'object') return false
+  if (field.kind === 'date' && !isDate(String(value))) return false
+  return scalarsOf(String(value), field)[0] === value
+}
+
+function fitsLine(value: Json, element: Field): boolean {
+  return givesBack(value, element) && value !== '' && !/[\r\n]/.test(String(value))
+}
+
+function print(value: Json, reading: Reading): string {
+  if (reading === 'json') return JSON.stringify(value, undefined, 2)
+  if (reading === 'lines' && Array.isArray(value)) return value.map(String).join('\n')
+  return String(value)
+}
+
+/** What a blank means, where it is not an empty text or an empty list. */
+function blankOf(
+  { nullable, optional }: Field,
+  value: Json | undefined,
+  {
+    reading,
+    within,
+    patches,
+    creates,
+  }: { reading: Reading; within: boolean; patches: boolean; creates: boolean },
+): 'absent' | 'null' | undefined {
+  if (value === '') return undefined
+  if (Array.isArray(value) && reading === 'lines') return undefined
+  if (value === null) return patches ? 'absent' : 'null'
+  if (value === undefined) {
+    if (creates && nullable && !optional && !within) return 'null'
+    return optional || within || !creates ? 'absent' : undefined
+  }
+  if (!optional && !nullable && !within) return undefined
+  if (patches) return 'null'
+  return optional || within ? 'absent' : 'null'
+}

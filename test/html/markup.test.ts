@@ -1,0 +1,103 @@
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import {
+  escapeHtml,
+  Markup,
+  markup,
+  type Part,
+  raw,
+  safeAddress,
+} from '../../src/formats/html-markup.ts'
+
+const HOSTILE = `<script>alert('x')</script>&"`
+const ESCAPED = '&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;'
+
+describe('a template', () => {
+  it.each<[string, Part, string]>([
+    ['a text', HOSTILE, ESCAPED],
+    ['a number', 7, '7'],
+    ['zero', 0, '0'],
+    ['an empty text', '', ''],
+    ['nothing', undefined, ''],
+    ['null', null, ''],
+    ['false', false, ''],
+    ['markup', markup`<b>${'<'}</b>`, '<b>&lt;</b>'],
+    ['a list', ['<', markup`<br>`, [1, undefined]], '&lt;<br>1'],
+    ['our own text', raw('a > b'), 'a > b'],
+  ])('prints %s', (_, part, html) => {
+    expect(markup`<p>${part}</p>`.toString()).toBe(`<p>${html}</p>`)
+    expect(markup`<p title="${part}">`.toString()).toBe(`<p title="${html}">`)
+  })
+
+  it.each([
+    ['without quotes', () => markup`<p title=${'x'}>`],
+    ['in single quotes', () => markup`<p title='${'x'}'>`],
+    ['after a value in quotes', () => markup`<p title="${'x'}" lang=${'x'}>`],
+    ['alone', () => markup` title=${'x'}`],
+  ])('refuses a value %s', (_, print) => expect(print).toThrow(TypeError))
+
+  it('lets an equals sign stand before a text', () => {
+    expect(markup`<p>a=${'<'}</p>`.toString()).toBe('<p>a=&lt;</p>')
+    expect(markup`<p>${'a'} = ${'<'}</p>`.toString()).toBe('<p>a = &lt;</p>')
+  })
+
+  it.each([
+    ['href', (to: string) => markup`<a href="${to}">`],
+    ['src', (to: string) => markup`<img src="${to}">`],
+    ['action', (to: string) => markup`<form action="${to}">`],
+  ])('lets no %s run a script', (name, print) => {
+    expect(print('javascript:alert(1)').toString()).toMatch(new RegExp(`${name}="#">$`))
+    expect(print('/a?b=1&c="').toString()).toMatch(new RegExp(`${name}="/a\\?b=1&amp;c=&quot;">$`))
+  })
+})
+
+it.each([
+  ['/cars', '/cars'],
+  ['/cars?a=1#b', '/cars?a=1#b'],
+  ['?page=2', '?page=2'],
+  ['#main', '#main'],
+  ['http://a.example/x', 'http://a.example/x'],
+  ['HTTPS://a.example', 'HTTPS://a.example'],
+  ['', '#'],
+  ['//evil.example', '#'],
+  ['/\\evil.example', '#'],
+  ['/\t/evil.example', '#'],
+  ['\u0001javascript:alert(1)', '#'],
+  ['java\nscript:alert(1)', '#'],
+  ['javascript:alert(1)', '#'],
+  ['data:text/html,x', '#'],
+  ['vbscript:x', '#'],
+  ['cars', '#'],
+  ['http:///evil', '#'],
+])('the address %j becomes %j', (given, kept) => expect(safeAddress(given)).toBe(kept))
+
+test('whatever the values, no character of HTML gets through', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), text => {
+      const html = markup`${text}|${[text]}`.toString()
+      expect(html.replace(/&(?:amp|lt|gt|quot|#39);/g, '')).not.toMatch(/[&<>"']/)
+      const back = html.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) =>
+        String({ amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }[name]),
+      )
+      expect(back).toBe(`${text}|${text}`)
+      expect(new Markup(escapeHtml(text)).toString()).toBe(escapeHtml(text))
+    }),
+  )
+})
+
+test('whatever the address, a browser stays with http', () => {
+  const schemes = fc.constantFrom('', 'javascript:', 'data:', '//', '/', 'http://', '\t', '\\', '?')
+  const address = fc.array(fc.oneof(schemes, fc.string({ unit: 'binary', maxLength: 4 })), {
+    maxLength: 4,
+  })
+  fc.assert(
+    fc.property(address, parts => {
+      const base = 'https://own.example/dir/'
+      const kept = safeAddress(parts.join(''))
+      if (!URL.canParse(kept, base)) return
+      const { protocol, host } = new URL(kept, base)
+      expect(protocol).toMatch(/^https?:$/)
+      if (!/^https?:/i.test(kept)) expect(host).toBe('own.example')
+    }),
+  )
+})
