@@ -1,0 +1,229 @@
+// The public names of the package. A name that comes or goes shows here; `vitest -u` writes the lists.
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { isNode, load, type SyntaxNode, sourceFiles } from './source.ts'
+
+const files = sourceFiles()
+
+/** The names a file of src exports, types marked as such. */
+function exportedBy(path: string): string[] {
+  const [program] = files.find(file => file.path === path)?.nodes ?? []
+  return list(program?.body).flatMap(statement => {
+    if (statement.type !== 'ExportNamedDeclaration') return []
+    const { declaration, specifiers, exportKind } = statement
+    const type = (node: SyntaxNode) => exportKind === 'type' || node.exportKind === 'type'
+    const named = list(specifiers).map(each => (type(each) ? 'type ' : '') + nameOf(each.exported))
+    return [...named, ...declared(declaration).map(name => (type(statement) ? 'type ' : '') + name)]
+  })
+}
+
+function declared(declaration: unknown): string[] {
+  if (!isNode(declaration)) return []
+  const { declarations, id } = declaration
+  return declarations === undefined ? [nameOf(id)] : list(declarations).map(({ id }) => nameOf(id))
+}
+
+function nameOf(node: unknown): string {
+  return isNode(node) ? String(node.name) : '(none)'
+}
+
+function list(value: unknown): SyntaxNode[] {
+  return Array.isArray(value) ? value.filter(isNode) : []
+}
+
+test('every door of the package is listed here', () => {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const entries: Record<string, string | { default: string }> = JSON.parse(text).exports
+  const doors = Object.values(entries).map(entry =>
+    typeof entry === 'string' ? entry : entry.default,
+  )
+  expect(doors).toMatchInlineSnapshot(`
+    [
+      "./dist/index.js",
+      "./dist/stores/sql.js",
+      "./dist/stores/s3-blobs.js",
+      "./dist/testing.js",
+      "./package.json",
+    ]
+  `)
+})
+
+test('rest-conventions', async () => {
+  expect(await namesOf('index.ts')).toMatchInlineSnapshot(`
+    [
+      "HttpError",
+      "UnavailableError",
+      "UniqueError",
+      "blob",
+      "chooseFormat",
+      "chooseReader",
+      "comparer",
+      "csv",
+      "defineAction",
+      "defineApi",
+      "defineCollection",
+      "effectiveMethod",
+      "errorBody",
+      "evaluate",
+      "fieldsOf",
+      "fileBlobs",
+      "form",
+      "html",
+      "itemTag",
+      "json",
+      "jsonPatch",
+      "jsonServer",
+      "matcher",
+      "memoryBlobs",
+      "memoryStore",
+      "mergePatch",
+      "multipart",
+      "ndjson",
+      "pageHeaders",
+      "parseContentRange",
+      "parseCursor",
+      "parseEntityTags",
+      "parseHttpDate",
+      "parseLink",
+      "parseMediaType",
+      "parseParameters",
+      "parsePrefer",
+      "parseRange",
+      "parseSort",
+      "printContentRange",
+      "printCursor",
+      "printEntityTag",
+      "printEntityTags",
+      "printHttpDate",
+      "printLink",
+      "printParameters",
+      "printPreferences",
+      "printQuery",
+      "printRange",
+      "printSort",
+      "problemBody",
+      "rangeHolds",
+      "readBytes",
+      "readPreconditions",
+      "readQuery",
+      "readWindow",
+      "simpleRest",
+      "suppressedStatus",
+      "sweepBlobs",
+      "type Action",
+      "type ActionContext",
+      "type Api",
+      "type ApiOptions",
+      "type Attempt",
+      "type BinaryForm",
+      "type BlobOptions",
+      "type BlobStore",
+      "type CallOptions",
+      "type Calls",
+      "type Collection",
+      "type CollectionOptions",
+      "type ContentRange",
+      "type CorsOptions",
+      "type Cursor",
+      "type Dialect",
+      "type EntityTag",
+      "type EntityTags",
+      "type ErrorEntry",
+      "type Failure",
+      "type Fetch",
+      "type Field",
+      "type Fields",
+      "type Filter",
+      "type Format",
+      "type Found",
+      "type Handler",
+      "type Hooks",
+      "type Id",
+      "type Identity",
+      "type Item",
+      "type ItemOf",
+      "type Json",
+      "type Kind",
+      "type Limits",
+      "type Link",
+      "type ListParameters",
+      "type MediaType",
+      "type Mistake",
+      "type Negotiated",
+      "type Operation",
+      "type OperationEvent",
+      "type Operator",
+      "type Page",
+      "type Parameter",
+      "type Path",
+      "type Policies",
+      "type Preconditions",
+      "type Preferences",
+      "type Principal",
+      "type Query",
+      "type QueryOptions",
+      "type Range",
+      "type ReadContext",
+      "type Representation",
+      "type Scalar",
+      "type Schema",
+      "type Search",
+      "type Selection",
+      "type Shape",
+      "type Slice",
+      "type SomeSchema",
+      "type SortKey",
+      "type Store",
+      "type StoreOptions",
+      "type Stored",
+      "type TotalMode",
+      "type Upload",
+      "type Validators",
+      "type Verdict",
+      "type VersionOptions",
+      "type Window",
+      "type WindowOptions",
+      "versionOf",
+      "xml",
+    ]
+  `)
+})
+
+test('rest-conventions/sql', async () => {
+  expect(await namesOf('stores/sql.ts')).toMatchInlineSnapshot(`
+    [
+      "createTableSql",
+      "prepareSqlite",
+      "sqlStore",
+      "type ColumnOptions",
+      "type LayoutOptions",
+      "type SqlStoreOptions",
+    ]
+  `)
+})
+
+test('rest-conventions/s3', async () => {
+  expect(await namesOf('stores/s3-blobs.ts')).toMatchInlineSnapshot(`
+    [
+      "s3Blobs",
+      "type S3BlobOptions",
+    ]
+  `)
+})
+
+test('rest-conventions/testing', async () => {
+  expect(await namesOf('testing.ts')).toMatchInlineSnapshot(`
+    [
+      "storeCases",
+      "type StoreCase",
+    ]
+  `)
+})
+
+/** @returns the names in order; what a program can import at run time is checked against them. */
+async function namesOf(path: string): Promise<string[]> {
+  const names = exportedBy(path).sort()
+  const values = names.filter(name => !name.startsWith('type '))
+  expect(Object.keys(await load(path)).sort()).toEqual(values)
+  return names
+}

@@ -1,0 +1,150 @@
+// What fifty collections cost the type checker of a user, in type instantiations. Reading what a
+// schema takes and gives is zod's own work, done by whoever asks for the types: it is measured
+// without us and subtracted, and so is declaring the schemas.
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const COUNT = 50
+const MOST = 10_000
+const MINUTES = 60_000
+
+/** Schemas of different sorts, each with a member to read. `at` makes every one a type of its own. */
+const SCHEMAS: readonly ((at: number) => { schema: string; member: string })[] = [
+  at => ({
+    member: 'color',
+    schema: `z.object({ price${at}: z.number().optional(), color: z.enum(['red', 'blue']).default('red') })`,
+  }),
+  at => ({
+    member: 'author',
+    schema: `z.object({ tags: z.array(z.string()), author: z.object({ name: z.string(), mail${at}: z.email() }) })`,
+  }),
+  at => ({
+    member: 'at',
+    schema: `z.object({ at: z.iso.datetime(), count${at}: z.int().nullable(), more: z.record(z.string(), z.number()) })`,
+  }),
+  at => ({
+    member: 'parts',
+    schema: `z.object({ on${at}: z.stringbool(), parts: z.array(z.object({ size: z.union([z.string(), z.int()]) })) })`,
+  }),
+  at => ({
+    member: 'type',
+    schema: `z.discriminatedUnion('type', [z.object({ type: z.literal('a${at}'), a: z.string() }), z.object({ type: z.literal('b'), b: z.number().prefault(1) })])`,
+  }),
+]
+
+const each = (lines: (at: number, member: string) => string) =>
+  Array.from({ length: COUNT }, (_, at) => lines(at, kind(at).member)).join('\n')
+
+function kind(at: number) {
+  const make = SCHEMAS[at % SCHEMAS.length]
+  if (!make) throw new Error('There are no schemas')
+  return make(at)
+}
+
+const HEAD = `
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+export const used = [z, defineApi, defineCollection]
+export const store = memoryStore()
+${each(at => `export const schema${at} = ${kind(at).schema}`)}
+`
+
+/** The schemas, and what they take and give, read without us. */
+const TYPES = each(
+  (at, member) => `
+export function read${at}(given: (typeof schema${at})['_zod']['output'], taken: (typeof schema${at})['_zod']['input']) {
+  return [given.${member}, taken.${member}]
+}`,
+)
+
+const COLLECTIONS = `
+${each(at => `export const items${at} = defineCollection({ name: 'items${at}', schema: schema${at}, store })`)}
+export const api = defineApi({ version: 1, collections: [${each(at => `items${at},`)}] })
+`
+
+/** The same read by way of calls. */
+const CALLS = each(
+  (at, member) => `
+export async function call${at}(taken: (typeof schema${at})['_zod']['input']) {
+  const calls = api.collection(items${at})
+  const [first] = await calls.list({ limit: 5 })
+  const made = await calls.create(taken)
+  return [first?.id, first?.${member}, made.created_at, taken.${member}]
+}`,
+)
+
+const PROGRAMS = {
+  schemas: HEAD,
+  collections: HEAD + COLLECTIONS,
+  types: HEAD + TYPES,
+  calls: HEAD + COLLECTIONS + CALLS,
+  wrong: `${HEAD + COLLECTIONS}export const wrong: string = api.collection(items0).list()`,
+}
+
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rest-conventions-types-'))
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}')
+})
+
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** The instantiations of a program; fails where it does not compile. */
+async function costOf(name: keyof typeof PROGRAMS): Promise<number> {
+  await writeFile(join(folder, `${name}.ts`), PROGRAMS[name])
+  const config = join(folder, `tsconfig.${name}.json`)
+  const compilerOptions = {
+    paths: { 'rest-conventions': [join(ROOT, 'src/index.ts')] },
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  }
+  const extended = join(ROOT, 'tsconfig.json')
+  const program = { extends: extended, compilerOptions, include: [], files: [`${name}.ts`] }
+  await writeFile(config, JSON.stringify(program))
+  // One thread: several would each instantiate what they share.
+  const words = ['-p', config, '--extendedDiagnostics', '--singleThreaded']
+  const { stdout } = await promisify(execFile)(join(ROOT, 'node_modules/.bin/tsc'), words).catch(
+    ({ stdout }: { stdout: string }) => ({ stdout }),
+  )
+  const mistakes = stdout.split('\n').filter(line => line.includes(`${name}.ts(`))
+  if (mistakes.length > 0) throw new Error(mistakes.join('\n'))
+  const cost = /^Instantiations:\s+(\d+)$/m.exec(stdout)?.[1]
+  if (cost === undefined) throw new Error(`tsc told no number:\n${stdout}`)
+  return Number(cost)
+}
+
+test(
+  `${COUNT} collections in one api cost fewer than ${MOST} instantiations above their schemas`,
+  async () => {
+    const cost = (await costOf('collections')) - (await costOf('schemas'))
+    console.info(`${COUNT} collections: ${cost} instantiations`)
+    expect(cost).toBeGreaterThan(COUNT)
+    expect(cost).toBeLessThan(MOST)
+  },
+  2 * MINUTES,
+)
+
+test(
+  `and typed calls of each fewer than ${MOST} above the same types read from zod alone`,
+  async () => {
+    const cost = (await costOf('calls')) - (await costOf('types'))
+    console.info(`${COUNT} collections with calls: ${cost} instantiations`)
+    expect(cost).toBeLessThan(MOST)
+  },
+  2 * MINUTES,
+)
+
+test(
+  'a mistake in such a program would be seen',
+  async () => {
+    await expect(costOf('wrong')).rejects.toThrow("not assignable to type 'string'")
+  },
+  2 * MINUTES,
+)
