@@ -2,9 +2,12 @@
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
 import { METHOD_PARAMETER } from './fallbacks.ts'
-import { isObject, type Json } from './fields.ts'
-import { decodeText, type Format, type ReadContext, readBytes } from './formats/format.ts'
-import { type HttpRequest, type Parameter, parseParameters } from './http.ts'
+import { isObject } from './fields.ts'
+import { checkPairs, formValue, parsedPairs, readPairs } from './formats/form.ts'
+import type { FormPair } from './formats/form-marks.ts'
+import type { Format, ReadContext } from './formats/format.ts'
+import { json } from './formats/json.ts'
+import type { HttpRequest, Parameter, RequestBody } from './http.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from './negotiate.ts'
 import type { CallBody } from './operations/call.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
@@ -74,47 +77,41 @@ export async function decodeBody(
     ...(upload && { upload }),
     ...(sent && { sent }),
   }
-  const decoded = { type: type?.type, parameters: [], overrides: [] }
   if (body === undefined) throw new HttpError(400, 'The request needs a body')
-  if ('parsed' in body) return parsedBody(body.parsed, format, context, decoded)
-  if (!format.form || format.name !== 'form') {
-    return withoutOverride({ ...decoded, value: await readWith(format, body, context) }, format)
-  }
-  // The pairs of a form are wanted as they were sent too: with `_method=GET` they are the query.
-  const bytes = await readBytes(body, context)
-  const parameters = parseParameters(decodeText(bytes, context.parameters.get('charset'))) ?? []
-  const overrides = parameters
-    .filter(({ name }) => name === METHOD_PARAMETER)
-    .map(({ value }) => value)
-  const reads = overrides.some(name => /^(?:get|head)$/i.test(name))
-  const value = reads ? {} : await readWith(format, [bytes], context)
-  return withoutOverride({ ...decoded, value, overrides, parameters }, format)
-}
-
-function parsedBody(
-  parsed: unknown,
-  format: Format,
-  context: ReadContext,
-  decoded: Omit<Decoded, 'value'>,
-): Decoded | Promise<Decoded> {
-  const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
-  if (bytes instanceof Uint8Array) {
-    return readWith(format, [bytes], context).then(value =>
-      withoutOverride({ ...decoded, value }, format),
+  const decoded = { type: type?.type, parameters: [], overrides: [] }
+  const bytes = 'parsed' in body ? bytesOf(body.parsed) : body
+  if (format.name === 'form') {
+    // The pairs of a form are wanted as they were sent too: with `_method=GET` they are the query.
+    const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsedOf(body))
+    const overrides = parameters.flatMap(({ name, value }) =>
+      name === METHOD_PARAMETER ? [value] : [],
     )
+    const reads = overrides.some(name => /^(?:get|head)$/i.test(name))
+    const pairs = parameters.flatMap(({ name, value }): FormPair[] =>
+      name === METHOD_PARAMETER ? [] : [[name, value]],
+    )
+    if (!reads) return { ...decoded, value: formValue(pairs, context), overrides, parameters }
+    checkPairs(parameters, limits)
+    return { ...decoded, value: {}, overrides, parameters }
+  }
+  if (bytes) {
+    if (!format.read) throw new TypeError(`The format ${format.name} does not read`)
+    return withoutOverride({ ...decoded, value: await format.read(bytes, context) }, format)
   }
   // Without `receive` a parsed value is taken as JSON would be.
-  const value = format.receive ? format.receive(parsed, context) : (parsed as Json)
+  const receive = format.receive ?? json.receive
+  const value = receive?.(parsedOf(body), context) ?? null
   return withoutOverride({ ...decoded, value }, format)
 }
 
-async function readWith(
-  format: Format,
-  body: AsyncIterable<Uint8Array> | readonly Uint8Array[],
-  context: ReadContext,
-): Promise<Json> {
-  if (!format.read) throw new TypeError(`The format ${format.name} does not read`)
-  return format.read(Symbol.asyncIterator in body ? body : chunksOf(body), context)
+function parsedOf(body: RequestBody): unknown {
+  return 'parsed' in body ? body.parsed : undefined
+}
+
+/** What a host server has read but not parsed, as bytes again. */
+function bytesOf(parsed: unknown): AsyncIterable<Uint8Array> | undefined {
+  const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
+  return bytes instanceof Uint8Array ? chunksOf([bytes]) : undefined
 }
 
 async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {

@@ -10,7 +10,7 @@ import {
   type Json,
   scalarsOf,
 } from '../fields.ts'
-import { parseParameters } from '../http.ts'
+import { type Parameter, parseParameters, printParameters } from '../http.ts'
 import { type FormPair, type Part, unmark } from './form-marks.ts'
 import {
   checkJson,
@@ -26,35 +26,58 @@ export const form: Format = {
   extensions: [],
   types: ['application/x-www-form-urlencoded'],
   form: true,
-  async read(body, context) {
-    const text = decodeText(await readBytes(body, context), context.parameters.get('charset'))
-    const parameters = parseParameters(text)
-    if (!parameters) {
-      throw new HttpError(400, [
-        { message: 'The body has an escape that is no UTF-8', type: 'invalid_encoding' },
-      ])
-    }
-    return formValue(
-      parameters.map(({ name, value }) => [name, value]),
-      context,
-    )
-  },
-  receive: (parsed, context) => formValue(flatten(parsed, ''), context),
+  read: async (body, context) => formValue(pairs(await readPairs(body, context)), context),
+  receive: (parsed, context) => formValue(pairs(parsedPairs(parsed)), context),
+}
+
+/**
+ * The pairs of a form as they were sent.
+ * @throws HttpError 400 for an escape that is no UTF-8, 413 for too many bytes.
+ */
+export async function readPairs(
+  body: AsyncIterable<Uint8Array>,
+  context: Pick<ReadContext, 'limits' | 'length' | 'parameters'>,
+): Promise<Parameter[]> {
+  const text = decodeText(await readBytes(body, context), context.parameters.get('charset'))
+  const parameters = parseParameters(text)
+  if (parameters) return parameters
+  const message = 'The body has an escape that is no UTF-8; write a percent sign as %25'
+  throw new HttpError(400, [{ message, type: 'invalid_encoding' }])
+}
+
+/** @throws HttpError 413 for more pairs than the limit, 400 for a text that is refused everywhere. */
+export function checkPairs(
+  parameters: readonly Parameter[],
+  limits: Pick<ReadContext['limits'], 'parameters'>,
+): void {
+  if (parameters.length > limits.parameters) throw tooManyKeys(limits.parameters)
+  checkJson(parameters.map(({ name, value }) => [name, value]))
+}
+
+function tooManyKeys(most: number): HttpError {
+  return new HttpError(413, [
+    { message: `A form may have at most ${most} keys`, type: 'too_many_keys' },
+  ])
 }
 
 /** What a host's parser made of a form, as pairs again. */
-function flatten(value: unknown, name: string): [string, string][] {
-  if (Array.isArray(value)) {
-    return value.flatMap((element, at) =>
-      flatten(element, isObject(element) ? `${name}.${at}` : name),
+export function parsedPairs(parsed: unknown, name = ''): Parameter[] {
+  if (Array.isArray(parsed)) {
+    return parsed.flatMap((element, at) =>
+      parsedPairs(element, isObject(element) ? `${name}[${at}]` : name),
     )
   }
-  if (isObject(value)) {
-    return Object.entries(value).flatMap(([key, member]) =>
-      flatten(member, name ? `${name}.${key}` : key),
+  if (isObject(parsed)) {
+    return Object.entries(parsed).flatMap(([key, member]) =>
+      parsedPairs(member, name ? `${name}[${key}]` : key),
     )
   }
-  return [[name, String(value)]]
+  const value = String(parsed)
+  return [{ name, value, raw: printParameters([[name, value]]) }]
+}
+
+function pairs(parameters: readonly Parameter[]): FormPair[] {
+  return parameters.map(({ name, value }) => [name, value])
 }
 
 export type { Part } from './form-marks.ts'
@@ -69,11 +92,7 @@ export function formValue(
   pairs: readonly FormPair[],
   { fields, limits, sent }: Pick<ReadContext, 'fields' | 'limits' | 'sent'>,
 ): Item {
-  if (pairs.length > limits.parameters) {
-    throw new HttpError(413, [
-      { message: `A form may have at most ${limits.parameters} keys`, type: 'too_many_keys' },
-    ])
-  }
+  if (pairs.length > limits.parameters) throw tooManyKeys(limits.parameters)
   const mistakes: Mistake[] = []
   sent?.(pairs)
   const tree: Tree = new Map()
