@@ -1,0 +1,993 @@
+// Specification, "Resource operations": each row of its table, and what the conventions say of writing.
+import { describe, expect, it } from 'vitest'
+import type { Item } from '../../src/index.ts'
+import { type Answer, type Door, eachDoor, type Init } from '../doors.ts'
+import { carValues, example, seed } from '../fixture.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+const MERGE = 'application/merge-patch+json'
+const PATCH = 'application/json-patch+json'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** The api with two cars. */
+async function withCars() {
+  const made = example()
+  const [clio, zoe] = await seed(made, 2)
+  return { ...made, clio: clio as Item, zoe: zoe as Item } // seed() gives as many as were asked for
+}
+
+function item(answer: Answer): Item {
+  return answer.json as Item // a test that reads members of anything else fails
+}
+
+function form(text: string, headers: Record<string, string> = {}): Init {
+  return { method: 'POST', body: text, headers: { 'content-type': FORM, ...headers } }
+}
+
+describe('POST /<collection>', () => {
+  eachDoor(
+    () => example(),
+    door => {
+      it('201: redirect to the created resource, with the item as the body', async () => {
+        const values = carValues(0)
+        const answer = await door.request('/cars', { method: 'POST', json: values })
+        expect(answer.status).toBe(201)
+        const made = item(answer)
+        expect(made).toEqual({
+          ...values,
+          sold_to: null,
+          id: expect.stringMatching(UUID),
+          created_at: expect.stringMatching(DATE_TIME),
+          updated_at: made.created_at,
+        })
+        const location = `${door.base}/cars/${made.id}`
+        expect(answer.headers.get('location')).toBe(location)
+        expect(answer.headers.get('content-location')).toBe(location)
+        expect(answer.headers.get('content-type')).toBe('application/json')
+        expect(answer.headers.get('etag')).toMatch(/^"[^"]+"$/)
+        expect(answer.headers.get('vary')).toMatch(/\bPrefer\b/)
+        expect(answer.headers.get('vary')).toMatch(/\bAccept\b/)
+        const read = await door.request(location)
+        expect(read).toMatchObject({ status: 200, text: answer.text })
+        expect(read.headers.get('etag')).toBe(answer.headers.get('etag'))
+      })
+
+      it('defaults are filled in', async () => {
+        const answer = await door.request('/cars', {
+          method: 'POST',
+          json: { immatriculation: 'A', color: 'red' },
+        })
+        expect(item(answer)).toMatchObject({ doors: 5, tags: [], sold_to: null })
+        expect(item(answer)).not.toHaveProperty('price')
+      })
+
+      it('If-None-Match: * creates', async () => {
+        const answer = await door.request('/models', {
+          method: 'POST',
+          json: { name: 'Clio' },
+          headers: { 'if-none-match': '*' },
+        })
+        expect(answer.status).toBe(201)
+      })
+
+      it('counted ids are whole numbers from 1', async () => {
+        for (const id of [1, 2]) {
+          const answer = await door.request('/models', { method: 'POST', json: { name: 'Clio' } })
+          expect(answer).toMatchObject({ status: 201, json: { id } })
+          expect(answer.headers.get('location')).toBe(`${door.base}/models/${id}`)
+        }
+      })
+
+      it('an id that clients choose', async () => {
+        const json = { id: 'ann', name: 'Ann' }
+        const answer = await door.request('/accounts', { method: 'POST', json })
+        expect(answer).toMatchObject({ status: 201, json })
+        expect(answer.headers.get('location')).toBe(`${door.base}/accounts/ann`)
+        const again = await door.request('/accounts', { method: 'POST', json })
+        expect(again).toMatchObject({
+          status: 409,
+          json: { errors: [{ code: 409, field: 'id', type: 'not_unique' }] },
+        })
+      })
+
+      const ids: readonly [id: string, status: number, path?: string][] = [
+        ['count', 400],
+        ['', 400],
+        ['.', 400],
+        ['..', 400],
+        ['a/b', 400],
+        ['a\\b', 400],
+        ['a\nb', 400],
+        ['x'.repeat(256), 400],
+        ['x'.repeat(255), 201, 'x'.repeat(255)],
+        ['a b', 201, 'a%20b'],
+        ['é?#%', 201, '%C3%A9%3F%23%25'],
+        ['report.json', 201, 'report%2Ejson'],
+        ['report.2024', 201, 'report.2024'],
+        ['COUNT', 201, 'COUNT'],
+      ]
+      for (const [id, status, path] of ids) {
+        it(`an id ${JSON.stringify(id.slice(0, 20))} of ${id.length}: ${status}`, async () => {
+          const answer = await door.request('/accounts', {
+            method: 'POST',
+            json: { id, name: 'Ann' },
+          })
+          expect(answer.status).toBe(status)
+          if (path === undefined)
+            expect(answer.json).toMatchObject({ errors: [{ field: 'id', type: 'invalid_id' }] })
+          else {
+            expect(answer.headers.get('location')).toBe(`${door.base}/accounts/${path}`)
+            expect(await door.request(`/accounts/${path}`)).toMatchObject({
+              status: 200,
+              json: { id },
+            })
+          }
+        })
+      }
+
+      const refused: readonly [name: string, json: unknown, errors: readonly object[]][] = [
+        [
+          'an id that the server makes',
+          { ...carValues(0), id: 'mine' },
+          [{ field: 'id', type: 'immutable_field' }],
+        ],
+        [
+          'unknown fields',
+          { ...carValues(0), colour: 'red' },
+          [{ field: 'colour', type: 'unknown_field' }],
+        ],
+        [
+          'several mistakes at once',
+          { color: 'pink', doors: 'x' },
+          [{ field: 'immatriculation', type: 'required' }, { field: 'color' }, { field: 'doors' }],
+        ],
+        ['a list', [carValues(0)], [{ type: 'invalid_type' }]],
+      ]
+      for (const [name, json, errors] of refused) {
+        it(`400 for ${name}`, async () => {
+          const answer = await door.request('/cars', { method: 'POST', json })
+          expect(answer).toMatchObject({
+            status: 400,
+            json: { errors: errors.map(each => ({ ...each, code: 400 })) },
+          })
+          expect(await door.request('/cars/count')).toMatchObject({ json: { count: 0 } })
+        })
+      }
+
+      it('400 without a body', async () => {
+        const answer = await door.request('/cars', { method: 'POST' })
+        expect(answer).toMatchObject({ status: 400, json: { errors: [{ type: 'missing_body' }] } })
+      })
+
+      it('the dates that the server sets are ignored', async () => {
+        const dates = { created_at: '1999-01-01T00:00:00Z', updated_at: 'nonsense' }
+        const answer = await door.request('/models', {
+          method: 'POST',
+          json: { name: 'x', ...dates },
+        })
+        expect(answer.status).toBe(201)
+        expect(item(answer).created_at).not.toMatch(/^1999/)
+        expect(item(answer).updated_at).toMatch(DATE_TIME)
+      })
+
+      it('409 where a unique field has the value already', async () => {
+        await door.request('/cars', { method: 'POST', json: carValues(0) })
+        const answer = await door.request('/cars', { method: 'POST', json: carValues(0) })
+        expect(answer).toMatchObject({
+          status: 409,
+          json: { errors: [{ code: 409, field: 'immatriculation', type: 'not_unique' }] },
+        })
+      })
+    },
+  )
+})
+
+describe('PUT /<collection>/<id>', () => {
+  eachDoor(withCars, (door, made) => {
+    const path = () => `/cars/${made().clio.id}`
+
+    it('303: redirect to the updated resource', async () => {
+      const json = { immatriculation: 'NEW', color: 'blue' }
+      const answer = await door.request(path(), { method: 'PUT', json })
+      expect(answer).toMatchObject({ status: 303, text: '' })
+      expect(answer.headers.get('location')).toBe(door.base + path())
+      const after = item(await door.request(path()))
+      const { id, created_at } = made().clio
+      // What was not sent is removed or takes its default.
+      expect(after).toEqual({
+        id,
+        ...json,
+        doors: 5,
+        tags: [],
+        sold_to: null,
+        created_at,
+        updated_at: expect.any(String),
+      })
+    })
+
+    it('takes what GET gave as it is', async () => {
+      const before = await door.request(path())
+      expect(await door.request(path(), { method: 'PUT', json: before.json })).toMatchObject({
+        status: 303,
+      })
+      const after = await door.request(path())
+      expect({ ...item(after), updated_at: null }).toEqual({ ...item(before), updated_at: null })
+      expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
+    })
+
+    it('400 where a required field is missing, and nothing changes', async () => {
+      const before = await door.request(path())
+      const answer = await door.request(path(), { method: 'PUT', json: { color: 'red' } })
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'immatriculation', type: 'required' }] },
+      })
+      expect((await door.request(path())).text).toBe(before.text)
+    })
+
+    it('400 for another id', async () => {
+      const json = { ...carValues(9), id: String(made().zoe.id) }
+      const answer = await door.request(path(), { method: 'PUT', json })
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'id', type: 'immutable_field' }] },
+      })
+    })
+
+    it('404 where there is none: it does not create', async () => {
+      const answer = await door.request('/cars/nothing', { method: 'PUT', json: carValues(9) })
+      expect(answer).toMatchObject({
+        status: 404,
+        json: { errors: [{ code: 404, type: 'not_found' }] },
+      })
+      expect(await door.request('/cars/count')).toMatchObject({ json: { count: 2 } })
+    })
+
+    it('409 where a unique field has the value already', async () => {
+      const answer = await door.request(path(), { method: 'PUT', json: carValues(1) })
+      expect(answer).toMatchObject({
+        status: 409,
+        json: { errors: [{ field: 'immatriculation' }] },
+      })
+    })
+
+    it('creates where the collection says so: 201', async () => {
+      const json = { name: 'Bob' }
+      const answer = await door.request('/accounts/bob', { method: 'PUT', json })
+      expect(answer).toMatchObject({ status: 201, json: { id: 'bob', name: 'Bob' } })
+      expect(answer.headers.get('location')).toBe(`${door.base}/accounts/bob`)
+      expect(await door.request('/accounts/bob', { method: 'PUT', json })).toMatchObject({
+        status: 303,
+      })
+      expect(await door.request('/accounts/count', { method: 'PUT', json })).toMatchObject({
+        status: 405,
+      })
+    })
+
+    it('with If-None-Match: * only creates', async () => {
+      const init = { method: 'PUT', json: { name: 'Bob' }, headers: { 'if-none-match': '*' } }
+      expect(await door.request('/accounts/bob', init)).toMatchObject({ status: 201 })
+      expect(await door.request('/accounts/bob', init)).toMatchObject({ status: 412 })
+    })
+
+    it('with If-Match only updates', async () => {
+      const init = { method: 'PUT', json: { name: 'Bob' }, headers: { 'if-match': '*' } }
+      expect(await door.request('/accounts/bob', init)).toMatchObject({ status: 412 })
+      expect(await door.request('/accounts/bob')).toMatchObject({ status: 404 })
+    })
+  })
+})
+
+describe('PATCH /<collection>/<id>', () => {
+  eachDoor(withCars, (door, made) => {
+    const path = () => `/cars/${made().clio.id}`
+    const patch = (type: string, json: unknown, headers = {}) =>
+      door.request(path(), { method: 'PATCH', json, headers: { 'content-type': type, ...headers } })
+
+    it('303: redirect to the updated resource', async () => {
+      const answer = await patch('application/json', { color: 'green' })
+      expect(answer).toMatchObject({ status: 303, text: '' })
+      expect(answer.headers.get('location')).toBe(door.base + path())
+      const { updated_at } = item(await door.request(path()))
+      expect(item(await door.request(path()))).toEqual({
+        ...made().clio,
+        color: 'green',
+        updated_at,
+      })
+    })
+
+    for (const type of ['application/json', MERGE, 'application/vnd.acme.car+json']) {
+      it(`${type} is a merge patch (RFC 7396)`, async () => {
+        expect(
+          await patch(type, { model: { brand: null }, price: null, tags: ['x'] }),
+        ).toMatchObject({ status: 303 })
+        const { price: _price, ...rest } = made().clio
+        expect(item(await door.request(path()))).toEqual({
+          ...rest,
+          model: { name: 'Clio' },
+          tags: ['x'],
+          updated_at: expect.any(String),
+        })
+      })
+    }
+
+    it(`${PATCH} is a JSON Patch (RFC 6902)`, async () => {
+      const operations = [
+        { op: 'test', path: '/color', value: 'red' },
+        { op: 'replace', path: '/model/name', value: 'Clio II' },
+        { op: 'add', path: '/tags/-', value: 'new' },
+        { op: 'remove', path: '/price' },
+      ]
+      expect(await patch(PATCH, operations)).toMatchObject({ status: 303 })
+      const { price: _price, ...rest } = made().clio
+      expect(item(await door.request(path()))).toEqual({
+        ...rest,
+        model: { name: 'Clio II', brand: 'Renault' },
+        tags: ['family', 'sale', 'new'],
+        updated_at: expect.any(String),
+      })
+    })
+
+    it(`${FORM} is a merge patch too`, async () => {
+      const init = {
+        method: 'PATCH',
+        body: 'model[name]=Clio+II&doors=3',
+        headers: { 'content-type': FORM },
+      }
+      expect(await door.request(path(), init)).toMatchObject({ status: 303 })
+      expect(item(await door.request(path()))).toMatchObject({
+        model: { name: 'Clio II', brand: 'Renault' },
+        doors: 3,
+      })
+    })
+
+    const unchanged: readonly [type: string, json: unknown][] = [
+      ['application/json', {}],
+      [MERGE, {}],
+      [MERGE, { model: {} }],
+      [MERGE, { color: 'red' }],
+      [MERGE, { nonsense: null }],
+      [PATCH, []],
+      [PATCH, [{ op: 'replace', path: '/color', value: 'red' }]],
+    ]
+    for (const [type, json] of unchanged) {
+      it(`${type} ${JSON.stringify(json)} leaves the item byte-identical`, async () => {
+        const before = await door.request(path())
+        expect(await patch(type, json)).toMatchObject({ status: 303 })
+        const after = await door.request(path())
+        expect(after.text).toBe(before.text)
+        expect(after.headers.get('etag')).toBe(before.headers.get('etag'))
+      })
+    }
+
+    const refused: readonly [type: string, json: unknown, status: number, error: object][] = [
+      [MERGE, { color: 'pink' }, 400, { field: 'color' }],
+      [MERGE, { color: null }, 400, { field: 'color', type: 'required' }],
+      [MERGE, { colour: 'red' }, 400, { field: 'colour', type: 'unknown_field' }],
+      [MERGE, { id: 'other' }, 400, { field: 'id', type: 'immutable_field' }],
+      [MERGE, [], 400, { type: 'invalid_type' }],
+      [MERGE, null, 400, { type: 'invalid_type' }],
+      [PATCH, [{ op: 'test', path: '/color', value: 'blue' }], 409, { type: 'patch_conflict' }],
+      [PATCH, [{ op: 'remove', path: '/missing' }], 409, { type: 'patch_conflict' }],
+      [PATCH, [{ op: 'fly', path: '/color' }], 400, { type: 'invalid_patch' }],
+      [PATCH, { op: 'test' }, 400, { type: 'invalid_patch' }],
+      [PATCH, [{ op: 'remove', path: '' }], 400, { type: 'invalid_type' }],
+      [PATCH, [{ op: 'add', path: '/model/__proto__', value: {} }], 400, { type: 'invalid_value' }],
+      ['text/plain', 'x', 415, { field: 'content-type' }],
+    ]
+    for (const [type, json, status, error] of refused) {
+      it(`${status} for ${type} ${JSON.stringify(json)}, and nothing changes`, async () => {
+        const before = await door.request(path())
+        const answer = await patch(type, json)
+        expect(answer).toMatchObject({ status, json: { errors: [{ code: status, ...error }] } })
+        expect((await door.request(path())).text).toBe(before.text)
+      })
+    }
+
+    it('the dates that the server sets are ignored', async () => {
+      const before = await door.request(path())
+      expect(await patch(MERGE, { created_at: 'x', updated_at: 'y' })).toMatchObject({
+        status: 303,
+      })
+      expect((await door.request(path())).text).toBe(before.text)
+    })
+
+    it('404 where there is none', async () => {
+      const answer = await door.request('/cars/nothing', {
+        method: 'PATCH',
+        json: { color: 'red' },
+      })
+      expect(answer.status).toBe(404)
+    })
+  })
+})
+
+describe('DELETE /<collection>/<id>', () => {
+  eachDoor(withCars, (door, made) => {
+    it('200 with the last representation', async () => {
+      const path = `/cars/${made().clio.id}`
+      const before = await door.request(path)
+      const answer = await door.request(path, { method: 'DELETE' })
+      expect(answer).toMatchObject({ status: 200, text: before.text })
+      expect(answer.headers.get('etag')).toBeNull()
+      expect(await door.request(path)).toMatchObject({ status: 404 })
+      expect(await door.request(path, { method: 'DELETE' })).toMatchObject({ status: 404 })
+      expect(await door.request('/cars/count')).toMatchObject({ json: { count: 1 } })
+    })
+
+    it('a body and its type are of no interest', async () => {
+      const path = `/cars/${made().clio.id}`
+      const init = { method: 'DELETE', body: '<x>', headers: { 'content-type': 'nonsense/x' } }
+      expect(await door.request(path, init)).toMatchObject({ status: 200 })
+    })
+
+    it('404 where there is none', async () => {
+      expect(await door.request('/cars/nothing', { method: 'DELETE' })).toMatchObject({
+        status: 404,
+      })
+      expect(await door.request('/models/0', { method: 'DELETE' })).toMatchObject({ status: 404 })
+    })
+  })
+})
+
+describe('Prefer: return (RFC 7240)', () => {
+  const body = { immatriculation: 'P', color: 'red' }
+  const cases: readonly [
+    method: string,
+    prefer: string,
+    status: number,
+    has: 'item' | 'nothing',
+    applied: string | null,
+  ][] = [
+    ['POST', 'return=representation', 201, 'item', 'return=representation'],
+    ['POST', 'return=minimal', 201, 'nothing', 'return=minimal'],
+    ['PUT', 'return=representation', 200, 'item', 'return=representation'],
+    ['PUT', 'return=minimal', 204, 'nothing', 'return=minimal'],
+    ['PATCH', 'return=representation', 200, 'item', 'return=representation'],
+    ['PATCH', 'return=minimal', 204, 'nothing', 'return=minimal'],
+    ['PATCH', 'respond-async, return=minimal', 204, 'nothing', 'return=minimal'],
+    ['DELETE', 'return=representation', 200, 'item', 'return=representation'],
+    ['DELETE', 'return=minimal', 204, 'nothing', 'return=minimal'],
+    ['PUT', 'return=nonsense', 303, 'nothing', null],
+    ['DELETE', 'return=nonsense', 200, 'item', null],
+  ]
+  eachDoor(withCars, (door, made) => {
+    for (const [method, prefer, status, has, applied] of cases) {
+      it(`${method} with ${prefer}: ${status}`, async () => {
+        const path = method === 'POST' ? '/cars' : `/cars/${made().clio.id}`
+        const sent = method === 'DELETE' ? {} : { json: body }
+        const answer = await door.request(path, { method, headers: { prefer }, ...sent })
+        expect(answer.status).toBe(status)
+        expect(answer.headers.get('preference-applied')).toBe(applied)
+        expect(answer.headers.get('vary')).toMatch(/\bPrefer\b/)
+        if (has === 'nothing') expect(answer.text).toBe('')
+        else expect(item(answer)).toHaveProperty('created_at')
+        if (method === 'POST') expect(answer.headers.get('location')).toMatch(/\/cars\/[^/]+$/)
+        if (method === 'POST' && has === 'nothing')
+          expect(answer.headers.get('content-location')).toBeNull()
+        if (status === 200 && method !== 'DELETE') {
+          expect(answer.headers.get('content-location')).toBe(door.base + path)
+          expect(answer.headers.get('etag')).toBe((await door.request(path)).headers.get('etag'))
+        }
+      })
+    }
+  })
+})
+
+describe('HEAD /<collection>/<id>', () => {
+  eachDoor(withCars, (door, made) => {
+    it('no body; tells whether the resource exists', async () => {
+      const path = `/cars/${made().clio.id}`
+      const get = await door.request(path)
+      const head = await door.request(path, { method: 'HEAD' })
+      expect(head).toMatchObject({ status: 200, text: '' })
+      for (const name of ['etag', 'content-type', 'content-length', 'vary', 'cache-control']) {
+        expect(head.headers.get(name)).toBe(get.headers.get(name))
+      }
+      expect(await door.request('/cars/nothing', { method: 'HEAD' })).toMatchObject({
+        status: 404,
+        text: '',
+      })
+    })
+  })
+})
+
+describe('methods that do not exist', () => {
+  const cases: readonly [path: string, allow: string, others: readonly string[]][] = [
+    ['/cars', 'GET, POST, HEAD, OPTIONS', ['PUT', 'PATCH', 'DELETE', 'QUERY']],
+    ['/cars/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS', ['POST']],
+    ['/cars/count', 'GET, HEAD, OPTIONS', ['POST', 'PUT', 'PATCH', 'DELETE']],
+    ['/cars/search', 'GET, HEAD, OPTIONS', ['POST', 'DELETE']],
+    ['/cars/cheapest', 'GET, HEAD, OPTIONS', ['POST', 'DELETE']],
+    ['/cars/:id/buy', 'POST, OPTIONS', ['GET', 'HEAD', 'PUT', 'DELETE']],
+    ['/cars/:id/options', 'GET, POST, HEAD, OPTIONS', ['PUT', 'DELETE']],
+  ]
+  eachDoor(
+    withCars,
+    (door, made) => {
+      for (const [template, allow, methods] of cases) {
+        for (const method of methods) {
+          it(`${method} ${template}: 405 with Allow`, async () => {
+            const path = template.replace(':id', String(made().clio.id))
+            const answer = await door.request(path, { method })
+            expect(answer.status).toBe(405)
+            const allowed = new Set(answer.headers.get('allow')?.split(', '))
+            expect(allowed).toEqual(new Set(allow.split(', ')))
+            if (method !== 'HEAD')
+              expect(answer.json).toMatchObject({
+                errors: [{ code: 405, type: 'method_not_allowed' }],
+              })
+          })
+        }
+      }
+    },
+    { once: true },
+  )
+})
+
+describe('OPTIONS /<collection>', () => {
+  eachDoor(
+    withCars,
+    (door, made) => {
+      const cases: readonly [path: string, allow: string][] = [
+        ['/', 'GET, HEAD, OPTIONS'],
+        ['/cars', 'GET, POST, HEAD, OPTIONS'],
+        ['/cars/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
+        ['/cars/:id/buy', 'POST, OPTIONS'],
+        ['/cars/:id/options', 'GET, POST, HEAD, OPTIONS'],
+      ]
+      for (const [template, allow] of cases) {
+        it(`${template}: the possible actions in headers and in the body`, async () => {
+          const path = template.replace(':id', String(made().clio.id))
+          const answer = await door.request(path, { method: 'OPTIONS' })
+          expect(answer.status).toBe(200)
+          const methods = new Set(allow.split(', '))
+          expect(new Set(answer.headers.get('allow')?.split(', '))).toEqual(methods)
+          expect(answer.headers.get('access-control-allow-methods')).toBe(
+            answer.headers.get('allow'),
+          )
+          expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+          const { summary, ...described } = item(answer)
+          expect(summary).toEqual(expect.any(String))
+          const named = Object.keys(described).map(name => name.toUpperCase())
+          expect(new Set([...named, 'OPTIONS'])).toEqual(methods)
+        })
+      }
+
+      it('describes the parameters and the schema of each method', async () => {
+        const { get, post } = (await door.request('/cars', { method: 'OPTIONS' })).json as {
+          get: { parameters: { name: string; schema: unknown }[] }
+          post: {
+            requestBody: {
+              content: Record<
+                string,
+                { schema: { required: string[]; properties: Record<string, unknown> } }
+              >
+            }
+          }
+        }
+        const names = get.parameters.map(({ name }) => name)
+        expect(names).toEqual(
+          expect.arrayContaining([
+            'color',
+            'model.name',
+            'fields',
+            'sort',
+            'offset',
+            'limit',
+            'since',
+            'until',
+            'since_id',
+            'max_id',
+          ]),
+        )
+        const { schema } = post.requestBody.content['application/json'] ?? {}
+        expect(schema?.required).toEqual(['immatriculation', 'color'])
+        expect(schema?.properties.color).toMatchObject({ enum: expect.arrayContaining(['red']) })
+        const patched = (await door.request(`/cars/${made().clio.id}`, { method: 'OPTIONS' }))
+          .json as { patch: { requestBody: { content: object } } }
+        expect(Object.keys(patched.patch.requestBody.content)).toEqual([MERGE, PATCH])
+      })
+
+      it('names the types that PATCH and POST take (RFC 5789 §3.1)', async () => {
+        const answer = await door.request(`/cars/${made().clio.id}`, { method: 'OPTIONS' })
+        expect(answer.headers.get('accept-patch')?.split(', ')).toEqual(
+          expect.arrayContaining(['application/json', MERGE, PATCH]),
+        )
+        const list = await door.request('/cars', { method: 'OPTIONS' })
+        expect(list.headers.get('accept-post')?.split(', ')).toEqual(
+          expect.arrayContaining(['application/json', FORM]),
+        )
+      })
+
+      it('404 where there is nothing', async () => {
+        expect(await door.request('/nothing', { method: 'OPTIONS' })).toMatchObject({ status: 404 })
+      })
+    },
+    { once: true },
+  )
+})
+
+describe('GET /<collection>/<id>/<sub_collection>', () => {
+  eachDoor(withCars, (door, made) => {
+    const options = () => `/cars/${made().clio.id}/options`
+    const create = (json: object, path = options()) => door.request(path, { method: 'POST', json })
+
+    it('the options of a car, and of no other', async () => {
+      expect(await door.request(options())).toMatchObject({ status: 200, text: '[]' })
+      const answer = await create({ name: 'ABS' })
+      const { id: car_id } = made().clio
+      expect(answer).toMatchObject({ status: 201, json: { name: 'ABS', price: 0, car_id } })
+      expect(answer.headers.get('location')).toBe(`${door.base}${options()}/${item(answer).id}`)
+      expect(await door.request(options())).toMatchObject({ json: [answer.json] })
+      expect(await door.request(`${options()}/count`)).toMatchObject({ json: { count: 1 } })
+      expect(await door.request(`/cars/${made().zoe.id}/options`)).toMatchObject({ text: '[]' })
+      expect(await door.request(`/options/${item(answer).id}`)).toMatchObject({ text: answer.text })
+    })
+
+    it('everything a collection does works there', async () => {
+      for (const name of ['ABS', 'GPS', 'Radio']) await create({ name, price: name.length })
+      const page = await door.request(`${options()}?sort=-name&limit=1&fields=name&price=3`)
+      expect(page.json).toEqual([{ name: 'GPS' }])
+      expect(page.headers.get('content-range')).toBe('options 0-0/2')
+      expect(page.headers.get('link')).toContain(`<${door.base}${options()}?`)
+      const path = `${options()}/${item(await create({ name: 'Roof' })).id}`
+      expect(await door.request(path)).toMatchObject({ status: 200, json: { name: 'Roof' } })
+      const patched = await door.request(path, { method: 'PATCH', json: { price: 9 } })
+      expect(patched.status).toBe(303)
+      expect(patched.headers.get('location')).toBe(door.base + path)
+      expect(await door.request(path, { method: 'PUT', json: { name: 'Top' } })).toMatchObject({
+        status: 303,
+      })
+      expect(await door.request(path)).toMatchObject({
+        json: { name: 'Top', price: 0, car_id: made().clio.id },
+      })
+      expect(await door.request(path, { method: 'DELETE' })).toMatchObject({ status: 200 })
+      expect(await door.request(path)).toMatchObject({ status: 404 })
+    })
+
+    it('the parent may be said again, but no other', async () => {
+      const { clio, zoe } = made()
+      expect(await create({ name: 'a', car_id: clio.id })).toMatchObject({ status: 201 })
+      expect(await create({ name: 'a', car_id: zoe.id })).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'car_id', type: 'conflicting_parent' }] },
+      })
+      const path = `${options()}/${item(await create({ name: 'b' })).id}`
+      expect(
+        await door.request(path, { method: 'PATCH', json: { car_id: zoe.id ?? '' } }),
+      ).toMatchObject({ status: 400 })
+      expect(await door.request(path, { method: 'PATCH', json: { car_id: null } })).toMatchObject({
+        status: 303,
+      })
+      expect(await door.request(path)).toMatchObject({ json: { car_id: clio.id } })
+    })
+
+    it('404 when the parent is missing', async () => {
+      const nowhere = '/cars/nothing/options'
+      expect(await door.request(nowhere)).toMatchObject({
+        status: 404,
+        json: { errors: [{ type: 'not_found' }] },
+      })
+      expect(await door.request(`${nowhere}/count`)).toMatchObject({ status: 404 })
+      expect(await create({ name: 'ABS' }, nowhere)).toMatchObject({ status: 404 })
+      expect(await door.request('/options/count')).toMatchObject({ json: { count: 0 } })
+    })
+
+    it("404 for another parent's item, whatever the method", async () => {
+      const { id } = item(await create({ name: 'ABS' }))
+      const path = `/cars/${made().zoe.id}/options/${id}`
+      for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
+        const sent = method.startsWith('P') ? { json: { name: 'stolen' } } : {}
+        expect(await door.request(path, { method, ...sent })).toMatchObject({ status: 404 })
+      }
+      expect(await door.request(`${options()}/${id}`)).toMatchObject({ json: { name: 'ABS' } })
+    })
+
+    it('400 for a parent that does not exist, named in the body', async () => {
+      const answer = await create({ name: 'ABS', car_id: 'nothing' }, '/options')
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'car_id', type: 'unknown_reference' }] },
+      })
+    })
+  })
+})
+
+describe('GET /<relation_collection>', () => {
+  async function withModels() {
+    const base = await withCars()
+    await base.api.collection(base.models).create({ name: 'Clio' })
+    await base.api.collection(base.models).create({ name: 'Zoé' })
+    return base
+  }
+  eachDoor(withModels, (door, made) => {
+    it('relations between two kinds of resource', async () => {
+      const json = { car_id: made().clio.id, model_id: 1 }
+      const answer = await door.request('/cars_models', { method: 'POST', json })
+      expect(answer).toMatchObject({ status: 201, json })
+      expect(await door.request('/cars_models')).toMatchObject({ status: 200, json: [json] })
+    })
+
+    it('from either side', async () => {
+      const fromCar = `/cars/${made().clio.id}/cars_models`
+      const fromModel = '/models/2/cars_models'
+      expect(await door.request(fromCar, { method: 'POST', json: { model_id: 1 } })).toMatchObject({
+        status: 201,
+        json: { car_id: made().clio.id, model_id: 1 },
+      })
+      expect(
+        await door.request(fromModel, { method: 'POST', json: { car_id: made().clio.id } }),
+      ).toMatchObject({ status: 201, json: { car_id: made().clio.id, model_id: 2 } })
+      expect(await door.request(fromCar)).toMatchObject({
+        json: [{ model_id: 1 }, { model_id: 2 }],
+      })
+      expect(await door.request(fromModel)).toMatchObject({ json: [{ model_id: 2 }] })
+      expect(await door.request('/models/1/cars_models/count')).toMatchObject({
+        json: { count: 1 },
+      })
+    })
+
+    it('unique on the pair: 409', async () => {
+      const json = { car_id: made().clio.id, model_id: 1 }
+      await door.request('/cars_models', { method: 'POST', json })
+      for (const [path, sent] of [
+        ['/cars_models', json],
+        ['/models/1/cars_models', { car_id: made().clio.id }],
+      ] as const) {
+        const answer = await door.request(path, { method: 'POST', json: sent })
+        expect(answer).toMatchObject({
+          status: 409,
+          json: { errors: [{ field: 'car_id', type: 'not_unique' }, { field: 'model_id' }] },
+        })
+      }
+      expect(
+        await door.request('/cars_models', { method: 'POST', json: { ...json, model_id: 2 } }),
+      ).toMatchObject({ status: 201 })
+    })
+
+    it('400 where one side does not exist', async () => {
+      const answer = await door.request('/cars_models', {
+        method: 'POST',
+        json: { car_id: 'x', model_id: 99 },
+      })
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'car_id' }, { field: 'model_id' }] },
+      })
+    })
+  })
+})
+
+describe('actions', () => {
+  eachDoor(withCars, (door, made) => {
+    const buy = () => `/cars/${made().clio.id}/buy`
+
+    it('POST /cars/<id>/buy: buys the car', async () => {
+      const answer = await door.request(buy(), { method: 'POST', json: { account_id: 'ann' } })
+      expect(answer).toMatchObject({ status: 200, json: { id: made().clio.id, sold_to: 'ann' } })
+      expect(await door.request(`/cars/${made().clio.id}`)).toMatchObject({
+        json: { sold_to: 'ann' },
+      })
+      expect(
+        await door.request(buy(), { method: 'POST', json: { account_id: 'bob' } }),
+      ).toMatchObject({
+        status: 409,
+        json: { errors: [{ message: 'The car is sold', code: 409 }] },
+      })
+    })
+
+    it('takes a form', async () => {
+      expect(await door.request(buy(), form('account_id=ann'))).toMatchObject({
+        status: 200,
+        json: { sold_to: 'ann' },
+      })
+    })
+
+    it('400 for an input that its schema refuses', async () => {
+      for (const json of [{}, { account_id: 7 }, { account_id: 'x', more: 1 }, []]) {
+        expect(await door.request(buy(), { method: 'POST', json })).toMatchObject({ status: 400 })
+      }
+      expect(await door.request(buy(), { method: 'POST' })).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'account_id', type: 'required' }] },
+      })
+      expect(await door.request(`/cars/${made().clio.id}`)).toMatchObject({
+        json: { sold_to: null },
+      })
+    })
+
+    it('404 where the item is missing', async () => {
+      expect(
+        await door.request('/cars/nothing/buy', { method: 'POST', json: { account_id: 'x' } }),
+      ).toMatchObject({ status: 404 })
+    })
+
+    it('obeys If-Match', async () => {
+      const etag = (await door.request(`/cars/${made().clio.id}`)).headers.get('etag') ?? ''
+      await door.request(`/cars/${made().clio.id}`, { method: 'PATCH', json: { price: 1 } })
+      const init = { method: 'POST', json: { account_id: 'ann' } }
+      expect(await door.request(buy(), { ...init, headers: { 'if-match': etag } })).toMatchObject({
+        status: 412,
+      })
+      expect(await door.request(buy(), { ...init, headers: { 'if-match': '*' } })).toMatchObject({
+        status: 200,
+      })
+    })
+
+    it('GET /cars/search: searches the declared fields', async () => {
+      const answer = await door.request('/cars/search?q=clio&fields=immatriculation')
+      expect(answer).toMatchObject({ status: 200, json: [{ immatriculation: 'AA-000-ZZ' }] })
+      expect(answer.headers.get('x-result-count')).toBe('1')
+    })
+
+    it('a safe action answers GET and HEAD', async () => {
+      expect(await door.request('/cars/cheapest')).toMatchObject({
+        status: 200,
+        json: { id: made().clio.id },
+      })
+      expect(await door.request('/cars/cheapest', { method: 'HEAD' })).toMatchObject({
+        status: 200,
+        text: '',
+      })
+      expect(await door.request('/cars/cheapest?x=1')).toMatchObject({ status: 400 })
+    })
+  })
+})
+
+/** How a client says which method it means. */
+const PLACES: readonly [
+  name: string,
+  send: (door: Door, path: string, method: string) => Promise<Answer>,
+][] = [
+  [
+    'the query',
+    (door, path, method) =>
+      door.request(`${path}?_method=${method}`, { method: 'POST', json: PATCHED }),
+  ],
+  [
+    'the query, with a form',
+    (door, path, method) => door.request(`${path}?_method=${method}`, form(PATCHED_FORM)),
+  ],
+  ['a form', (door, path, method) => door.request(path, form(`${PATCHED_FORM}&_method=${method}`))],
+  [
+    'X-HTTP-Method-Override',
+    (door, path, method) =>
+      door.request(path, {
+        method: 'POST',
+        json: PATCHED,
+        headers: { 'x-http-method-override': method },
+      }),
+  ],
+]
+const PATCHED = { immatriculation: 'P', color: 'blue' }
+const PATCHED_FORM = 'immatriculation=P&color=blue'
+
+describe('_method', () => {
+  eachDoor(withCars, (door, made) => {
+    const path = () => `/cars/${made().clio.id}`
+    for (const [place, send] of PLACES) {
+      for (const method of ['PUT', 'put', 'Put', 'pUt']) {
+        it(`${method} in ${place}`, async () => {
+          expect(await send(door, path(), method)).toMatchObject({ status: 303 })
+          expect(item(await door.request(path()))).toMatchObject({ ...PATCHED, doors: 5, tags: [] })
+        })
+      }
+      for (const method of ['PATCH', 'patch']) {
+        it(`${method} in ${place}`, async () => {
+          expect(await send(door, path(), method)).toMatchObject({ status: 303 })
+          expect(item(await door.request(path()))).toMatchObject({
+            ...PATCHED,
+            tags: ['family', 'sale'],
+          })
+        })
+      }
+      for (const method of ['DELETE', 'delete']) {
+        it(`${method} in ${place}`, async () => {
+          expect(await send(door, path(), method)).toMatchObject({ status: 200 })
+          expect(await door.request(path())).toMatchObject({ status: 404 })
+        })
+      }
+      for (const method of ['POST', 'OPTIONS', 'TRACE', 'LOCK', '%20DELETE', '']) {
+        it(`400 for ${JSON.stringify(method)} in ${place}, and nothing changes`, async () => {
+          const before = await door.request(path())
+          const sent = place.startsWith('X-') ? decodeURIComponent(method).trim() : method
+          if (sent === 'DELETE') return
+          expect(await send(door, path(), sent)).toMatchObject({
+            status: 400,
+            json: { errors: [{ field: '_method', code: 400 }] },
+          })
+          expect((await door.request(path())).text).toBe(before.text)
+        })
+      }
+    }
+
+    it('DELETE with no body at all, as a link in a page sends it', async () => {
+      expect(await door.request(`${path()}?_method=DELETE`, { method: 'POST' })).toMatchObject({
+        status: 200,
+      })
+    })
+
+    it('400 where two places disagree', async () => {
+      const before = await door.request(path())
+      const answers = [
+        await door.request(`${path()}?_method=DELETE&_method=PUT`, { method: 'POST' }),
+        await door.request(
+          `${path()}?_method=DELETE`,
+          form('_method=PUT&immatriculation=x&color=red'),
+        ),
+        await door.request(path(), form('_method=PUT&_method=DELETE')),
+        await door.request(`${path()}?_method=DELETE`, {
+          method: 'POST',
+          headers: { 'x-http-method-override': 'PUT' },
+        }),
+      ]
+      for (const answer of answers) expect(answer).toMatchObject({ status: 400 })
+      expect((await door.request(path())).text).toBe(before.text)
+    })
+
+    it('in JSON it is a field like any other', async () => {
+      const answer = await door.request('/cars', {
+        method: 'POST',
+        json: { ...carValues(5), _method: 'DELETE' },
+      })
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: '_method', type: 'unknown_field' }] },
+      })
+    })
+
+    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      for (const override of ['DELETE', 'GET', 'POST', 'x', '']) {
+        it(`400 for a ${method} with _method=${override}, and nothing changes`, async () => {
+          const before = await door.request(path())
+          const sent = method.startsWith('P') ? { json: PATCHED } : {}
+          const query = await door.request(`${path()}?_method=${override}`, { method, ...sent })
+          expect(query.status).toBe(400)
+          const header = await door.request(path(), {
+            method,
+            ...sent,
+            headers: { 'x-http-method-override': override || 'x' },
+          })
+          expect(header.status).toBe(400)
+          expect((await door.request(path())).text).toBe(before.text)
+        })
+      }
+    }
+
+    it('GET in a form sends a long query', async () => {
+      const long = Array.from({ length: 90 }, (_, at) => `AA-${String(at + 1).padStart(3, '0')}-ZZ`)
+      const query = `immatriculation[in]=${long.join(',')}&fields=immatriculation,${'color,'.repeat(1500)}doors`
+      expect(query.length).toBeGreaterThan(8192)
+      const answer = await door.request('/cars', form(`_method=GET&${query}`))
+      expect(answer).toMatchObject({
+        status: 200,
+        json: [{ immatriculation: 'AA-001-ZZ', doors: 3 }],
+      })
+      expect(answer.headers.get('x-result-count')).toBe('1')
+      const overridden = await door.request('/cars?_method=get', form('color=red'))
+      expect(overridden).toMatchObject({ status: 200, json: [{ color: 'red' }] })
+      const item = await door.request(path(), form('_method=GET&fields=color'))
+      expect(item).toMatchObject({ status: 200, json: { color: 'red' } })
+      expect(await door.request('/cars', form('_method=GET&colour=red'))).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'colour' }] },
+      })
+    })
+
+    it('HEAD in a form has no body', async () => {
+      const answer = await door.request('/cars', form('_method=HEAD&color=red'))
+      expect(answer).toMatchObject({ status: 200, text: '' })
+      expect(answer.headers.get('x-result-count')).toBe('1')
+    })
+
+    it('405 for a method that the target has not', async () => {
+      const answer = await door.request('/cars?_method=DELETE', { method: 'POST' })
+      expect(answer.status).toBe(405)
+      expect(answer.headers.get('allow')).toMatch(/\bGET\b.*\bPOST\b/)
+      expect(await door.request('/cars/count')).toMatchObject({ json: { count: 2 } })
+    })
+  })
+})
