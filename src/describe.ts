@@ -3,6 +3,9 @@
 import { z } from 'zod'
 import type { ActionDefinition, CollectionDefinition } from './definition.ts'
 import type { Field, Fields, Json } from './fields.ts'
+import type { Format } from './formats/format.ts'
+import type { HeaderList } from './http.ts'
+import { readTypes } from './negotiate.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
 import type { Match, Target } from './route.ts'
 import type { Schema } from './schema.ts'
@@ -10,6 +13,20 @@ import type { Schema } from './schema.ts'
 /** The methods of a target in the order of printing, OPTIONS last. */
 export function allowedMethods(methods: ReadonlyMap<string, string>): string {
   return [...methods.keys(), 'OPTIONS'].join(', ')
+}
+
+/** What OPTIONS says in headers: the methods, and what bodies may be (`Accept-Patch`: RFC 5789 §3.1). */
+export function methodHeaders(
+  methods: ReadonlyMap<string, string>,
+  formats: readonly Format[],
+): HeaderList {
+  const allowed = allowedMethods(methods)
+  const headers = ['Allow', allowed, 'Access-Control-Allow-Methods', allowed]
+  const types = readTypes(formats)
+  if (methods.has('POST')) headers.push('Accept-Post', types.join(', '))
+  if (methods.has('PATCH'))
+    headers.push('Accept-Patch', [...types, MERGE_PATCH_TYPE, JSON_PATCH_TYPE].join(', '))
+  return headers
 }
 
 const descriptions = new WeakMap<Match['methods'], Json>()

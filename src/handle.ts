@@ -6,7 +6,7 @@ import { callsOf } from './calls.ts'
 import { evaluate, preconditionFailed, printEntityTag, readPreconditions } from './conditional.ts'
 import { corsHeaders } from './cors.ts'
 import type { ApiDefinition, Principal, VersionDefinition } from './definition.ts'
-import { allowedMethods, describeTarget } from './describe.ts'
+import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import { HttpError, toHttpError } from './errors.ts'
 import {
   effectiveMethod,
@@ -314,11 +314,10 @@ function idempotencyKeyOf(text: string | undefined): string | undefined {
 
 function describe(api: ApiDefinition, exchange: Exchange, match: Match): Outcome {
   exchange.negotiated = negotiate(api, exchange)
-  const allowed = allowedMethods(match.methods)
   const data = describeTarget(match)
   return {
     status: 200,
-    headers: ['Allow', allowed, 'Access-Control-Allow-Methods', allowed, ...api.cors.preflight],
+    headers: [...methodHeaders(match.methods, api.formats), ...api.cors.preflight],
     representation: { kind: 'document', name: 'description', data },
     result: data,
   }

@@ -150,16 +150,18 @@ export function chooseReader(
   )
 }
 
+/** The media types that are read, one for each format. */
+export function readTypes(formats: readonly Format[]): string[] {
+  return formats.flatMap(format => (format.read ? format.types.slice(0, 1) : []))
+}
+
 /** The refusal of a body in no known format: it lists those that are, in `Accept-Post` or `Accept-Patch` too. */
 export function unsupportedMediaType(
   formats: readonly Format[],
   method: string,
   extra: readonly string[] = [],
 ): HttpError {
-  const types = [
-    ...formats.flatMap(format => (format.read ? format.types.slice(0, 1) : [])),
-    ...extra,
-  ].join(', ')
+  const types = [...readTypes(formats), ...extra].join(', ')
   const header = method === 'PATCH' ? 'Accept-Patch' : 'Accept-Post'
   return new HttpError(
     415,

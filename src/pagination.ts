@@ -65,7 +65,7 @@ export interface Link {
   readonly href: string
 }
 
-const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]/g
+const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]/gu
 
 /**
  * Prints a `Link` header (RFC 8288 §3): `rel` first and quoted, one entry for each relation, and no
@@ -286,13 +286,23 @@ export function pageHeaders(
   }
   if (total !== undefined) headers.push('X-Result-Count', String(total))
   const links = window.limit === 0 ? [] : pageLinks(window, found, first, order)
-  if (links.length > 0) {
-    headers.push(
-      'Link',
-      printLink(links.map(({ rel, href: place }) => ({ rel, href: href(place) }))),
-    )
-  }
+  const printed = links.map(({ rel, href: place }) => printLink([{ rel, href: href(place) }]))
+  const fitting = withinLength(printed, MOST_LINK)
+  if (fitting.length > 0) headers.push('Link', fitting.join(', '))
   return headers
+}
+
+/** How long a `Link` may grow with its query: stock clients read 16 KiB of headers in all. */
+const MOST_LINK = 8192
+
+/** As many texts from the front as fit in so many characters. */
+function withinLength(texts: readonly string[], most: number): readonly string[] {
+  let length = 0
+  const end = texts.findIndex(text => {
+    length += text.length + 2
+    return length > most
+  })
+  return end === -1 ? texts : texts.slice(0, end)
 }
 
 /** The links of a page; each `href` is only the parameters that name the place. */
