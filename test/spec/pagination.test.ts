@@ -14,6 +14,8 @@ async function sixty() {
 const rels = ({ headers }: Answer) =>
   Object.fromEntries(parseLink(headers.get('link') ?? '').map(({ rel, href }) => [rel, href]))
 
+const ids = ({ json }: Answer) => (json as Item[]).map(({ id }) => id)
+
 /** Positions of what a page shows, in the list it was taken from. */
 const places = ({ json }: Answer, items: readonly Item[]) =>
   (json as Item[]).map(({ id }) => items.findIndex(item => item.id === id))
@@ -319,6 +321,21 @@ describe('Pagination headers: Link', () => {
         const { items } = made()
         const { previous = '' } = rels(await door.request('/cars?offset=3&limit=5'))
         expect(places(await door.request(previous), items)).toEqual([0, 1, 2])
+      })
+
+      it('a query sent as a form, with characters that no URL may hold, has links too', async () => {
+        const answer = await door.request('/cars', {
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          body: '_method=GET&immatriculation[ne]=😀é, ;"&limit=2&fields=id',
+        })
+        expect(answer.status).toBe(200)
+        const page = await door.request(rels(answer).next ?? '')
+        expect(ids(page)).toEqual(
+          made()
+            .items.slice(2, 4)
+            .map(({ id }) => id),
+        )
       })
 
       it('a cursor of another sort is 400', async () => {

@@ -1,0 +1,139 @@
+// Conventions, "Reading": stock admin clients' parameters through both doors.
+import { describe, expect, it } from 'vitest'
+import { type Item, jsonServer, parseLink, simpleRest } from '../../src/index.ts'
+import { eachDoor } from '../doors.ts'
+import { example, seed, steppingClock } from '../fixture.ts'
+
+async function make() {
+  const made = example({ dialects: [simpleRest, jsonServer], clock: steppingClock() })
+  return { ...made, items: await seed(made, 40) }
+}
+
+const encode = (parameters: Record<string, unknown>) =>
+  Object.entries(parameters)
+    .map(
+      ([name, value]) =>
+        `${name}=${encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))}`,
+    )
+    .join('&')
+
+/** Each row: what the client sends, and the same in our own words. */
+const SAME: readonly (readonly [string, string, string])[] = [
+  [
+    'simpleRest getList',
+    encode({ sort: ['price', 'DESC'], range: [0, 9], filter: { color: 'red' } }),
+    'sort=-price&offset=0&limit=10&color=red',
+  ],
+  [
+    'simpleRest getList, second page',
+    encode({ sort: ['id', 'ASC'], range: [10, 19], filter: {} }),
+    'sort=id&offset=10&limit=10',
+  ],
+  ['simpleRest getMany', encode({ filter: { color: ['red', 'blue'] } }), 'color=red&color=blue'],
+  [
+    'simpleRest, a nested filter',
+    encode({ filter: { model: { name: 'Clio' } } }),
+    'model.name=Clio',
+  ],
+  ['simpleRest, an operator', encode({ filter: { 'price[gte]': 2000 } }), 'price[gte]=2000'],
+  [
+    'jsonServer getList',
+    '_start=0&_end=10&_sort=price&_order=DESC&color=red',
+    'sort=-price&offset=0&limit=10&color=red',
+  ],
+  ['jsonServer, a page by number', '_page=2&_limit=5&_sort=id', 'sort=id&offset=5&limit=5'],
+  [
+    'jsonServer, several sort keys',
+    '_sort=color,price&_order=asc,desc&_end=40',
+    'sort=color,-price&limit=40',
+  ],
+  [
+    'jsonServer operators',
+    'price_gte=1500&price_lte=2000&color_ne=red',
+    'price[gte]=1500&price[lte]=2000&color[ne]=red',
+  ],
+  ['jsonServer _like', 'immatriculation_like=-01', 'immatriculation[like]=%25-01%25'],
+  ['our own words', 'sort=-price&limit=3&color=red', 'sort=-price&limit=3&color=red'],
+]
+
+describe('Dialects', () => {
+  eachDoor(
+    make,
+    (door, made) => {
+      it.each(SAME)('%s', async (_row, theirs, ours) => {
+        const answer = await door.request(`/cars?${theirs}`)
+        const expected = await door.request(`/cars?${ours}`)
+        expect(answer.status).toBe(200)
+        expect(answer.json).toEqual(expected.json)
+        expect((answer.json as Item[]).length).toBeGreaterThan(0)
+        for (const name of ['content-range', 'x-result-count', 'x-total-count'])
+          expect(answer.headers.get(name)).toBe(expected.headers.get(name))
+      })
+
+      it('what the clients look for: Content-Range ends with the total, X-Total-Count is it', async () => {
+        const { headers } = await door.request(`/cars?${encode({ range: [0, 4], filter: {} })}`)
+        expect(headers.get('content-range')?.split('/').pop()).toBe('40')
+        expect(headers.get('x-total-count')).toBe('40')
+        expect(headers.get('access-control-expose-headers')).toContain('X-Total-Count')
+      })
+
+      it('HEAD has X-Total-Count too', async () => {
+        const { headers } = await door.request('/cars', { method: 'HEAD' })
+        expect(headers.get('x-total-count')).toBe('40')
+      })
+
+      it('links go on in our words and keep the filter', async () => {
+        const { headers } = await door.request('/cars?_start=0&_end=2&_sort=price&color_ne=red')
+        const next = parseLink(headers.get('link') ?? '').find(({ rel }) => rel === 'next')?.href
+        const page = await door.request(next ?? '')
+        const all = await door.request('/cars?sort=price&color[ne]=red')
+        expect(page.json).toEqual((all.json as Item[]).slice(2, 4))
+      })
+
+      it.each([
+        ['sort=["price"', 'sort'],
+        ['range=[9,0]', 'range'],
+        ['filter={"id":[]}', 'filter'],
+        ['_start=x', '_start'],
+        ['_page=1&_page=2', '_page'],
+      ])('a mistake is 400 that names the parameter that was sent: %s', async (query, field) => {
+        const answer = await door.request(`/cars?${encodeURI(query)}`)
+        expect(answer).toMatchObject({ status: 400, json: { errors: [{ field }] } })
+      })
+
+      it('an unknown field is 400 as in our words', async () => {
+        const answer = await door.request(`/cars?${encode({ filter: { colr: 'red' } })}`)
+        expect(answer).toMatchObject({ status: 400, json: { errors: [{ type: 'unknown_field' }] } })
+      })
+
+      it('a POST with If-None-Match: * creates', async () => {
+        const answer = await door.request('/cars', {
+          method: 'POST',
+          headers: { 'if-none-match': '*' },
+          json: { immatriculation: 'new', color: 'red' },
+        })
+        expect(answer.status).toBe(201)
+        await door.request(answer.headers.get('location') ?? '', { method: 'DELETE' })
+        expect(made().items).toHaveLength(40)
+      })
+    },
+    { once: true },
+  )
+
+  eachDoor(
+    () => example(),
+    door => {
+      it.each(['_start=0&_end=5', 'range=[0,4]', 'sort=["price","ASC"]', 'filter={}'])(
+        'without the dialects their parameters are unknown: %s',
+        async query => {
+          expect((await door.request(`/cars?${encodeURI(query)}`)).status).toBe(400)
+        },
+      )
+
+      it('and X-Total-Count is not there', async () => {
+        expect((await door.request('/cars')).headers.get('x-total-count')).toBeNull()
+      })
+    },
+    { once: true },
+  )
+})
