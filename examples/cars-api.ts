@@ -2,6 +2,8 @@
 // photos.
 import { z } from 'zod'
 import {
+  type BlobStore,
+  blob,
   defineAction,
   defineApi,
   defineCollection,
@@ -46,8 +48,10 @@ const Account = z.object({
 
 const Photo = z.object({
   comment: z.string(),
-  photo_url: z.url().nullable().default(null),
-  thumb_url: z.url().nullable().default(null),
+  photo: blob({ accept: ['image/*'] }),
+  thumb: blob({ accept: ['image/*'] })
+    .nullable()
+    .default(null),
 })
 
 const Purchase = z.object({
@@ -82,10 +86,11 @@ const buy = defineAction({
 })
 
 /**
- * The api over whatever stores.
+ * The api over whatever stores. Version 1 gives photos in the flat form, version 2 in the object form.
  * @param storeFor gives the store of each collection, by its name.
+ * @param blobs keeps the files of photos.
  */
-export function carsApi(storeFor: (name: string) => Store) {
+export function carsApi(storeFor: (name: string) => Store, blobs: BlobStore) {
   const cars = defineCollection({
     name: 'cars',
     description: 'The cars for sale, and those that are sold',
@@ -128,14 +133,22 @@ export function carsApi(storeFor: (name: string) => Store) {
     unique: ['email'],
     search: ['name', 'email', 'city'],
   })
-  const photos = defineCollection({
+  const photo = {
     name: 'photos',
+    description: 'Photos of cars',
     schema: Photo,
     store: storeFor('photos'),
+    blobs,
     search: ['comment'],
-  })
+  } as const
+  const photos = defineCollection({ ...photo, binary: 'object' })
+  const flatPhotos = defineCollection({ ...photo, binary: 'flat' })
+  const common = [cars, options, models, carsModels, accounts]
   const api = defineApi({
-    versions: [{ version: 1, collections: [cars, options, models, carsModels, accounts, photos] }],
+    versions: [
+      { version: 1, collections: [...common, flatPhotos] },
+      { version: 2, collections: [...common, photos] },
+    ],
     dialects: [simpleRest, jsonServer],
   })
   return { api, cars, options, models, carsModels, accounts, photos }

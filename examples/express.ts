@@ -4,8 +4,10 @@ import { carsApi } from './cars-api.ts'
 import { seed } from './seed.ts'
 import { openStores } from './stores.ts'
 
-const cars = carsApi(await openStores(process.env.DATABASE || ':memory:'))
-await seed(cars)
+const { DATABASE = ':memory:', BLOBS = ':memory:', PORT = '3000' } = process.env
+const { storeFor, blobs, seeding } = await openStores(DATABASE, BLOBS)
+const cars = carsApi(storeFor, blobs)
+await seed(cars, seeding)
 
 const app = express()
 app.use(express.json())
@@ -15,9 +17,9 @@ app.use((request, response) => {
   response.status(404).type('text/plain').send(`Express has nothing at ${request.originalUrl}\n`)
 })
 
-const server = app.listen(Number(process.env.PORT || 3000), '127.0.0.1', error => {
+const server = app.listen(Number(PORT), '127.0.0.1', error => {
   if (error) throw error
   const address = server.address()
   const port = typeof address === 'object' ? address?.port : undefined
-  console.log(`Serving http://127.0.0.1:${port}/api/v1/`)
+  console.log(`Serving http://127.0.0.1:${port}/api/v2/`)
 })

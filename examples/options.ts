@@ -7,9 +7,12 @@ export interface Options {
   readonly host: string
   /** A SQLite file, made where there is none; `:memory:` keeps nothing. */
   readonly database: string
-  /** A directory for the files of photos. */
+  /** A directory for the files of photos, made where there is none; `:memory:` keeps nothing. */
   readonly blobs: string
 }
+
+/** In the place of a file or a folder: nothing is kept. */
+export const MEMORY = ':memory:'
 
 export const DEFAULTS: Options = {
   port: 3000,
@@ -23,7 +26,8 @@ export const USAGE = `Usage: npm start -- [options]
   --port <number>     PORT      0 takes any free port          (${DEFAULTS.port})
   --host <address>    HOST      the address to listen on       (${DEFAULTS.host})
   --database <file>   DATABASE  a SQLite file, or :memory:     (${DEFAULTS.database})
-  --blobs <folder>    BLOBS     where the files of photos live (${DEFAULTS.blobs})
+  --blobs <folder>    BLOBS     where the files of photos live (${DEFAULTS.blobs};
+                                with a database in memory, there too)
   --help                        shows this`
 
 /** Why an example cannot start, for a person. */
@@ -48,11 +52,13 @@ export function parseOptions(
     if (flag === '') throw new OptionError(`--${name} needs a value`)
     return flag ?? (env[name.toUpperCase()] || undefined)
   }
+  const database = text('database') ?? DEFAULTS.database
   return {
     port: portOf(text('port'), given.port === undefined ? 'PORT' : '--port'),
     host: text('host') ?? DEFAULTS.host,
-    database: text('database') ?? DEFAULTS.database,
-    blobs: text('blobs') ?? DEFAULTS.blobs,
+    database,
+    // Files of items that are gone would only be left over.
+    blobs: text('blobs') ?? (database === MEMORY ? MEMORY : DEFAULTS.blobs),
   }
 }
 

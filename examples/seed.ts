@@ -1,5 +1,7 @@
-// A few hundred believable items, the same at every first start.
+// A few hundred believable items, the same in every new database.
 import type { CarsApi } from './cars-api.ts'
+import { drawCar } from './picture.ts'
+import type { Stores } from './stores.ts'
 
 const MODELS: Readonly<Record<string, readonly string[]>> = {
   Citroën: ['C3', 'C4', 'Berlingo', 'Ami'],
@@ -31,36 +33,53 @@ const CARS = 160
 const ACCOUNTS = 40
 const PHOTOS = 24
 
-/** Fills the api where it has nothing at all. @returns how many items it made. */
-export async function seed(api: CarsApi): Promise<number> {
-  const { cars, options, models, carsModels, accounts, photos } = api
-  const all = [cars, options, models, carsModels, accounts, photos]
-  const counts = await Promise.all(all.map(({ name }) => api.api.collection(name).count()))
-  if (counts.some(count => count > 0)) return 0
-
-  const { below, pick } = chances(2024)
-  const modelIds = new Map<string, number>()
-  for (const [brand, names] of Object.entries(MODELS)) {
-    for (const name of names) {
-      const { id } = await api.api.collection(models).create({ brand, name })
-      modelIds.set(`${brand} ${name}`, Number(id))
+/**
+ * Makes the first items of a new database, one after the other. Where it was cut off it goes on from
+ * there the next time.
+ * @param signal asks it to end after the item that it is at.
+ * @returns how many items it made.
+ */
+export async function seed(
+  { api }: CarsApi,
+  seeding: Stores['seeding'],
+  signal?: AbortSignal,
+): Promise<number> {
+  const state = await seeding.read()
+  if (state === 'done') return 0
+  const items = Object.entries(firstItems())
+  const counts = await Promise.all(items.map(([name]) => api.collection(name).count()))
+  // Items that somebody else has made stay as they are.
+  const foreign = state === 'no' && counts.some(count => count > 0)
+  await seeding.write(foreign ? 'done' : 'begun')
+  if (foreign) return 0
+  let made = 0
+  for (const [at, [name, values]] of items.entries()) {
+    for (const value of values.slice(counts[at])) {
+      if (signal?.aborted) return made
+      await api.collection(name).create(value)
+      made++
     }
   }
-  for (let at = 0; at < ACCOUNTS; at++) {
+  await seeding.write('done')
+  return made
+}
+
+/** What each collection begins with, in the order of making: ids are counted from 1. */
+function firstItems(): Record<string, readonly object[]> {
+  const { below, pick } = chances(2024)
+  const models = Object.entries(MODELS).flatMap(([brand, names]) =>
+    names.map(name => ({ brand, name })),
+  )
+  const accounts = Array.from({ length: ACCOUNTS }, (_, at) => {
     const [first, last] = [FIRST[at % FIRST.length] ?? '', LAST[at % LAST.length] ?? '']
     const email = `${plain(first)}.${plain(last)}${at}@mail.example`
-    await api.api.collection(accounts).create({
-      name: `${first} ${last}`,
-      email,
-      city: pick(CITIES),
-      newsletter: below(3) === 0,
-    })
-  }
-  for (let at = 0; at < CARS; at++) {
+    return { name: `${first} ${last}`, email, city: pick(CITIES), newsletter: below(3) === 0 }
+  })
+  const cars = Array.from({ length: CARS }, (_, at) => {
     const brand = pick(Object.keys(MODELS))
     const name = pick(MODELS[brand] ?? [])
     const age = below(15)
-    const car = await api.api.collection(cars).create({
+    return {
       immatriculation: plate(at),
       color: pick(COLORS),
       model: { name, brand },
@@ -69,24 +88,23 @@ export async function seed(api: CarsApi): Promise<number> {
       registered_on: `${2024 - age}-${twoDigits(1 + below(12))}-${twoDigits(1 + below(28))}`,
       // Every eighth is sold, never the first: there is one to buy.
       ...(at % 8 === 7 && { sold: true, buyer: `${pick(FIRST)} ${pick(LAST)}` }),
-    })
-    const car_id = Number(car.id)
-    const model_id = modelIds.get(`${brand} ${name}`) ?? 1
-    await api.api.collection(carsModels).create({ car_id, model_id })
-    const first = below(Object.keys(OPTIONS).length)
-    for (const [option, price] of Object.entries(OPTIONS).slice(first, first + 1 + below(4))) {
-      await api.api.collection(options).create({ car_id, name: option, price })
     }
-  }
-  for (let at = 0; at < PHOTOS; at++) {
-    await api.api.collection(photos).create({
-      comment: `${plate(at)}, ${pick(['front', 'rear', 'inside', 'left side', 'right side'])}`,
-      photo_url: `https://photos.example/${plate(at)}.jpg`,
-      thumb_url: `https://photos.example/${plate(at)}-thumb.jpg`,
-    })
-  }
-  const made = await Promise.all(all.map(({ name }) => api.api.collection(name).count()))
-  return made.reduce((sum, count) => sum + count, 0)
+  })
+  const cars_models = cars.map(({ model: { brand, name } }, at) => {
+    const model = models.findIndex(each => each.brand === brand && each.name === name)
+    return { car_id: at + 1, model_id: model + 1 }
+  })
+  const options = cars.flatMap((_, at) => {
+    const first = below(Object.keys(OPTIONS).length)
+    const chosen = Object.entries(OPTIONS).slice(first, first + 1 + below(4))
+    return chosen.map(([name, price]) => ({ car_id: at + 1, name, price }))
+  })
+  const photos = cars.slice(0, PHOTOS).map(({ color }, at) => ({
+    comment: `${plate(at)}, ${pick(['left side', 'for the advertisement', 'as it was bought'])}`,
+    photo_data: drawCar(color, 480).toString('base64'),
+    thumb_data: drawCar(color, 96).toString('base64'),
+  }))
+  return { models, accounts, cars, cars_models, options, photos }
 }
 
 /** Numbers that look random and are the same each time (mulberry32). */

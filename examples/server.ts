@@ -6,27 +6,33 @@ import { OptionError, type Options, parseOptions, StartError, USAGE } from './op
 import { seed } from './seed.ts'
 import { openStores } from './stores.ts'
 
-async function start({ port, host, database }: Options): Promise<void> {
+async function start({ port, host, database, blobs }: Options): Promise<void> {
+  const stopping = new AbortController()
   let stop: (() => Promise<void>) | undefined
-  let stopping = false
   const onSignal = () => {
-    if (stopping) process.exit(1)
-    stopping = true
+    if (stopping.signal.aborted) process.exit(1)
+    stopping.abort()
     void stop?.()
-    console.log('Stopping: running requests end first')
+    console.log('Stopping: what runs ends first')
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
 
-  const cars = carsApi(await openStores(database))
-  const made = await seed(cars)
+  const stores = await openStores(database, blobs)
+  const cars = carsApi(stores.storeFor, stores.blobs)
+  const close = async () => {
+    await cars.api.close()
+    process.exit(0)
+  }
+  if ((await stores.seeding.read()) !== 'done') console.log(`Filling ${database}`)
+  const made = await seed(cars, stores.seeding, stopping.signal)
+  if (stopping.signal.aborted) return close()
   const server = createServer(cars.api.handler)
   const address = await listen(server, port, host)
   stop = async () => {
     await drain(server)
-    await cars.api.close()
-    process.exit(0)
+    await close()
   }
-  if (stopping) return stop()
+  if (stopping.signal.aborted) return stop()
   console.log(await greeting(cars, address, database, made))
 }
 

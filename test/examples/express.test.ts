@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { drawCar } from '../../examples/picture.ts'
 import { parseLink } from '../../src/index.ts'
 import { jsonOf, start } from './running.ts'
 
@@ -13,16 +14,18 @@ interface Photo {
   readonly comment: string
 }
 
+const png = drawCar('red', 16)
+
 test('under a prefix in Express 5, after a body parser', async () => {
   const running = start('express', [], { PORT: '0', DATABASE: ':memory:' })
   const [, root = ''] = await running.until(/^Serving (\S+)\n/)
   const origin = new URL(root).origin
-  expect(root).toBe(`${origin}/api/v1/`)
+  expect(root).toBe(`${origin}/api/v2/`)
 
   // Every address that it prints begins with the mount and leads somewhere.
   const described = await jsonOf<Root>(await fetch(`${origin}/api`))
   expect(described.url).toBe(`${origin}/api/`)
-  expect(described.versions).toEqual({ v1: { url: root } })
+  expect(described.versions).toEqual({ v1: { url: `${origin}/api/v1/` }, v2: { url: root } })
   for (const { url } of Object.values(described.resources)) {
     expect(url.startsWith(root)).toBe(true)
     expect((await fetch(url)).status).toBe(200)
@@ -39,12 +42,14 @@ test('under a prefix in Express 5, after a body parser', async () => {
   const made = await fetch(`${root}photos`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ comment: 'Parsed before' }),
+    body: JSON.stringify({ comment: 'Parsed before', photo_data: png.toString('base64') }),
   })
   const photo = await jsonOf<Photo>(made)
   expect([made.status, photo.comment]).toEqual([201, 'Parsed before'])
   expect(made.headers.get('location')).toBe(`${root}photos/${photo.id}`)
-  const body = new URLSearchParams({ comment: 'Changed' })
+  const body = new FormData()
+  body.set('comment', 'Changed')
+  body.set('photo', new Blob([new Uint8Array(png)]), 'car.png')
   const put = await fetch(`${root}photos/${photo.id}`, { method: 'PUT', body })
   expect([put.status, put.url, (await jsonOf<Photo>(put)).comment]).toEqual([
     200,

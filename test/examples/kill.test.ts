@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { drawCar } from '../../examples/picture.ts'
 import { parseLink } from '../../src/index.ts'
 import { inDirectory, jsonOf, type Served, serve } from './running.ts'
 
@@ -12,7 +13,10 @@ const WRITES = 240
 interface Photo {
   readonly id: string
   readonly comment: string
+  readonly photo: { readonly url: string }
 }
+
+const PICTURE = drawCar('red', 16)
 
 /** What writers know: what was acknowledged, and what was asked for without an answer. */
 class Ledger {
@@ -32,6 +36,7 @@ async function write(photos: string, name: string, ledger: Ledger, onWrite: () =
     const id = own[step % Math.max(1, own.length)] ?? ''
     const kind = own.length < 3 ? 'create' : (['create', 'change', 'delete'] as const)[step % 3]
     const body = new URLSearchParams({ comment })
+    if (kind === 'create') body.set('photo_data', PICTURE.toString('base64'))
     if (kind !== 'create') ledger.asked.set(id, kind === 'change' ? comment : null)
     const answer =
       kind === 'create'
@@ -87,6 +92,10 @@ async function everything(url: string): Promise<{ photos: Photo[]; total: number
   return { photos, total }
 }
 
+async function bytesOf(url: string): Promise<Buffer> {
+  return Buffer.from(await (await fetch(url)).arrayBuffer())
+}
+
 test(
   `kill -9 under ${WRITERS} writers, ${ROUNDS} times: what was acknowledged stays`,
   () =>
@@ -108,10 +117,13 @@ test(
         })
         expect(wrong).toEqual([])
         expect([...ledger.gone].filter(id => found.has(id))).toEqual([])
-        // Each item of the list is there when asked for by its id, the same.
+        // Each item of the list is there when asked for by its id, the same; and so is its file.
         for (const photo of photos.slice(-WRITERS)) {
           expect(await jsonOf(await fetch(`${server.root}photos/${photo.id}`))).toEqual(photo)
         }
+        const made = photos.filter(({ id }) => ledger.kept.has(id) || ledger.asked.has(id))
+        const files = await Promise.all(made.map(({ photo }) => bytesOf(photo.url)))
+        expect(files.filter(bytes => !bytes.equals(PICTURE))).toEqual([])
         // What was in doubt is known now.
         for (const id of ledger.asked.keys()) {
           const now = found.get(id)

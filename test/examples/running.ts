@@ -68,7 +68,7 @@ export function start(
 }
 
 export interface Served extends Running {
-  /** The address of version 1, a slash at its end. */
+  /** The address of the newest version, a slash at its end. */
   readonly root: string
 }
 
@@ -77,9 +77,20 @@ export async function serve(
   database = ':memory:',
   env: Record<string, string> = {},
 ): Promise<Served> {
-  const running = start('server', ['--port', '0', '--database', database], env)
-  const [, root = ''] = await running.until(/^Serving (\S+) [\s\S]*\/options\n/)
+  const running = startServer(database, env)
+  const [, root = ''] = await running.until(/^Serving (\S+) [\s\S]*\/options\n/m)
   return { ...running, root }
+}
+
+/** The same without waiting; the files of photos lie beside the database. */
+export function startServer(database: string, env: Record<string, string> = {}): Running {
+  const blobs = database === ':memory:' ? database : blobsOf(database)
+  return start('server', ['--port', '0', '--database', database, '--blobs', blobs], env)
+}
+
+/** Where the files of photos of a database lie. */
+export function blobsOf(database: string): string {
+  return `${database}.blobs`
 }
 
 /** Runs a piece of work in a directory of its own, removed afterwards. */

@@ -8,7 +8,8 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
-import { inDirectory, serve, start } from './running.ts'
+import { drawCar } from '../../examples/picture.ts'
+import { inDirectory, jsonOf, serve, start } from './running.ts'
 
 const run = promisify(execFile)
 
@@ -26,7 +27,13 @@ async function answer(request: ClientRequest): Promise<[status: number | undefin
   return response ? [response.statusCode, await text(response)] : [undefined, '']
 }
 
-const DRAFT = JSON.stringify({ comment: 'made while stopping' })
+const photo_data = drawCar('red', 16).toString('base64')
+
+interface Photo {
+  readonly photo: { readonly url: string; readonly updated_at: string }
+}
+
+const DRAFT = JSON.stringify({ comment: 'made while stopping', photo_data })
 
 describe('the example server', () => {
   test('prints what it serves and three lines that work as pasted', async () => {
@@ -59,10 +66,10 @@ describe('the example server', () => {
       const first = await serve(database)
       expect(first.output()).toContain('new items')
       expect((await stat(database)).isFile()).toBe(true)
-      const body = new URLSearchParams({ comment: 'Kept' })
+      const body = new URLSearchParams({ comment: 'Kept', photo_data })
       const made = await fetch(`${first.root}photos`, { method: 'POST', body })
       const location = made.headers.get('location') ?? ''
-      const photo = await made.json()
+      const { photo, ...rest } = await jsonOf<Photo>(made)
       const cars = `${first.root}cars`
       const deleted = await fetch(`${cars}/2`, { method: 'DELETE' })
       expect(deleted.status).toBe(200)
@@ -72,7 +79,11 @@ describe('the example server', () => {
       const second = await serve(database)
       expect(second.output()).not.toContain('new items')
       const url = location.replace(first.root, second.root)
-      expect(await fetch(url).then(response => response.json())).toEqual(photo)
+      const { photo: kept, ...others } = await jsonOf<Photo>(await fetch(url))
+      expect(others).toEqual(rest)
+      expect(kept.updated_at).toBe(photo.updated_at)
+      const bytes = Buffer.from(await (await fetch(kept.url)).arrayBuffer())
+      expect(bytes.toString('base64')).toBe(photo_data)
       expect((await fetch(`${second.root}cars/2`)).status).toBe(404)
       const again = await fetch(`${second.root}cars/count`).then(response => response.json())
       expect(again).toEqual(count)
