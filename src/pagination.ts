@@ -82,19 +82,32 @@ function linkTarget(href: string): string {
     .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')
 }
 
-const LINK_PARAMETER = /;\s*([^\s=;,]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/g
-const LINK_VALUE = new RegExp(`<([^<>]*)>((?:\\s*${LINK_PARAMETER.source})*)`, 'g')
+const LINK_PARAMETER = /;\s*([^\s=;,]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y
 
 /** Reads a `Link` header: targets and relations; other parameters are passed over, `rel="a b"` gives two. */
 export function parseLink(text: string): Link[] {
-  return Array.from(text.matchAll(LINK_VALUE)).flatMap(([, href = '', parameters = '']) => {
-    // Of several `rel` the first counts (RFC 8288 §3.3).
-    const rel = Array.from(parameters.matchAll(LINK_PARAMETER)).find(
-      ([, name]) => name?.toLowerCase() === 'rel',
-    )
-    const names = (rel?.[2] ?? rel?.[3] ?? '').split(/\s+/).filter(name => name !== '')
-    return names.map(name => ({ rel: name, href }))
-  })
+  const links: Link[] = []
+  for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', at)) {
+    const end = text.indexOf('>', at)
+    if (end === -1) break
+    const href = text.slice(at + 1, end)
+    let rel: string | undefined
+    for (at = end + 1; ; at = LINK_PARAMETER.lastIndex) {
+      LINK_PARAMETER.lastIndex = afterSpace(text, at)
+      const parameter = LINK_PARAMETER.exec(text)
+      if (!parameter) break
+      // Of several `rel` the first counts (RFC 8288 §3.3).
+      if (parameter[1]?.toLowerCase() === 'rel') rel ??= parameter[2] ?? parameter[3] ?? ''
+    }
+    const names = (rel ?? '').split(/\s+/).filter(name => name !== '')
+    links.push(...names.map(name => ({ rel: name, href })))
+  }
+  return links
+}
+
+function afterSpace(text: string, at: number): number {
+  while (/\s/.test(text.charAt(at))) at++
+  return at
 }
 
 /** A place in a sorted list: pages continue from it, whatever is created or deleted meanwhile. */
