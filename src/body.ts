@@ -83,6 +83,7 @@ export async function decodeBody(
   if (format.name === 'form') {
     // The pairs of a form are wanted as they were sent too: with `_method=GET` they are the query.
     const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsedOf(body))
+    sent?.(parameters.map(({ name, value }) => [name, value]))
     const overrides = parameters.flatMap(({ name, value }) =>
       name === METHOD_PARAMETER ? [value] : [],
     )

@@ -90,11 +90,10 @@ type Tree = Map<string, Tree | Part[]>
  */
 export function formValue(
   pairs: readonly FormPair[],
-  { fields, limits, sent }: Pick<ReadContext, 'fields' | 'limits' | 'sent'>,
+  { fields, limits }: Pick<ReadContext, 'fields' | 'limits'>,
 ): Item {
   if (pairs.length > limits.parameters) throw tooManyKeys(limits.parameters)
   const mistakes: Mistake[] = []
-  sent?.(pairs)
   const tree: Tree = new Map()
   const meant = unmark(pairs, { fields, depth: limits.depth }, mistakes)
   for (const [name, part] of meant) plant(tree, name, part, limits.depth, mistakes)

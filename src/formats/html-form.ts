@@ -36,12 +36,14 @@ export function printForm(options: FormOptions): Markup {
   const { method, href, fields = new Map() } = offer
   const drawing: Drawing = { ...options, id: offer.name, focus: firstMistake(options) }
   const reads = method === 'GET'
-  const files = [...fields.values()].some(({ kind }) => kind === 'blob')
-  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}" autocomplete="off"${files && raw(' enctype="multipart/form-data"')}>
+  // Files come last: where one is refused, everything else has been read.
+  const files = [...fields].filter(([, { kind }]) => kind === 'blob')
+  const ordered = new Map([...fields].filter(([, { kind }]) => kind !== 'blob').concat(files))
+  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}" autocomplete="off"${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${method !== 'GET' && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
-${fields.size > 0 && markup`<div class="fields">${controls(drawing, fields, '', true)}</div>`}
 ${fields.size > 0 && printMarks(state)}
+${fields.size > 0 && markup`<div class="fields">${controls(drawing, ordered, '', true)}</div>`}
 <p><button${danger && raw(' class="danger"')}${quiet && raw(' class="quiet"')}>${button}</button></p>
 </form>`
 }

@@ -110,6 +110,15 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   }
   const settled = await Promise.allSettled(parts.map(([, part]) => part))
   signal.removeEventListener('abort', abort)
+  const pairs: [string, Part][] = []
+  for (const [at, outcome] of settled.entries()) {
+    const name = parts[at]?.[0]
+    if (outcome.status === 'fulfilled' && outcome.value !== undefined && name !== undefined) {
+      pairs.push([name, outcome.value])
+    }
+  }
+  // Of a body that was refused this is what came before.
+  context.sent?.(pairs)
   if (failure) {
     // Not awaited: a generator that waits for the network does not return before the network does.
     chunks.return?.()?.then(undefined, () => {})
@@ -117,13 +126,6 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   }
   if (delimiters.count - 1 !== parts.length) {
     throw malformed('has a part without a Content-Disposition of form-data')
-  }
-  const pairs: [string, Part][] = []
-  for (const [at, outcome] of settled.entries()) {
-    const name = parts[at]?.[0]
-    if (outcome.status === 'fulfilled' && outcome.value !== undefined && name !== undefined) {
-      pairs.push([name, outcome.value])
-    }
   }
   return formValue(pairs, context)
 }
