@@ -1,4 +1,5 @@
 // The public address of the api: what `url`, `Location` and `Link` begin with.
+import { isIP } from 'node:net'
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
 import { authorityOf, type HttpRequest, isHost } from './http.ts'
@@ -39,4 +40,35 @@ function forwardedHost({ headers }: HttpRequest): string | undefined {
 function forwardedProto({ headers }: HttpRequest): boolean | undefined {
   const proto = lastOf(headers['x-forwarded-proto'])?.toLowerCase()
   return proto === 'https' || proto === 'http' ? proto === 'https' : undefined
+}
+
+/**
+ * The request as the outermost trusted proxy took it: the client's address, and whether its
+ * connection was over TLS. A proxy that says nothing of the protocol is trusted to have ended TLS.
+ * @param hops how many proxies are trusted; with 0 the request itself.
+ */
+export function throughProxies(request: HttpRequest, hops: number): HttpRequest {
+  if (hops === 0) return request
+  const { method, target, prefix, headers, body } = request
+  return {
+    method,
+    target,
+    prefix,
+    headers,
+    body,
+    address: forwardedFor(request, hops) ?? request.address,
+    secure: forwardedProto(request) ?? true,
+    abort: request.abort,
+    get signal() {
+      return request.signal
+    },
+  }
+}
+
+/** Each proxy adds at the end whom it got the request from: what stands further in front, anybody may have written. */
+function forwardedFor({ headers }: HttpRequest, hops: number): string | undefined {
+  const named = headers['x-forwarded-for']?.split(',').at(-hops)?.trim() ?? ''
+  const bare =
+    /^\[([0-9a-f:.]+)\](?::\d+)?$/i.exec(named)?.[1] ?? named.replace(/^([\d.]+):\d+$/, '$1')
+  return isIP(bare) === 0 ? undefined : bare
 }

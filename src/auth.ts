@@ -42,7 +42,7 @@ export interface Scheme {
 export type AccessRule = 'public' | readonly string[]
 
 /**
- * Rules by operation or action. `count` and `search` follow `list` where they have none of their own;
+ * Rules by operation or action. `count` and `search` follow `list`, `download` follows `read` where they have none of their own;
  * `default` is for all that is not named. Without a rule any principal may.
  */
 export type Access = Readonly<Record<string, AccessRule>>
@@ -67,11 +67,20 @@ export function checkAccess(access: Access, operations: Iterable<string>, where:
   }
 }
 
-/** The rule of an operation. */
-export function ruleOf(access: Access, operation: string): AccessRule {
+const KIN: ReadonlyMap<string, string> = new Map([
+  ['count', 'list'],
+  ['search', 'list'],
+  ['download', 'read'],
+])
+
+/**
+ * The rule of an operation.
+ * @param otherwise what counts where neither it nor a default is given.
+ */
+export function ruleOf(access: Access, operation: string, otherwise: AccessRule = []): AccessRule {
   const own = (name: string) => (Object.hasOwn(access, name) ? access[name] : undefined)
-  const listed = operation === 'count' || operation === 'search' ? own('list') : undefined
-  return own(operation) ?? listed ?? own('default') ?? []
+  const kin = KIN.get(operation)
+  return own(operation) ?? (kin === undefined ? undefined : own(kin)) ?? own('default') ?? otherwise
 }
 
 /** Whether a rule lets a principal pass. */
@@ -95,7 +104,7 @@ export interface Authenticated {
 export async function authenticate(
   schemes: readonly Scheme[],
   request: HttpRequest,
-  metadata: string | undefined,
+  metadata: () => string | undefined,
 ): Promise<Authenticated | undefined> {
   let refusal: { error: HttpError; scheme: Scheme } | undefined
   for (const scheme of schemes) {
@@ -113,7 +122,7 @@ export async function authenticate(
   if (error.status !== 401) throw error
   const [{ message, type = 'invalid_token' } = { message: '' }] = error.errors
   const told = { error: type, error_description: message }
-  throw unauthorized(schemes, request, metadata, error.errors, { scheme, told })
+  throw unauthorized(schemes, request, metadata(), error.errors, { scheme, told })
 }
 
 /** The refusal of a request without credentials, or with wrong ones: a challenge of each scheme. */

@@ -1,5 +1,6 @@
 // `defineCollection`: one declaration, checked once, to a definition and its doors.
 
+import { type Access, checkAccess } from './auth.ts'
 import { type BinaryForm, type BlobStore, blobNames, shownFields } from './blobs.ts'
 import type {
   Action,
@@ -7,11 +8,12 @@ import type {
   CollectionDefinition,
   Hooks,
   Operation,
+  RowRule,
 } from './definition.ts'
 import { OPERATIONS } from './definition.ts'
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
 import { parseSort, RESERVED } from './query.ts'
-import { COUNT, SEARCH } from './route.ts'
+import { COUNT, DOWNLOAD, SEARCH } from './route.ts'
 import { fieldsOf, type Schema, type SomeSchema, zodOf } from './schema.ts'
 import { withTieBreak } from './selection.ts'
 import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
@@ -60,6 +62,19 @@ export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
   readonly total?: TotalMode
   /** `Cache-Control` of reads. Default `no-cache, max-age=0`. */
   readonly cacheControl?: string
+  /**
+   * Who may do what, by operation or action, where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
+   * Default: any principal may do everything.
+   */
+  readonly access?: Access
+  /**
+   * Which items a principal sees: all else does not exist for it, in lists, counts, reads, writes,
+   * sub-collections, actions and downloads alike. A set of `unique` fields should hold the field that
+   * the rule goes by: otherwise a refusal tells that somebody has the same values.
+   */
+  readonly visible?: RowRule
+  /** Whether 404 is answered where a principal may not do something, rather than 403. Default false. */
+  readonly hideExistence?: boolean
   readonly description?: string
   /** Where the contents of `blob()` members live. Needed where the schema has any. */
   readonly blobs?: BlobStore
@@ -184,8 +199,20 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     putCreates: options.putCreates ?? false,
     requirePrecondition: options.requirePrecondition ?? false,
     cacheControl: options.cacheControl ?? 'no-cache, max-age=0',
+    access: accessOf(options),
+    visible: options.visible,
+    hideExistence: options.hideExistence ?? false,
     description: options.description,
   })
+}
+
+function accessOf<S extends SomeSchema>({
+  name,
+  access = {},
+  actions = {},
+}: CollectionOptions<S>): Access {
+  checkAccess(access, [...OPERATIONS, SEARCH, DOWNLOAD, ...Object.keys(actions)], name)
+  return Object.freeze({ ...access })
 }
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }

@@ -39,7 +39,9 @@ function orTimeout<T>(next: Promise<T>, time: number): Promise<T> {
 
 function bodyTooSlow(): HttpError {
   const message = 'The body came too slowly; send the request again'
-  return new HttpError(408, [{ message, type: 'body_too_slow' }])
+  return new HttpError(408, [{ message, type: 'body_too_slow' }], {
+    headers: ['Connection', 'close'],
+  })
 }
 
 interface Work {

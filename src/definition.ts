@@ -1,5 +1,6 @@
 // What a collection and an api are, as frozen data: what `defineCollection` and `defineApi` make and
 // everything after them reads.
+import type { Access, Principal, Scheme } from './auth.ts'
 import type { BinaryForm, BlobStore } from './blobs.ts'
 import type { Cors } from './cors.ts'
 import type { Dialect } from './dialects.ts'
@@ -8,17 +9,11 @@ import type { Fields, Item, Path } from './fields.ts'
 import type { Format } from './formats/format.ts'
 import type { HttpRequest } from './http.ts'
 import type { Limits } from './limits.ts'
+import type { RateLimit } from './rate-limit.ts'
 import type { Input, Output, Schema, SomeSchema } from './schema.ts'
 import type { SortKey } from './selection.ts'
 import type { Id, Shape, Store, TotalMode } from './store.ts'
 import type { Validator } from './validate.ts'
-
-/** Who makes a request. */
-export interface Principal {
-  readonly id: string
-  readonly scopes?: readonly string[]
-  readonly [claim: string]: unknown
-}
 
 /** What can be done to a collection and its items; actions come under their own names. */
 export type Operation = 'list' | 'count' | 'read' | 'create' | 'replace' | 'patch' | 'delete'
@@ -64,6 +59,12 @@ export interface Hooks {
 export type ListParameters = Readonly<
   Record<string, string | number | boolean | readonly (string | number | boolean)[]>
 >
+
+/**
+ * Which items a principal sees, as filters: `{ owner_id: principal.id }`. `{}` is all of them, `undefined`
+ * and an empty list of values none; `undefined` is given for who has no credentials.
+ */
+export type RowRule = (principal: Principal | undefined) => ListParameters | undefined
 
 export interface CallOptions {
   readonly principal?: Principal
@@ -178,6 +179,11 @@ export interface CollectionDefinition {
   readonly putCreates: boolean
   readonly requirePrecondition: boolean
   readonly cacheControl: string
+  /** Who may do what, where the api has schemes. */
+  readonly access: Access
+  readonly visible: RowRule | undefined
+  /** Whether what a principal may not do looks to it as if it did not exist. */
+  readonly hideExistence: boolean
   readonly description: string | undefined
 }
 
@@ -198,6 +204,8 @@ export interface Failure {
   readonly reference: string
   readonly error: HttpError
   readonly request: HttpRequest
+  /** The `X-Request-Id` of the answer. */
+  readonly requestId: string
 }
 
 export interface ApiDefinition {
@@ -209,10 +217,20 @@ export interface ApiDefinition {
   readonly baseUrl: string | undefined
   /** The path under which requests arrive when no host server strips it; `''` or `/api`. */
   readonly prefix: string
-  readonly trustProxy: boolean
+  /** How many proxies in front are trusted to tell whom they forward for. */
+  readonly trustProxy: number
   readonly formats: readonly Format[]
   readonly dialects: readonly Dialect[]
   readonly cors: Cors
   readonly limits: Limits
+  /** How credentials are checked; without any, everybody may do everything. */
+  readonly schemes: readonly Scheme[]
+  /** Who may read the root (`root`), and the rule of collections that have none (`default`). */
+  readonly access: Access
+  readonly rateLimit: RateLimit | undefined
+  /** Whether `/health` tells if the stores can be reached. */
+  readonly health: boolean
+  /** Whether answers tell how long their steps took. */
+  readonly serverTiming: boolean
   readonly onError: (error: unknown, failure: Failure) => void
 }

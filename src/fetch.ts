@@ -1,19 +1,22 @@
 // The Web standard door: a `Request` in, a `Response` out, for Hono, Bun, Deno, workers, and tests
 // without a port.
-import { handle, type Machine } from './handle.ts'
+import { timedBody } from './deadlines.ts'
+import type { Machine } from './exchange.ts'
+import { handle } from './handle.ts'
 import type { HttpRequest, HttpResponse, RequestHeaders } from './http.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 
 export function fetchDoor(machine: Machine): Fetch {
   return async request => {
-    const answer = await handle(machine, readRequest(request))
+    const answer = await handle(machine, readRequest(machine, request))
     // Without falling through there always is one.
     return answer ? toResponse(answer) : new Response(null, { status: 404 })
   }
 }
 
-function readRequest(request: Request): HttpRequest {
+function readRequest({ api }: Machine, request: Request): HttpRequest {
+  let controller: AbortController | undefined
   const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
   const { host, protocol } = new URL(request.url)
   return {
@@ -21,11 +24,26 @@ function readRequest(request: Request): HttpRequest {
     target: start === -1 ? '/' : request.url.slice(start),
     prefix: '',
     headers: headersOf(request.headers, host),
-    body: request.body ?? undefined,
+    body: request.body ? timedBody(request.body, api.limits) : undefined,
     address: undefined,
     secure: protocol === 'https:',
-    signal: request.signal,
+    get signal() {
+      controller ??= controllerOf(request)
+      return controller.signal
+    },
+    abort(reason) {
+      controller ??= controllerOf(request)
+      controller.abort(reason)
+    },
   }
+}
+
+function controllerOf({ signal }: Request): AbortController {
+  const controller = new AbortController()
+  const abort = () => controller.abort(signal.reason)
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return controller
 }
 
 function headersOf(given: Headers, host: string): RequestHeaders {

@@ -1,63 +1,33 @@
 // One request from its plain data to its answer: the order of the steps, and the only `catch`.
-import { randomUUID } from 'node:crypto'
 import { baseOf } from './address.ts'
+import { admit, authorize, count, mayOf, methodsFor } from './admit.ts'
 import { type Content, contentOf, type Decoded, decodeBody, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
-import { evaluate, preconditionFailed, printEntityTag, readPreconditions } from './conditional.ts'
-import { corsHeaders } from './cors.ts'
-import type { ApiDefinition, Principal, VersionDefinition } from './definition.ts'
+import { evaluate, preconditionFailed, readPreconditions } from './conditional.ts'
+import type { ApiDefinition } from './definition.ts'
 import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
-import { HttpError, toHttpError } from './errors.ts'
+import type { ServedDocument } from './documents.ts'
+import { encode, encodeError, refusalOf } from './encode.ts'
+import { HttpError } from './errors.ts'
+import { requestIdOf, requests, responses } from './events.ts'
+import { type Exchange, idOf, type Machine, negotiate } from './exchange.ts'
+import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } from './fallbacks.ts'
+import { isObject } from './fields.ts'
+import { json } from './formats/json.ts'
 import {
-  effectiveMethod,
-  METHOD_PARAMETER,
-  SUPPRESS_PARAMETER,
-  suppressedStatus,
-  withIfMatch,
-} from './fallbacks.ts'
-import type { Representation } from './formats/format.ts'
-import { json, PROBLEM_TYPE } from './formats/json.ts'
-import {
-  type HeaderList,
   type HttpRequest,
   type HttpResponse,
   type Parameter,
   parseParameters,
-  printHttpDate,
   splitTarget,
 } from './http.ts'
-import { chooseFormat, type Negotiated, notAcceptable } from './negotiate.ts'
+import { notAcceptable } from './negotiate.ts'
 import { uploadsOf } from './operations/blobs.ts'
-import type { Call, Outcome, Uploads } from './operations/call.ts'
+import type { Call, Outcome } from './operations/call.ts'
 import { root } from './operations/root.ts'
 import { perform } from './operations.ts'
-import { printLink } from './pagination.ts'
 import { parsePrefer } from './prefer.ts'
 import { type CollectionTarget, type Match, pathOf, type Router, type Target } from './route.ts'
-import { type Asked, viewOf } from './view.ts'
-
-/** An api ready to answer. */
-export interface Machine {
-  readonly api: ApiDefinition
-  readonly router: Router
-}
-
-/** What is known of a request while it is answered: each step adds to it. */
-interface Exchange extends Asked {
-  /** Whether the answer's status may only be 200 or 500. */
-  suppressed: boolean
-  method: string
-  match: Match | undefined
-  parameters: readonly Parameter[]
-  sent: Asked['sent']
-  negotiated: Negotiated | undefined
-  extension: string | undefined
-  version: VersionDefinition | undefined
-  /** The public address of the api's root. */
-  base: string | undefined
-  principal: Principal | undefined
-  uploads: Uploads | undefined
-}
 
 /**
  * Answers a request; never throws.
@@ -70,11 +40,18 @@ export async function handle(
 ): Promise<HttpResponse | undefined> {
   const exchange: Exchange = {
     request,
+    id: requestIdOf(request.headers['x-request-id']),
+    started: performance.now(),
+    sender: { authenticated: undefined, limits: [], counted: false },
+    timings: [],
     suppressed: request.target.includes(SUPPRESS_PARAMETER),
     method: request.method,
     match: undefined,
+    route: undefined,
+    operation: undefined,
     parameters: [],
     sent: undefined,
+    may: () => true,
     negotiated: undefined,
     extension: undefined,
     version: undefined,
@@ -84,58 +61,127 @@ export async function handle(
   }
   try {
     const outcome = await answer(machine, exchange, fallThrough)
-    return outcome && encode(machine, exchange, outcome)
+    if (!outcome) return undefined
+    const response = encode(machine, exchange, outcome)
+    tell(exchange, response)
+    return response
   } catch (thrown) {
     await exchange.uploads?.discard().catch(() => undefined)
-    try {
-      return encodeError(machine, exchange, thrown)
-    } catch (broken) {
-      // A format that cannot print even this: JSON can.
-      exchange.negotiated = { format: json, type: 'application/json' }
-      return encodeError(machine, exchange, broken)
-    }
+    return refused(machine, exchange, await counted(machine, exchange, thrown))
   }
 }
 
+/** A refusal counts like any request, however early it came. */
+async function counted({ api }: Machine, exchange: Exchange, thrown: unknown): Promise<unknown> {
+  const { request, method, sender } = exchange
+  if (!api.rateLimit || sender.counted) return thrown
+  try {
+    await count(api, request, method, sender)
+    return thrown
+  } catch (limited) {
+    return limited
+  }
+}
+
+function refused(machine: Machine, exchange: Exchange, thrown: unknown): HttpResponse {
+  let error = refusalOf(machine, exchange, thrown)
+  let response: HttpResponse
+  try {
+    response = encodeError(machine, exchange, error)
+  } catch (broken) {
+    // A format that cannot print even this: JSON can.
+    exchange.negotiated = { format: json, type: 'application/json' }
+    error = refusalOf(machine, exchange, broken)
+    response = encodeError(machine, exchange, error)
+  }
+  tell(exchange, response, error)
+  return response
+}
+
+/** Tells whoever listens what the request was. */
+function tell(exchange: Exchange, { status }: HttpResponse, error?: HttpError): void {
+  if (!responses.hasSubscribers) return
+  const { request, method, route, operation, match, principal, started } = exchange
+  const target = match?.target
+  responses.publish({
+    id: idOf(exchange),
+    request,
+    method,
+    route,
+    status,
+    operation,
+    collection: target && target.kind !== 'root' ? target.collection.name : undefined,
+    principal,
+    error,
+    duration: performance.now() - started,
+  })
+}
+
 async function answer(
-  { api, router }: Machine,
+  machine: Machine,
   exchange: Exchange,
   fallThrough: boolean,
 ): Promise<Outcome | undefined> {
-  const { request } = exchange
+  const { api, router, documents } = machine
+  const { request, sender } = exchange
   const { path, query } = splitTarget(request.target)
-  const below = belowPrefix(path, api.prefix, request.method)
+  const document = documents.get(path)
+  const below = document ? undefined : belowPrefix(path, api.prefix, request.method)
   const match = below === undefined ? undefined : matchOf(router, below, fallThrough)
-  if (!match && fallThrough) return undefined
+  if (!match && !document && fallThrough) return undefined
+  exchange.match = match
+  exchange.route = document?.template ?? (match && api.prefix + match.template)
+  if (requests.hasSubscribers) {
+    const { method, route } = exchange
+    requests.publish({ id: idOf(exchange), request, method, route })
+  }
+  checkHeaders(request, api)
   const parameters = readParameters(request, query, api)
   exchange.suppressed = parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
   const base = baseOf(api, request)
   exchange.base = base
-  if (!match) throw noSuchPath(path)
-  const { target } = match
-  exchange.match = match
   exchange.parameters = parameters
-  exchange.version = target.version
-  exchange.extension = match.extension
-
+  exchange.version = match?.target.version
+  exchange.extension = match?.extension
   const overrides = overridesOf(request, parameters)
-  exchange.method = effectiveMethod(request.method, overrides)
-  if (exchange.method === 'OPTIONS') return describe(api, exchange, match)
+  if (match || document) exchange.method = effectiveMethod(request.method, overrides)
+  if (document?.uncounted) sender.counted = true
+  else
+    await timed(machine, exchange, 'auth', () => admit(api, request, exchange.method, base, sender))
+  exchange.principal = sender.authenticated?.principal
+  exchange.may = mayOf(api, exchange.principal)
+  if (document) return readDocument(exchange, document, base)
+  if (!match) throw noSuchPath(path)
+
+  const { target } = match
+  const hidden = () => noSuchPath(path)
+  const allow = (operations: readonly string[]) =>
+    authorize(api, request, target, operations, sender, base, hidden)
+  if (exchange.method === 'OPTIONS') return describe(api, exchange, match, hidden)
+  const asked = match.methods.get(exchange.method)
+  // Which operation a form means may stand in the form.
+  const open = request.method === 'POST' && overrides.length === 0 && isForm(api, request)
+  if (asked === undefined && !open) throw methodNotAllowed(api, exchange, match)
+  allow([...(asked === undefined ? [] : [asked]), ...(open ? meantBy(request, match) : [])])
   if (target.kind !== 'blob') {
     exchange.negotiated = negotiate(api, exchange)
     if (!exchange.negotiated) throw notAcceptable(api.formats)
   }
 
-  const body = await readForm(api, exchange, target)
+  const body = await timed(machine, exchange, 'body', () => readForm(api, exchange, target))
   if (body) exchange.method = effectiveMethod(request.method, [...overrides, ...body.overrides])
   const operation = match.methods.get(exchange.method)
-  if (operation === undefined) throw methodNotAllowed(match, exchange.method)
+  if (operation === undefined) throw methodNotAllowed(api, exchange, match)
+  exchange.operation = operation
+  if (open) allow([operation])
   const href = (to: Target) => base + pathOf(to, api.formats)
-  if (target.kind === 'root') return root(api, target.version, href)
+  if (target.kind === 'root') return root(api, target.version, href, exchange.may)
 
-  const call = await callOf(api, exchange, { target, operation, parameters, body, href })
-  const outcome = await perform(call)
-  return conditional(exchange, call, outcome)
+  const call = await timed(machine, exchange, 'body', () =>
+    callOf(api, exchange, { target, operation, parameters, body, href, allow }),
+  )
+  const work = () => machine.workload.run(() => perform(call), request.abort)
+  return conditional(exchange, call, await timed(machine, exchange, 'work', work))
 }
 
 // --- Steps, in their order -----------------------------------------------------------------------
@@ -148,6 +194,28 @@ function matchOf(router: Router, path: string, fallThrough: boolean): Match | un
     if (fallThrough) return undefined
     throw error
   }
+}
+
+/** A step, its time noted where the api tells. */
+async function timed<T>(
+  { api }: Machine,
+  { timings }: Exchange,
+  name: string,
+  step: () => Promise<T>,
+): Promise<T> {
+  if (!api.serverTiming) return step()
+  const started = performance.now()
+  try {
+    return await step()
+  } finally {
+    timings.push(`${name};dur=${(performance.now() - started).toFixed(2)}`)
+  }
+}
+
+function checkHeaders({ headers }: HttpRequest, { limits }: ApiDefinition): void {
+  if (Object.keys(headers).length <= limits.headers) return
+  const message = `A request may have at most ${limits.headers} header fields`
+  throw new HttpError(431, [{ message, type: 'too_many_headers' }])
 }
 
 function readParameters(
@@ -195,8 +263,20 @@ function overridesOf({ headers }: HttpRequest, parameters: readonly Parameter[])
   return header === undefined ? named : [...named, header]
 }
 
-function negotiate(api: ApiDefinition, { request, extension }: Exchange): Negotiated | undefined {
-  return chooseFormat(api.formats, { extension, accept: request.headers.accept }, api.limits.accept)
+/** Whether the body is of a form: `_method` in it counts. */
+function isForm(api: ApiDefinition, request: HttpRequest): boolean {
+  const type = request.headers['content-type']?.toLowerCase()
+  if (type === undefined || !hasBody(request)) return false
+  const forms = api.formats.filter(format => format.form)
+  return forms.some(form => form.types.some(known => type.includes(known)))
+}
+
+/** The operations that a form may stand for; a long query is never sent as parts. */
+function meantBy({ headers }: HttpRequest, { methods }: Match): string[] {
+  const parts = headers['content-type']?.toLowerCase().includes('multipart/') === true
+  return [...methods]
+    .filter(([method]) => !parts || (method !== 'GET' && method !== 'HEAD'))
+    .map(([, operation]) => operation)
 }
 
 /** Reads the body of a POST that is a form: only then the method is known. */
@@ -206,12 +286,7 @@ async function readForm(
   target: Target,
 ): Promise<Decoded | undefined> {
   const { request, method, extension } = exchange
-  const type = request.headers['content-type']
-  if (request.method !== 'POST' || type === undefined || !hasBody(request)) return undefined
-  if (target.kind === 'root') return undefined
-  const forms = api.formats.filter(format => format.form)
-  if (!forms.some(form => form.types.some(known => type.toLowerCase().includes(known))))
-    return undefined
+  if (request.method !== 'POST' || target.kind === 'root' || !isForm(api, request)) return undefined
   const content = contentOf(request, api, method, extension)
   return content.format.form ? readContent(api, exchange, content, target) : undefined
 }
@@ -236,8 +311,12 @@ function readContent(
   })
 }
 
-function methodNotAllowed({ methods }: Match, method: string): HttpError {
-  const allowed = allowedMethods(methods)
+function methodNotAllowed(
+  api: ApiDefinition,
+  { method, sender }: Exchange,
+  { target, methods }: Match,
+): HttpError {
+  const allowed = allowedMethods(methodsFor(api, target, methods, sender))
   const message = `${method.slice(0, 32)} does not exist here; there are ${allowed}`
   return new HttpError(405, [{ message, type: 'method_not_allowed' }], {
     headers: ['Allow', allowed],
@@ -253,13 +332,14 @@ async function callOf(
   api: ApiDefinition,
   exchange: Exchange,
   known: Pick<Call, 'operation' | 'href'> & {
+    allow: (operations: readonly string[]) => void
     target: CollectionTarget
     parameters: readonly Parameter[]
     body: Decoded | undefined
   },
 ): Promise<Call> {
   const { request, method, principal, suppressed, extension, negotiated } = exchange
-  const { target, operation, href } = known
+  const { target, operation, href, allow } = known
   const { headers, signal } = request
   let { body } = known
   if (!body && takesBody(operation, method) && hasBody(request)) {
@@ -286,6 +366,7 @@ async function callOf(
     variant: negotiated?.format.name ?? '',
     streams: negotiated?.format.streams === true,
     principal,
+    authorize: other => allow([other]),
     signal,
     limits: api.limits,
     href,
@@ -312,13 +393,52 @@ function idempotencyKeyOf(text: string | undefined): string | undefined {
   throw new HttpError(400, [{ message, field: 'idempotency-key', type: 'invalid_header' }])
 }
 
-function describe(api: ApiDefinition, exchange: Exchange, match: Match): Outcome {
+/** What the sender may do here; all that can be done where it has not said who it is. */
+function describe(
+  api: ApiDefinition,
+  exchange: Exchange,
+  match: Match,
+  hidden: () => HttpError,
+): Outcome {
   exchange.negotiated = negotiate(api, exchange)
-  const data = describeTarget(match)
+  const { target } = match
+  const methods = methodsFor(api, target, match.methods, exchange.sender)
+  const whole = describeTarget(match)
+  if (methods.size === 0 && target.kind !== 'root' && target.collection.hideExistence)
+    throw hidden()
+  const lost = [...match.methods.keys()].filter(method => !methods.has(method))
+  const data = isObject(whole)
+    ? Object.fromEntries(
+        Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
+      )
+    : whole
   return {
     status: 200,
-    headers: [...methodHeaders(match.methods, api.formats), ...api.cors.preflight],
+    headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],
     representation: { kind: 'document', name: 'description', data },
+    result: data,
+  }
+}
+
+/** `/health` and its kind: JSON, whatever is accepted. */
+async function readDocument(
+  exchange: Exchange,
+  { name, read }: ServedDocument,
+  base: string,
+): Promise<Outcome> {
+  exchange.negotiated = { format: json, type: 'application/json' }
+  // Its format is given as if by an extension: nothing else is consulted.
+  exchange.extension = 'json'
+  const allow = ['Allow', 'GET, HEAD, OPTIONS']
+  if (!['GET', 'HEAD', 'OPTIONS'].includes(exchange.method)) {
+    const message = `${exchange.method.slice(0, 32)} does not exist here; there are ${allow[1]}`
+    throw new HttpError(405, [{ message, type: 'method_not_allowed' }], { headers: allow })
+  }
+  const data = exchange.method === 'OPTIONS' ? {} : await read(base)
+  return {
+    status: 200,
+    headers: exchange.method === 'OPTIONS' ? allow : [],
+    representation: { kind: 'document', name, data },
     result: data,
   }
 }
@@ -333,126 +453,4 @@ function conditional({ suppressed }: Exchange, call: Call, outcome: Outcome): Ou
   if (verdict === 'proceed' || suppressed) return outcome
   const { representation: _unchanged, ...rest } = outcome
   return { ...rest, status: 304 }
-}
-
-// --- The answer ----------------------------------------------------------------------------------
-
-function encode(machine: Machine, exchange: Exchange, outcome: Outcome): HttpResponse {
-  const { api } = machine
-  const { status, representation, validators } = outcome
-  const { headers: requestHeaders } = exchange.request
-  const headers = [...outcome.headers]
-  if (validators?.tag !== undefined)
-    headers.push('ETag', printEntityTag({ weak: false, opaque: validators.tag }))
-  if (validators?.lastModified !== undefined)
-    headers.push('Last-Modified', printHttpDate(validators.lastModified))
-  for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
-  headers.push(...versionHeaders(api, exchange), ...corsHeaders(api.cors, requestHeaders.origin))
-  headers.push(...varyHeader(api, exchange, outcome.vary))
-  if (exchange.suppressed) headers.push('Cache-Control', 'no-store')
-  else if (status === 200 || status === 206 || status === 304)
-    headers.push('Cache-Control', cacheControlOf(exchange, outcome))
-  return withBody(
-    machine,
-    exchange,
-    exchange.suppressed ? suppressedStatus(status) : status,
-    headers,
-    representation,
-  )
-}
-
-function withBody(
-  machine: Machine,
-  exchange: Exchange,
-  status: number,
-  headers: HeaderList,
-  representation: Representation | undefined,
-): HttpResponse {
-  const { negotiated, method } = exchange
-  if (representation?.kind === 'bytes') {
-    const { type, size, data } = representation
-    headers.push('Content-Type', type, 'Content-Length', String(size))
-    headers.push('X-Content-Type-Options', 'nosniff')
-    return { status, headers, body: method === 'HEAD' ? undefined : data }
-  }
-  const { format, type } = negotiated ?? { format: json, type: 'application/json' }
-  const shown =
-    type === PROBLEM_TYPE && representation?.kind !== 'errors' ? (format.types[0] ?? type) : type
-  if (!representation) {
-    if (method === 'HEAD' && status === 200)
-      headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
-    else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
-    return { status, headers, body: undefined }
-  }
-  const view = () => viewOf(machine, exchange, { status, headers, representation })
-  const body = format.write?.(representation, shown, view)
-  headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
-  if (format.headers) headers.push(...format.headers)
-  if (typeof body === 'string') headers.push('Content-Length', String(Buffer.byteLength(body)))
-  else if (body instanceof Uint8Array) headers.push('Content-Length', String(body.length))
-  return { status, headers, body: method === 'HEAD' ? undefined : body }
-}
-
-/** What the answer depended on, for caches: exactly what was consulted. */
-function varyHeader(
-  { cors }: ApiDefinition,
-  { extension }: Exchange,
-  more: readonly string[] = [],
-): HeaderList {
-  const names = extension === undefined ? ['Accept', ...more] : [...more]
-  if (cors.origins !== '*') names.push('Origin')
-  return names.length > 0 ? ['Vary', names.join(', ')] : []
-}
-
-const NO_CACHE = 'no-cache, max-age=0'
-
-function cacheControlOf({ principal }: Exchange, { cacheControl = NO_CACHE }: Outcome): string {
-  return principal ? `private, ${cacheControl}` : cacheControl
-}
-
-/** A deprecated version says so (RFC 9745, RFC 8594) and names its successor. */
-function versionHeaders(
-  { defaultVersion }: ApiDefinition,
-  { version, base = '' }: Exchange,
-): HeaderList {
-  if (version?.deprecated === undefined) return []
-  const headers: HeaderList = ['Deprecation', `@${Math.floor(version.deprecated / 1000)}`]
-  if (version.sunset !== undefined) headers.push('Sunset', printHttpDate(version.sunset))
-  const href = base + pathOf({ kind: 'root', version: defaultVersion }, [])
-  if (defaultVersion !== version)
-    headers.push('Link', printLink([{ rel: 'successor-version', href }]))
-  return headers
-}
-
-function encodeError(machine: Machine, exchange: Exchange, thrown: unknown): HttpResponse {
-  const { api } = machine
-  const { request } = exchange
-  const error = toHttpError(thrown, randomUUID())
-  if (error.status >= 500 && !request.signal.aborted) report(api, error, thrown, request)
-  exchange.negotiated ??= errorFormat(api, exchange)
-  const headers = [
-    ...error.headers,
-    ...versionHeaders(api, exchange),
-    ...corsHeaders(api.cors, request.headers.origin),
-  ]
-  headers.push(...varyHeader(api, exchange), 'Cache-Control', 'no-store')
-  const status = exchange.suppressed ? suppressedStatus(error.status) : error.status
-  const { errors } = error
-  const representation: Representation = { kind: 'errors', status: error.status, errors }
-  return withBody(machine, exchange, status, headers, representation)
-}
-
-/** Errors are negotiated like anything else, and JSON where nothing fits or nothing can be read. */
-function errorFormat(api: ApiDefinition, exchange: Exchange): Negotiated | undefined {
-  const { accept = '' } = exchange.request.headers
-  return accept.length > api.limits.accept ? undefined : negotiate(api, exchange)
-}
-
-function report(api: ApiDefinition, error: HttpError, thrown: unknown, request: HttpRequest): void {
-  const reference = /[0-9a-f-]{36}$/.exec(error.message)?.[0] ?? ''
-  try {
-    api.onError(thrown, { reference, error, request })
-  } catch {
-    // A failing log may not fail the answer.
-  }
 }

@@ -75,10 +75,13 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     const suppressed = isSuppressed(request.url ?? '')
     answer(socket, refusal(405, 'This is no proxy', suppressed, METHODS))
   })
-  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, duplex: Duplex) => {
-    const socket = duplex as Socket // The connection itself: a net.Socket, or a TLSSocket, which is one.
-    refuseBroken(error, socket, newest.get(socket))
-  })
+  server.on(
+    'clientError',
+    (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, duplex: Duplex) => {
+      const socket = duplex as Socket // The connection itself: a net.Socket, or a TLSSocket, which is one.
+      refuseBroken(error, socket, newest.get(socket))
+    },
+  )
   return server
 }
 

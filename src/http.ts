@@ -25,6 +25,8 @@ export interface HttpRequest {
   readonly secure: boolean
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal
+  /** Aborts the signal: the work is not wanted any more. */
+  readonly abort: (reason: Error) => void
 }
 
 export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array | string>

@@ -1,5 +1,17 @@
 // Everything that `rest-conventions` exports, by name. Rules that stand alone come with a line in the README.
 export { type Api, type ApiOptions, defineApi, type VersionOptions } from './api.ts'
+export { type BasicOptions, basic, sameText } from './auth/basic.ts'
+export { type BearerJwtOptions, bearerJwt } from './auth/bearer-jwt.ts'
+export { type IntrospectionOptions, introspection } from './auth/introspection.ts'
+export type { Claims } from './auth/tokens.ts'
+export {
+  type Access,
+  type AccessRule,
+  type ChallengeParameters,
+  type Principal,
+  printChallenge,
+  type Scheme,
+} from './auth.ts'
 export type { BinaryForm, BlobOptions, BlobStore } from './blobs.ts'
 export {
   type Collection,
@@ -34,13 +46,20 @@ export type {
   ListParameters,
   Operation,
   OperationEvent,
-  Principal,
+  RowRule,
 } from './definition.ts'
 export { type Dialect, jsonServer, simpleRest } from './dialects.ts'
 export { type ErrorEntry, errorBody, HttpError, type Mistake, problemBody } from './errors.ts'
+export {
+  onRequest,
+  onResponse,
+  type RequestEvent,
+  type ResponseEvent,
+} from './events.ts'
 export { effectiveMethod, suppressedStatus } from './fallbacks.ts'
 export type { Fetch } from './fetch.ts'
 export type { Field, Fields, Item, Json, Kind, Path, Scalar } from './fields.ts'
+export { csv } from './formats/csv.ts'
 export { form } from './formats/form.ts'
 export {
   type Format,
@@ -49,7 +68,12 @@ export {
   readBytes,
   type Upload,
 } from './formats/format.ts'
+export { html } from './formats/html.ts'
 export { json } from './formats/json.ts'
+export { multipart } from './formats/multipart.ts'
+export { ndjson } from './formats/ndjson.ts'
+export { xml } from './formats/xml.ts'
+export { type HardenOptions, harden, shutDown } from './harden.ts'
 export {
   type Parameter,
   parseHttpDate,
@@ -95,7 +119,13 @@ export {
   type QueryOptions,
   readQuery,
 } from './query.ts'
-export { blob, fieldsOf, type Schema } from './schema.ts'
+export type {
+  Limiter,
+  LimiterResult,
+  RateLimitOptions,
+  RateLimitPolicy,
+} from './rate-limit.ts'
+export { blob, fieldsOf, type Schema, type SomeSchema } from './schema.ts'
 export {
   comparer,
   type Filter,

@@ -3,9 +3,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { timedBody } from './deadlines.ts'
 import { HttpError } from './errors.ts'
-import { handle, type Machine } from './handle.ts'
-import type { HttpRequest, HttpResponse, RequestBody, RequestHeaders } from './http.ts'
+import type { Machine } from './exchange.ts'
+import { handle } from './handle.ts'
+import {
+  type HttpRequest,
+  type HttpResponse,
+  headerOf,
+  type RequestBody,
+  type RequestHeaders,
+} from './http.ts'
+import type { Limits } from './limits.ts'
 
 /** Called with `next` it leaves every path that is not its own to what follows. */
 export type Handler = (
@@ -19,29 +28,37 @@ type HostRequest = IncomingMessage & { originalUrl?: unknown; body?: unknown }
 
 export function nodeHandler(machine: Machine): Handler {
   return (request, response, next) => {
-    handle(machine, readRequest(request, response), next !== undefined)
+    handle(machine, readRequest(machine, request, response), next !== undefined)
       .then(answer => (answer ? respond(request, response, answer) : next?.()))
       // Only a connection that broke while the answer was written ends here.
       .catch(() => response.destroy())
   }
 }
 
-function readRequest(request: HostRequest, response: ServerResponse): HttpRequest {
+function readRequest(
+  { api }: Machine,
+  request: HostRequest,
+  response: ServerResponse,
+): HttpRequest {
   const url = request.url ?? '/'
   let controller: AbortController | undefined
+  /** Made when somebody asks: most requests end without. */
+  const aborting = () => {
+    controller ??= controllerOf(response)
+    return controller
+  }
   return {
     method: request.method ?? 'GET',
     target: url,
     prefix: typeof request.originalUrl === 'string' ? prefixOf(request.originalUrl, url) : '',
     headers: headersOf(request.rawHeaders),
-    body: bodyOf(request, response),
+    body: bodyOf(api.limits, request, response),
     address: request.socket.remoteAddress,
     secure: 'encrypted' in request.socket && request.socket.encrypted === true,
-    /** Made when somebody asks: most requests end without. */
     get signal() {
-      controller ??= controllerOf(response)
-      return controller.signal
+      return aborting().signal
     },
+    abort: reason => aborting().abort(reason),
   }
 }
 
@@ -80,11 +97,15 @@ function headersOf(raw: readonly string[]): RequestHeaders {
   return headers
 }
 
-function bodyOf(request: HostRequest, response: ServerResponse): RequestBody | undefined {
+function bodyOf(
+  limits: Limits,
+  request: HostRequest,
+  response: ServerResponse,
+): RequestBody | undefined {
   if (request.body !== undefined && request.readableEnded) return { parsed: request.body }
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   if (length === undefined && coding === undefined) return undefined
-  return chunksOf(request, response)
+  return timedBody(chunksOf(request, response), limits)
 }
 
 /** Requests that wait for `100 Continue` before they send a body: see harden.ts. */
@@ -122,7 +143,8 @@ async function respond(
   const pending = unreadBytes(request)
   // A client that waits for `100 Continue` sends nothing after a refusal.
   const waits = expecting.has(request)
-  if (waits || pending > LINGER_BYTES) headers.push('Connection', 'close')
+  const ends = headerOf(headers, 'connection') !== undefined
+  if (!ends && (waits || pending > LINGER_BYTES)) headers.push('Connection', 'close')
   response.writeHead(status, headers)
   if (isStream(body)) await pipeline(Readable.from(body), response)
   else if (!waits && pending > LINGER_BYTES) await linger(request, response, body)

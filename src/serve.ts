@@ -1,18 +1,23 @@
 // A definition made ready to answer: its router, and the two doors.
+import { type Access, checkAccess, type Scheme } from './auth.ts'
 import { type CorsOptions, corsOf } from './cors.ts'
+import { workloadOf } from './deadlines.ts'
 import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
 import type { Dialect } from './dialects.ts'
+import { documentsOf } from './documents.ts'
+import type { Machine } from './exchange.ts'
 import { type Fetch, fetchDoor } from './fetch.ts'
 import { csv } from './formats/csv.ts'
 import { form } from './formats/form.ts'
 import type { Format } from './formats/format.ts'
+import { html } from './formats/html.ts'
 import { json } from './formats/json.ts'
 import { multipart } from './formats/multipart.ts'
 import { ndjson } from './formats/ndjson.ts'
 import { xml } from './formats/xml.ts'
-import type { Machine } from './handle.ts'
 import { type Limits, limitsOf } from './limits.ts'
 import { type Handler, nodeHandler } from './node.ts'
+import { type RateLimitOptions, rateLimitOf } from './rate-limit.ts'
 import { routerOf } from './route.ts'
 
 /** How collections are served: everything an api says besides its collections. */
@@ -24,20 +29,33 @@ export interface Policies {
   readonly baseUrl?: string
   /** The path that every request begins with where no host server strips it: `/api`. Default none. */
   readonly prefix?: string
-  /** Whether `X-Forwarded-Host` and `-Proto` count. Default false: anybody can send them. */
-  readonly trustProxy?: boolean
+  /**
+   * How many proxies in front are trusted: so many entries of `X-Forwarded-For` count, from its end,
+   * and `X-Forwarded-Host` and `-Proto` do; `true` is 1. Default false: anybody can send them.
+   */
+  readonly trustProxy?: boolean | number
   /** The first is what clients get that do not say. Default {@link DEFAULT_FORMATS}. */
   readonly formats?: readonly Format[]
   /** Parameters of stock clients that are understood too. Default none. */
   readonly dialects?: readonly Dialect[]
   readonly cors?: CorsOptions
   readonly limits?: Partial<Limits>
+  /** How credentials are checked. With any, everything needs a principal that a rule does not declare public. */
+  readonly schemes?: readonly Scheme[]
+  /** Who may read the root (`root`), and what counts for collections without a rule of their own (`default`). */
+  readonly access?: Access
+  /** How many requests a principal, or an address without one, may make. Default: no limit. */
+  readonly rateLimit?: RateLimitOptions
+  /** Whether `/health` answers 200 while the stores can be reached, else 503; for everybody. Default false. */
+  readonly health?: boolean
+  /** Whether `Server-Timing` tells how long the steps took; for everybody. Default false. */
+  readonly serverTiming?: boolean
   /** Told of every failure that was answered with a 5xx. Default: `console.error`. */
   readonly onError?: (error: unknown, failure: Failure) => void
 }
 
-/** The specification's four media types, and two that stream whole lists. */
-export const DEFAULT_FORMATS: readonly Format[] = [json, xml, form, multipart, csv, ndjson]
+/** The specification's four media types, pages for browsers, and two that stream whole lists. */
+export const DEFAULT_FORMATS: readonly Format[] = [json, xml, html, form, multipart, csv, ndjson]
 
 /** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other mistake in the policies. */
 export function apiDefinitionOf(
@@ -52,13 +70,29 @@ export function apiDefinitionOf(
     defaultVersion,
     baseUrl: baseUrlOf(policies.baseUrl),
     prefix: prefixOf(policies.prefix),
-    trustProxy: policies.trustProxy ?? false,
+    trustProxy: hopsOf(policies.trustProxy),
     formats: policies.formats ?? DEFAULT_FORMATS,
     dialects: policies.dialects ?? [],
     cors: corsOf(policies.cors),
     limits: limitsOf(policies.limits),
+    schemes: policies.schemes ?? [],
+    access: accessOf(policies.access),
+    rateLimit: policies.rateLimit && rateLimitOf(policies.rateLimit),
+    health: policies.health ?? false,
+    serverTiming: policies.serverTiming ?? false,
     onError: policies.onError ?? logFailure,
   })
+}
+
+function hopsOf(trusted: boolean | number = false): number {
+  const hops = Number(trusted)
+  if (Number.isSafeInteger(hops) && hops >= 0) return hops
+  throw new TypeError(`trustProxy must be a number of proxies, not ${trusted}`)
+}
+
+function accessOf(access: Access = {}): Access {
+  checkAccess(access, ['root'], 'the api')
+  return Object.freeze({ ...access })
 }
 
 function logFailure(error: unknown, { reference }: Failure): void {
@@ -93,6 +127,11 @@ export interface Doors {
 }
 
 export function doorsOf(api: ApiDefinition): Doors {
-  const machine: Machine = { api, router: routerOf(api) }
+  const machine: Machine = {
+    api,
+    router: routerOf(api),
+    documents: documentsOf(api),
+    workload: workloadOf(api.limits),
+  }
   return { handler: nodeHandler(machine), fetch: fetchDoor(machine) }
 }

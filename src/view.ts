@@ -23,6 +23,8 @@ export interface Asked {
   readonly match: Match | undefined
   readonly parameters: readonly Parameter[]
   readonly sent: View['sent']
+  /** Whether who asks may do something to a collection. */
+  readonly may: (collection: CollectionDefinition, operation: string) => boolean
 }
 
 /** What is answered. */
@@ -34,7 +36,7 @@ export interface Answered {
 
 export function viewOf(
   { api, router }: { readonly api: ApiDefinition; readonly router: Router },
-  { request, method, match: asked, parameters, sent }: Asked,
+  { request, method, match: asked, parameters, sent, may }: Asked,
   { status, headers, representation }: Answered,
 ): View {
   const base = basePath(api, request)
@@ -54,7 +56,7 @@ export function viewOf(
       title: titleOf(target),
       href: href(target),
       trail: trailOf(target, href),
-      places: match ? collectionsOf(api, target, href) : [],
+      places: match ? collectionsOf(api, target, href, may) : [],
       versions: match && target.version === undefined ? versionsOf(api, href) : [],
     }
   }
@@ -67,8 +69,8 @@ export function viewOf(
     title: titleOf(target),
     href: href(target),
     trail: trailOf(target, href),
-    offers: offersOf(target, methods, href),
-    places: placesOf(target, href),
+    offers: offersOf(target, methods, href).filter(({ name }) => may(collection, name)),
+    places: placesOf(target, href, may),
     versions: [],
     formats: formatsOf(api, target, href(target)),
     search: isList(target) && collection.search ? href(listOf(target, 'search')) : undefined,
@@ -157,13 +159,16 @@ function collectionsOf(
   { defaultVersion }: ApiDefinition,
   target: Target,
   href: (target: Target) => string,
+  may: Asked['may'],
 ): Place[] {
   const version = target.version ?? defaultVersion
-  return [...version.collections.values()].map(collection => ({
-    name: collection.name,
-    href: href({ kind: 'collection', version, collection }),
-    ...(collection.description !== undefined && { description: collection.description }),
-  }))
+  return [...version.collections.values()]
+    .filter(collection => may(collection, 'list'))
+    .map(collection => ({
+      name: collection.name,
+      href: href({ kind: 'collection', version, collection }),
+      ...(collection.description !== undefined && { description: collection.description }),
+    }))
 }
 
 function versionsOf({ versions }: ApiDefinition, href: (target: Target) => string): Place[] {
@@ -212,16 +217,20 @@ function actionOffer(
 }
 
 /** The count of a list, the sub-collections of an item. */
-function placesOf(target: CollectionTarget, href: (target: Target) => string): Place[] {
+function placesOf(
+  target: CollectionTarget,
+  href: (target: Target) => string,
+  may: Asked['may'],
+): Place[] {
   const { version, collection, kind, id } = target
   if (kind === 'collection') {
-    if (!collection.operations.has('count')) return []
+    if (!collection.operations.has('count') || !may(collection, 'count')) return []
     return [{ name: 'count', href: href(listOf(target, 'count')) }]
   }
   if (kind !== 'item' || id === undefined) return []
   return [...version.collections.values()].flatMap(other => {
     const field = other.parents.get(collection.name)
-    if (field === undefined || !other.operations.has('list')) return []
+    if (field === undefined || !other.operations.has('list') || !may(other, 'list')) return []
     const parent = { collection, id, field }
     const place = href({ kind: 'collection', version, collection: other, parent })
     return [{ name: other.name, href: place }]

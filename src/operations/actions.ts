@@ -7,20 +7,30 @@ import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
 import type { Stored } from '../store.ts'
 import { removeBlobs } from './blobs.ts'
-import { type Call, eventOf, type Outcome, requireParent, runBefore } from './call.ts'
+import {
+  type Call,
+  eventOf,
+  inScope,
+  notFound,
+  type Outcome,
+  requireParent,
+  requireSight,
+  runBefore,
+} from './call.ts'
 import { once } from './idempotency.ts'
-import { ownValues, patchedValues } from './values.ts'
-import { requireCurrent } from './writes.ts'
+import { ownValues, patchedValues, withOwnValues } from './values.ts'
+import { changed, requireCurrent, returnApplied } from './writes.ts'
 
-/** Runs an action: 200 with what it gives, or 303 to what it acted on where it gives nothing. */
+/**
+ * Runs an action: 200 with what it gives. Where it gives nothing it is answered as a change of the
+ * item is, and without an item 303 to the collection.
+ */
 export async function act(call: Call, action: ActionDefinition): Promise<Outcome> {
   const { target } = call
-  await requireParent(call)
-  const current = target.id === undefined ? undefined : await requireCurrent(call)
   const safe = action.method === 'GET'
-  const input = await inputOf(call, action)
   const work = async () => {
-    const given = await run(call, action, current, input)
+    const current = await currentOf(call, safe)
+    const given = await run(call, action, current, await inputOf(call, action))
     // What an action gives may hold dates and undefined members: it is kept and sent as JSON.
     return given === undefined ? [] : [JSON.parse(JSON.stringify(given)) as Json]
   }
@@ -31,17 +41,45 @@ export async function act(call: Call, action: ActionDefinition): Promise<Outcome
         if (key !== undefined) await target.collection.store.finish(key, answer)
         return answer
       })
-  if (data === undefined) {
-    const { action: _action, ...rest } = target
-    const location = call.href({ ...rest, kind: current ? 'item' : 'collection' })
-    return { status: 303, headers: ['Location', location], result: undefined }
-  }
+  if (data === undefined) return withoutResult(call)
   const { outputFields: fields } = action
   return {
     status: 200,
     headers: [],
     representation: { kind: 'document', name: action.name, data, ...(fields && { fields }) },
     result: data,
+  }
+}
+
+/** The item acted on; preconditions are for actions that change something. */
+async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined> {
+  const { id, collection } = call.target
+  if (id !== undefined && !safe) return requireCurrent(call)
+  await requireParent(call)
+  if (id === undefined) return undefined
+  const stored = await collection.store.get(id, { signal: call.signal })
+  if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
+  return stored
+}
+
+async function withoutResult(call: Call): Promise<Outcome> {
+  const { action: _action, id, ...place } = call.target
+  const stored = id === undefined ? undefined : await call.target.collection.store.get(id)
+  if (id !== undefined && stored) {
+    const target = { ...place, id, kind: 'item' } as const
+    return { ...(await changed({ ...call, target }, stored)), result: undefined }
+  }
+  const url = call.href({ ...place, kind: 'collection' })
+  const common = { vary: ['Prefer'], result: undefined }
+  switch (call.preferences.return) {
+    case 'minimal':
+      return { ...common, status: 204, headers: returnApplied(call) }
+    case 'representation': {
+      const representation = { kind: 'document', name: 'place', data: { url } } as const
+      return { ...common, status: 200, headers: returnApplied(call), representation }
+    }
+    default:
+      return { ...common, status: 303, headers: ['Location', url] }
   }
 }
 
@@ -79,6 +117,7 @@ async function update(
   // A program's changes are JSON by declaration; the schema checks them.
   const values = await patchedValues(call, stored, shown => mergePatch(shown, changes as Json))
   if (sameJson(values, ownValues(collection, stored.item))) return stored
+  requireSight(call, withOwnValues(collection, stored.item, values))
   const changed = await collection.store.update(stored.id, stored.version, values)
   if (changed) {
     call.uploads?.keep(changed.item)
@@ -92,7 +131,8 @@ async function update(
 
 /** What the client sent, checked: from the query where the method is GET, else from the body. */
 async function inputOf(call: Call, action: ActionDefinition): Promise<unknown> {
-  const sent = action.method === 'GET' ? queryInput(call, action) : (call.body?.value ?? {})
+  // A call in process gives the input of any action as a value.
+  const sent = call.body ? call.body.value : action.method === 'GET' ? queryInput(call, action) : {}
   if (action.check) return action.check(sent)
   if (isObject(sent) && Object.keys(sent).length === 0) return sent
   const message = `${action.name} takes no input`

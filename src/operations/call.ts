@@ -1,14 +1,9 @@
 // One operation asked for, and what came of it: plain values, before and after which there are bytes.
 
+import type { Principal } from '../auth.ts'
 import type { BlobRecord } from '../blobs.ts'
 import type { Preconditions, Validators } from '../conditional.ts'
-import type {
-  CallOptions,
-  Calls,
-  CollectionDefinition,
-  OperationEvent,
-  Principal,
-} from '../definition.ts'
+import type { CallOptions, Calls, CollectionDefinition, OperationEvent } from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { type Item, isObject, type Json, valueAt } from '../fields.ts'
 import type { Representation, Upload } from '../formats/format.ts'
@@ -18,6 +13,7 @@ import type { Preferences } from '../prefer.ts'
 import type { CollectionTarget, Target } from '../route.ts'
 import type { Filter } from '../selection.ts'
 import { type Id, type Stored, UnavailableError, UniqueError } from '../store.ts'
+import { sightOf } from './sight.ts'
 
 /** The body of a request, decoded. */
 export interface CallBody {
@@ -66,6 +62,11 @@ export interface Call {
   /** Whether the format prints lists whole, as a stream. */
   readonly streams: boolean
   readonly principal: Principal | undefined
+  /**
+   * Asks whether another operation, which this one turns out to need, is allowed too; absent for calls in process.
+   * @throws HttpError 401, 403
+   */
+  readonly authorize?: (operation: string) => void
   readonly signal: AbortSignal
   readonly limits: Limits
   /** The absolute address of a target. */
@@ -108,23 +109,53 @@ export async function runBefore<T>(call: Call, event: OperationEvent, value: T):
   return isObject(replaced) ? replaced : value
 }
 
-/** The filter that a parent puts on every operation below it. */
-export function scopeOf({ parent }: CollectionTarget): Filter[] {
-  if (!parent) return []
-  return [{ path: [parent.field], operator: 'in', values: [parent.id] }]
+/** The filters that a parent and the row rule put on every operation. */
+export function scopeOf({ target, principal }: Call): Filter[] {
+  const { parent, collection } = target
+  const sight = sightOf(collection, principal)
+  return [
+    ...(parent ? [{ path: [parent.field], operator: 'in', values: [parent.id] } as const] : []),
+    ...(sight?.where ?? []),
+  ]
 }
 
-/** Whether an item is in reach of the target: below its parent, if it has one. */
-export function inScope({ parent }: CollectionTarget, item: Item): boolean {
-  return !parent || valueAt(item, [parent.field]) === parent.id
+/** Whether an item is in reach: below the target's parent, if it has one, and in the principal's sight. */
+export function inScope({ target, principal }: Call, item: Item): boolean {
+  const { parent, collection } = target
+  if (parent && valueAt(item, [parent.field]) !== parent.id) return false
+  return sightOf(collection, principal)?.sees(item) ?? true
+}
+
+/** An item of any collection, where it is there and in the principal's sight. */
+export async function visibleItem(
+  { principal, signal }: Call,
+  collection: CollectionDefinition,
+  id: Id,
+): Promise<Stored | undefined> {
+  const stored = await collection.store.get(id, { signal })
+  if (!stored) return undefined
+  return (sightOf(collection, principal)?.sees(stored.item) ?? true) ? stored : undefined
 }
 
 /** @throws HttpError 404 where the parent of the target does not exist. */
-export async function requireParent({ target, signal }: Call): Promise<void> {
-  const { parent } = target
-  if (parent && !(await parent.collection.store.get(parent.id, { signal }))) {
+export async function requireParent(call: Call): Promise<void> {
+  const { parent } = call.target
+  if (parent && !(await visibleItem(call, parent.collection, parent.id))) {
     throw notFound(parent.collection, parent.id)
   }
+}
+
+/**
+ * Refuses to write what its writer would not see.
+ * @param values of the item to be, without what only the store knows.
+ * @throws HttpError 403, or as if there were nothing where the collection hides what exists.
+ */
+export function requireSight({ target, principal }: Call, values: Item): void {
+  const { collection, id } = target
+  if (sightOf(collection, principal)?.sees(values) ?? true) return
+  if (collection.hideExistence) throw notFound(collection, id ?? '')
+  const message = `This would be no ${collection.itemName} of yours`
+  throw new HttpError(403, [{ message, type: 'out_of_sight' }])
 }
 
 export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError {

@@ -29,7 +29,7 @@ export async function download(call: Call): Promise<Outcome> {
   const { collection, id = '', property = '' } = target
   await requireParent(call)
   const stored = await collection.store.get(id, { signal })
-  if (!stored || !inScope(target, stored.item)) throw notFound(collection, id)
+  if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
   await runBefore(call, eventOf(call, { item: stored.item }), undefined)
   const record = recordOf(stored.item, property)
   if (!record || !collection.blobs) {

@@ -7,7 +7,7 @@ import { checksum, type Found, pageHeaders, readWindow, type Window } from '../p
 import { type Preferences, printPreferences } from '../prefer.ts'
 import { printSort, type Query, RESERVED, readFields, readQuery } from '../query.ts'
 import { isSortKey, sortKeyOf } from '../selection.ts'
-import type { Slice, Stored } from '../store.ts'
+import type { Slice, Stored, TotalMode } from '../store.ts'
 import { fieldsShown, itemRepresentation, present } from './blobs.ts'
 import {
   type Call,
@@ -20,6 +20,7 @@ import {
   runBefore,
   scopeOf,
 } from './call.ts'
+import { sightOf } from './sight.ts'
 
 /** `GET /<collection>`: a page, or with a streaming format the whole list. */
 export async function list(call: Call): Promise<Outcome> {
@@ -28,9 +29,10 @@ export async function list(call: Call): Promise<Outcome> {
   const { query, window } = readList(call)
   await requireParent(call)
   await runBefore(call, eventOf(call), undefined)
-  const scoped = { ...query, where: [...scopeOf(target), ...query.where] }
-  const total = call.preferences.count ?? collection.total
-  const applied = countApplied(call.preferences)
+  const scope = scopeOf(call)
+  const scoped = { ...query, where: [...scope, ...query.where] }
+  const total = countMode(call, call.preferences.count ?? collection.total)
+  const applied = call.preferences.count === total ? countApplied(call.preferences) : []
   const vary = varyOf(call)
   const pick = query.fields && picker(query.fields)
   const show = async (item: Item) => {
@@ -99,8 +101,9 @@ export async function count(call: Call): Promise<Outcome> {
   const { query } = readList(call)
   await requireParent(call)
   await runBefore(call, eventOf(call), undefined)
-  const mode = call.preferences.count === 'estimated' ? 'estimated' : 'exact'
-  const where = [...scopeOf(target), ...query.where]
+  const mode = countMode(call, call.preferences.count === 'estimated' ? 'estimated' : 'exact')
+  const scope = scopeOf(call)
+  const where = [...scope, ...query.where]
   const number = await target.collection.store.count({ ...query, where }, mode, { signal })
   return {
     status: 200,
@@ -127,8 +130,9 @@ export async function read(call: Call): Promise<Outcome> {
     }
   }
   refuse(mistakes)
+  await requireParent(call)
   const stored = await collection.store.get(id, { signal })
-  if (!stored || !inScope(target, stored.item)) throw notFound(collection, id)
+  if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
   await runBefore(call, eventOf(call, { item: stored.item }), undefined)
   return {
     status: 200,
@@ -285,6 +289,11 @@ function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError
 /** `Range` counts only where nothing in the query says which page: see {@link readWindow}. */
 function varyOf({ parameters }: Call): string[] {
   return parameters.some(({ name }) => PAGE.has(name)) ? ['Prefer'] : ['Prefer', 'Range']
+}
+
+/** An estimate is made of all items: where a principal sees only some, it would tell of the others. */
+function countMode({ target, principal }: Call, wanted: TotalMode): TotalMode {
+  return wanted === 'estimated' && sightOf(target.collection, principal) ? 'exact' : wanted
 }
 
 function countApplied({ count: mode }: Preferences): HeaderList {

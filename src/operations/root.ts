@@ -1,5 +1,10 @@
 // The root: what exists (specification, "Resource operations").
-import type { ApiDefinition, VersionDefinition } from '../definition.ts'
+import {
+  type ApiDefinition,
+  type CollectionDefinition,
+  OPERATIONS,
+  type VersionDefinition,
+} from '../definition.ts'
 import type { Json } from '../fields.ts'
 import type { Target } from '../route.ts'
 import type { Outcome } from './call.ts'
@@ -9,10 +14,12 @@ export function root(
   api: ApiDefinition,
   version: VersionDefinition | undefined,
   href: (target: Target) => string,
+  may: (collection: CollectionDefinition, operation: string) => boolean,
 ): Outcome {
   const shown = version ?? api.defaultVersion
   const resources: Record<string, Json> = {}
   for (const collection of shown.collections.values()) {
+    if (collection.hideExistence && !mayAny(collection, may)) continue
     resources[collection.name] = { url: href({ kind: 'collection', version: shown, collection }) }
   }
   const data: Record<string, Json> = { url: href({ kind: 'root', version }), resources }
@@ -28,4 +35,11 @@ export function root(
     representation: { kind: 'document', name: 'api', data },
     result: data,
   }
+}
+
+function mayAny(
+  collection: CollectionDefinition,
+  may: (collection: CollectionDefinition, operation: string) => boolean,
+): boolean {
+  return [...OPERATIONS, ...collection.actions.keys()].some(operation => may(collection, operation))
 }

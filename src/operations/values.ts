@@ -5,7 +5,7 @@ import { type Item, isObject, type Json } from '../fields.ts'
 import { idObjection, idOf } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
 import { present, receiveBlobs } from './blobs.ts'
-import { type Call, eventOf, runBefore } from './call.ts'
+import { type Call, eventOf, requireSight, runBefore, visibleItem } from './call.ts'
 
 /** The decoded body. @throws HttpError 400 where there is none. */
 export function requireBody({ body }: Call): Json {
@@ -28,6 +28,13 @@ export function ownValues(collection: CollectionDefinition, item: Item): Item {
     if (name !== identity.name || choosesId(collection)) own[name] = value
   }
   return own
+}
+
+/** An item with other values: what the server adds stays. */
+export function withOwnValues(collection: CollectionDefinition, item: Item, values: Item): Item {
+  const own = ownValues(collection, item)
+  const added = Object.entries(item).filter(([name]) => !Object.hasOwn(own, name))
+  return { ...Object.fromEntries(added), ...values }
 }
 
 /**
@@ -105,6 +112,7 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
     const field = collection.shape.identity.name
     refuse([{ message: objection, field, type: 'invalid_id' }])
   }
+  requireSight(call, values)
   await checkReferences(call, values)
   return values
 }
@@ -119,7 +127,7 @@ export async function checkReferences(call: Call, values: Item, current?: Item):
     const checked = value === null || value === current?.[field] || known?.field === field
     if (!parent || checked) continue
     const id = idOf(parent, String(value))
-    if (id === undefined || !(await parent.store.get(id, { signal: call.signal }))) {
+    if (id === undefined || !(await visibleItem(call, parent, id))) {
       const message = `${field}: there is no ${parent.itemName} with the id ${JSON.stringify(value)}`
       mistakes.push({ message, field, type: 'unknown_reference' })
     }

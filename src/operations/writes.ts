@@ -5,7 +5,7 @@ import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import type { HeaderList } from '../http.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
-import type { Id, Stored } from '../store.ts'
+import { type Id, type Stored, UniqueError } from '../store.ts'
 import { itemRepresentation, removeBlobs } from './blobs.ts'
 import {
   type Call,
@@ -14,6 +14,7 @@ import {
   notFound,
   type Outcome,
   requireParent,
+  requireSight,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
@@ -25,6 +26,7 @@ import {
   patchedValues,
   requireBody,
   valuesFor,
+  withOwnValues,
 } from './values.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
@@ -117,10 +119,8 @@ async function change(
     const current = collection.putCreates ? await currentItem(call) : await requireCurrent(call)
     if (!current) {
       if (call.operation !== 'replace') throw notFound(collection, target.id ?? '')
-      return created(
-        call,
-        await collection.store.create(await newValues(call, target.id), { signal }),
-      )
+      call.authorize?.('create')
+      return createAt(call)
     }
     const own = ownValues(collection, current.item)
     const checked = await next(own, current)
@@ -130,6 +130,7 @@ async function change(
       checked,
     )
     if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
+    requireSight(call, withOwnValues(collection, current.item, values))
     await checkReferences(call, values, current.item)
     const stored = await collection.store.update(current.id, current.version, values, { signal })
     if (!stored) return undefined
@@ -139,8 +140,21 @@ async function change(
   })
 }
 
+/** A PUT that creates; `undefined` where another one was faster: there is an item to replace now. */
+async function createAt(call: Call): Promise<Outcome | undefined> {
+  const { target, signal } = call
+  const values = await newValues(call, target.id)
+  try {
+    return await created(call, await target.collection.store.create(values, { signal }))
+  } catch (error) {
+    const taken = error instanceof UniqueError && (await currentItem(call)) !== undefined
+    if (taken) return undefined
+    throw error
+  }
+}
+
 /** PUT and PATCH answer 303 to the item, so that no client sends the write again; `Prefer` chooses otherwise. */
-async function changed(call: Call, stored: Stored): Promise<Outcome> {
+export async function changed(call: Call, stored: Stored): Promise<Outcome> {
   const { target, preferences, operation } = call
   const location = call.href({ ...target, kind: 'item' })
   const common = { vary: ['Prefer'], result: stored.item }
@@ -168,8 +182,9 @@ async function changed(call: Call, stored: Stored): Promise<Outcome> {
 export async function currentItem(call: Call): Promise<Stored | undefined> {
   const { target, method, preconditions, signal } = call
   const { collection, id = '' } = target
+  await requireParent(call)
   const stored = await collection.store.get(id, { signal })
-  const current = stored && inScope(target, stored.item) ? stored : undefined
+  const current = stored && inScope(call, stored.item) ? stored : undefined
   if (!current && !collection.putCreates) return undefined
   const { ifMatch, ifUnmodifiedSince } = preconditions
   if (current && collection.requirePrecondition && !ifMatch && ifUnmodifiedSince === undefined) {
@@ -206,7 +221,7 @@ async function untilUncontested(attempt: () => Promise<Outcome | undefined>): Pr
   throw new HttpError(503, [{ message, type: 'contended' }], { headers: ['Retry-After', '1'] })
 }
 
-function returnApplied({ preferences }: Call): HeaderList {
+export function returnApplied({ preferences }: Call): HeaderList {
   if (!preferences.return) return []
   return ['Preference-Applied', printPreferences({ return: preferences.return })]
 }

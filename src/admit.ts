@@ -1,0 +1,154 @@
+// Whether a request may go on, before its body is read: who sends it, how much that one may ask for,
+// and whether it may do what it asks.
+import { throughProxies } from './address.ts'
+import {
+  type AccessRule,
+  type Authenticated,
+  authenticate,
+  insufficientScope,
+  isForged,
+  type Principal,
+  ruleOf,
+  satisfies,
+  unauthorized,
+} from './auth.ts'
+import type { ApiDefinition, CollectionDefinition } from './definition.ts'
+import { metadataAddress } from './documents.ts'
+import { HttpError } from './errors.ts'
+import type { HeaderList, HttpRequest } from './http.ts'
+import { addressKey, checkFailures, principalKey, takeFailure, takeRequest } from './rate-limit.ts'
+import type { Target } from './route.ts'
+
+/** What is known of the sender; each step adds to it. */
+export interface Sender {
+  authenticated: Authenticated | undefined
+  /** The headers that tell of its rate limits. */
+  limits: HeaderList
+  /** Whether its request was counted. */
+  counted: boolean
+}
+
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
+
+/**
+ * Finds out who sends a request and counts it: for its principal, else for its address.
+ * @param base the public address of the api's root.
+ * @throws HttpError 401, 403, 429, 503
+ */
+export async function admit(
+  api: ApiDefinition,
+  request: HttpRequest,
+  method: string,
+  base: string,
+  sender: Sender,
+): Promise<void> {
+  const { schemes, rateLimit, trustProxy } = api
+  checkOrigin(api, request, base)
+  if (schemes.length === 0) {
+    if (rateLimit) await count(api, request, method, sender)
+    return
+  }
+  const seen = throughProxies(request, trustProxy)
+  const { authorization, cookie } = request.headers
+  const address = addressKey(seen.address)
+  if (rateLimit && (authorization ?? cookie) !== undefined) await checkFailures(rateLimit, address)
+  try {
+    sender.authenticated = await authenticate(schemes, seen, () => metadataAddress(api, base))
+  } catch (error) {
+    if (rateLimit && error instanceof HttpError && error.status === 401) {
+      await takeFailure(rateLimit, address)
+    }
+    throw error
+  }
+  if (rateLimit) await count(api, request, method, sender)
+}
+
+/**
+ * Counts a request, once. A form counts as a write whatever method it names in its body.
+ * @throws HttpError 429, 503
+ */
+export async function count(
+  { rateLimit, trustProxy }: ApiDefinition,
+  request: HttpRequest,
+  method: string,
+  sender: Sender,
+): Promise<void> {
+  if (!rateLimit || sender.counted) return
+  sender.counted = true
+  const { authenticated } = sender
+  const key = authenticated
+    ? principalKey(authenticated.principal.id)
+    : addressKey(throughProxies(request, trustProxy).address)
+  sender.limits = await takeRequest(rateLimit, key, isSafe(method) ? 'reads' : 'writes')
+}
+
+/** @throws HttpError 403 for a write that a page of another origin may have made a browser send. */
+function checkOrigin({ cors }: ApiDefinition, request: HttpRequest, base: string): void {
+  if (isSafe(request.method)) return
+  const allowed = (origin: string) => cors.origins !== '*' && cors.origins.has(origin)
+  if (!isForged(request, new URL(base).origin, allowed)) return
+  const message = 'A page of another origin may not write here with the credentials of the browser'
+  throw new HttpError(403, [{ message, type: 'cross_origin' }])
+}
+
+/** The rule for an operation on a target. */
+function ruleFor({ access }: ApiDefinition, target: Target, operation: string): AccessRule {
+  if (target.kind === 'root') return ruleOf(access, 'root')
+  return ruleOf(target.collection.access, operation, ruleOf(access, 'default'))
+}
+
+/** Whether a sender may do something to a collection. */
+export function mayOf(
+  { schemes, access }: ApiDefinition,
+  principal: Principal | undefined,
+): (collection: CollectionDefinition, operation: string) => boolean {
+  if (schemes.length === 0) return () => true
+  const otherwise = ruleOf(access, 'default')
+  return (collection, operation) =>
+    satisfies(ruleOf(collection.access, operation, otherwise), principal)
+}
+
+/**
+ * Refuses what the sender may not do. Of several operations, one that it may do is enough: which one
+ * is meant stands in a body that is still to be read.
+ * @param nothing what is answered where the collection hides what exists.
+ * @throws HttpError 401, 403, or `nothing`
+ */
+export function authorize(
+  api: ApiDefinition,
+  request: HttpRequest,
+  target: Target,
+  operations: readonly string[],
+  { authenticated }: Sender,
+  base: string,
+  nothing: () => HttpError,
+): void {
+  if (api.schemes.length === 0) return
+  const rules = operations.map(operation => ruleFor(api, target, operation))
+  if (rules.some(rule => satisfies(rule, authenticated?.principal))) return
+  const [rule] = rules
+  if (rule === undefined) return
+  const metadata = metadataAddress(api, base)
+  if (!authenticated) {
+    const seen = throughProxies(request, api.trustProxy)
+    throw unauthorized(api.schemes, seen, metadata)
+  }
+  if (target.kind !== 'root' && target.collection.hideExistence) throw nothing()
+  throw insufficientScope(authenticated, rule, metadata)
+}
+
+/** The methods of a target that a sender may use; all of them where it has not said who it is. */
+export function methodsFor(
+  api: ApiDefinition,
+  target: Target,
+  methods: ReadonlyMap<string, string>,
+  { authenticated }: Sender,
+): ReadonlyMap<string, string> {
+  if (api.schemes.length === 0 || !authenticated) return methods
+  const { principal } = authenticated
+  return new Map(
+    [...methods].filter(([, operation]) => satisfies(ruleFor(api, target, operation), principal)),
+  )
+}

@@ -1,0 +1,102 @@
+// Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
+import type { ApiDefinition } from './definition.ts'
+import { HttpError } from './errors.ts'
+import type { Json } from './fields.ts'
+
+export interface ServedDocument {
+  readonly name: string
+  /** Its path, for logs and metrics. */
+  readonly template: string
+  /** Whether it is asked for too often to be counted for rate limits. */
+  readonly uncounted: boolean
+  /** @param base the public address of the api's root. */
+  read(base: string): Json | Promise<Json>
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** The documents of an api by their paths, the api's own prefix included. */
+export function documentsOf(api: ApiDefinition): ReadonlyMap<string, ServedDocument> {
+  const documents = new Map<string, ServedDocument>()
+  const issuers = issuersOf(api)
+  if (issuers.length > 0) {
+    const scopes = scopesOf(api)
+    const document: ServedDocument = {
+      name: 'metadata',
+      template: WELL_KNOWN,
+      uncounted: false,
+      read: base => ({
+        resource: base,
+        authorization_servers: issuers,
+        ...(scopes.length > 0 && { scopes_supported: scopes }),
+        bearer_methods_supported: ['header'],
+      }),
+    }
+    // RFC 9728 §3.1 puts the resource's path behind the well-known one; below a mount only the other can be reached.
+    documents.set(api.prefix + WELL_KNOWN, document).set(WELL_KNOWN + api.prefix, document)
+  }
+  if (api.health) documents.set(`${api.prefix}/health`, health(api))
+  return documents
+}
+
+/** Where the metadata of a protected resource is, for challenges. */
+export function metadataAddress(api: ApiDefinition, base: string): string | undefined {
+  if (issuersOf(api).length === 0) return undefined
+  // A base is an absolute address by now: its path goes behind the well-known one.
+  const { origin, pathname } = new URL(base)
+  return origin + WELL_KNOWN + pathname.replace(/\/$/, '')
+}
+
+function issuersOf({ schemes }: ApiDefinition): string[] {
+  return [...new Set(schemes.flatMap(({ issuer }) => (issuer === undefined ? [] : [issuer])))]
+}
+
+function scopesOf({ versions, access }: ApiDefinition): string[] {
+  const tables = versions.flatMap(({ collections }) =>
+    [...collections.values()].map(collection => collection.access),
+  )
+  const rules = [access, ...tables].flatMap(table => Object.values(table))
+  return [...new Set(rules.flatMap(rule => (rule === 'public' ? [] : rule)))].sort()
+}
+
+/** How long an answer about the stores holds, and how long a store may take for it; milliseconds. */
+const HEALTH_PAUSE = 1000
+
+/** Asks each store for an item that does not exist, at most once a second whoever asks. */
+function health({ versions }: ApiDefinition): ServedDocument {
+  const collections = versions.flatMap(version => [...version.collections.values()])
+  let checked = 0
+  let last: Promise<boolean> | undefined
+
+  async function check(): Promise<boolean> {
+    const signal = AbortSignal.timeout(HEALTH_PAUSE)
+    const late = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    const asked = collections.map(({ store, shape }) =>
+      store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
+    )
+    try {
+      await Promise.race([Promise.all(asked), late])
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  return {
+    name: 'health',
+    template: '/health',
+    uncounted: true,
+    async read() {
+      if (!last || Date.now() - checked > HEALTH_PAUSE) {
+        checked = Date.now()
+        last = check()
+      }
+      if (await last) return { status: 'ok' }
+      throw new HttpError(503, [{ message: 'A store cannot be reached', type: 'unavailable' }], {
+        headers: ['Retry-After', '5'],
+      })
+    },
+  }
+}

@@ -1,0 +1,59 @@
+// What is known of a request while it is answered.
+import { randomUUID } from 'node:crypto'
+import type { Sender } from './admit.ts'
+import type { Principal } from './auth.ts'
+import type { Workload } from './deadlines.ts'
+import type { ApiDefinition, CollectionDefinition, VersionDefinition } from './definition.ts'
+import type { ServedDocument } from './documents.ts'
+import type { Parameter } from './http.ts'
+import { chooseFormat, type Negotiated } from './negotiate.ts'
+import type { Uploads } from './operations/call.ts'
+import type { Match, Router } from './route.ts'
+import type { Asked } from './view.ts'
+
+/** An api ready to answer. */
+export interface Machine {
+  readonly api: ApiDefinition
+  readonly router: Router
+  readonly documents: ReadonlyMap<string, ServedDocument>
+  readonly workload: Workload
+}
+
+/** Each step adds to it. */
+export interface Exchange extends Asked {
+  /** The client's id of the request, or one made here once somebody asks: see {@link idOf}. */
+  id: string | undefined
+  readonly started: number
+  readonly sender: Sender
+  /** How long the steps took, where the api tells: `Server-Timing`. */
+  readonly timings: string[]
+  /** Whether the answer's status may only be 200 or 500. */
+  suppressed: boolean
+  method: string
+  match: Match | undefined
+  route: string | undefined
+  operation: string | undefined
+  parameters: readonly Parameter[]
+  sent: Asked['sent']
+  may: (collection: CollectionDefinition, operation: string) => boolean
+  negotiated: Negotiated | undefined
+  extension: string | undefined
+  version: VersionDefinition | undefined
+  /** The public address of the api, once it is known. */
+  base: string | undefined
+  principal: Principal | undefined
+  uploads: Uploads | undefined
+}
+
+/** The id of a request, for logs. */
+export function idOf(exchange: Exchange): string {
+  exchange.id ??= randomUUID()
+  return exchange.id
+}
+
+export function negotiate(
+  api: ApiDefinition,
+  { request, extension }: Pick<Exchange, 'request' | 'extension'>,
+): Negotiated | undefined {
+  return chooseFormat(api.formats, { extension, accept: request.headers.accept }, api.limits.accept)
+}

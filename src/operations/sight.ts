@@ -1,0 +1,72 @@
+// The row rule of a collection: which of its items a principal sees, and so may read, count and change.
+import type { Principal } from '../auth.ts'
+import type { CollectionDefinition, ListParameters } from '../definition.ts'
+import type { Mistake } from '../errors.ts'
+import type { Item } from '../fields.ts'
+import type { Parameter } from '../http.ts'
+import { joinValues, RESERVED, readQuery } from '../query.ts'
+import { type Filter, matcher } from '../selection.ts'
+
+export interface Sight {
+  /** What a list must add to its own filters. */
+  readonly where: readonly Filter[]
+  readonly sees: (item: Item) => boolean
+}
+
+/**
+ * What a principal sees of a collection; `undefined` where that is all of it.
+ * @throws TypeError for a rule that names no field, or is no filter: it fails closed.
+ */
+export function sightOf(
+  collection: CollectionDefinition,
+  principal: Principal | undefined,
+): Sight | undefined {
+  if (!collection.visible) return undefined
+  const rule = collection.visible(principal)
+  const where = rule === undefined ? undefined : filtersOf(collection, rule)
+  if (where?.length === 0) return undefined
+  if (!where) return { where: [nothing(collection)], sees: () => false }
+  return { where, sees: matcher({ where }, collection.shape.fields) }
+}
+
+/** No item is without an id. */
+function nothing({ shape }: CollectionDefinition): Filter {
+  return { path: [shape.identity.name], operator: 'exists', values: [false] }
+}
+
+/** The rule compiled like the filters of a query; `undefined` where no item can fulfil it. */
+function filtersOf(
+  { name, shape }: CollectionDefinition,
+  rule: ListParameters,
+): readonly Filter[] | undefined {
+  const parameters: Parameter[] = []
+  for (const [parameter, given] of Object.entries(rule)) {
+    const values: readonly unknown[] = Array.isArray(given) ? given : [given]
+    if (values.length === 0) return undefined
+    for (const value of values) {
+      if (RESERVED.has(parameter) || !isScalar(value)) {
+        throw new TypeError(
+          `${name}: visible must give filters with values; "${parameter}" is none`,
+        )
+      }
+      const escaped = Array.isArray(given) && /\[n?in\]$/.test(parameter)
+      const text = escaped ? joinValues([String(value)]) : String(value)
+      parameters.push({ name: parameter, value: text, raw: '' })
+    }
+  }
+  const mistakes: Mistake[] = []
+  const caps = { filters: 100, values: 100_000, sortKeys: 0 }
+  const { where } = readQuery(
+    parameters,
+    { fields: shape.fields, id: shape.identity.name, caps },
+    mistakes,
+  )
+  const wrong = mistakes.find(({ type }) => type !== 'invalid_value')
+  if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
+  // A value that the field cannot have: nobody's items.
+  return mistakes.length > 0 ? undefined : where
+}
+
+function isScalar(value: unknown): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value)
+}
