@@ -1,0 +1,83 @@
+// The 10,000 cars that every contestant serves, and the store of those who bring none: an array, a
+// map, and one loop.
+
+export const COLORS = [
+  'black',
+  'blue',
+  'green',
+  'grey',
+  'orange',
+  'red',
+  'silver',
+  'white',
+  'yellow',
+]
+const MODELS = [
+  { name: '205', brand: 'Peugeot' },
+  { name: 'Clio', brand: 'Renault' },
+  { name: 'Golf', brand: 'Volkswagen' },
+  { name: 'Punto', brand: 'Fiat' },
+]
+const LETTERS = 'ABCDEFGHJKLMNPQRSTVWXYZ'
+
+/** What a client sends for car number `at`. */
+export function valuesOf(at) {
+  const letters = (from, step) => LETTERS[Math.floor(from / step) % LETTERS.length]
+  return {
+    immatriculation: `${letters(at, 1)}${letters(at, 23)}-${100 + (at % 900)}-${letters(at, 7)}${letters(at, 61)}`,
+    color: COLORS[(at * 7 + Math.floor(at / 11)) % COLORS.length],
+    model: { ...MODELS[(at * 5) % MODELS.length] },
+    price: 1000 + ((at * 7919) % 90_000),
+    mileage: (at * 104_729) % 300_000,
+    sold: at % 3 === 0,
+  }
+}
+
+/** When all of them were made. */
+export const MADE = Date.UTC(2026, 0, 31, 12)
+
+/** The cars as they are served, ids from 1. */
+export function makeCars(count = 10_000) {
+  const date = new Date(MADE).toISOString()
+  return Array.from({ length: count }, (_, at) => ({
+    id: at + 1,
+    ...valuesOf(at),
+    created_at: date,
+    updated_at: date,
+  }))
+}
+
+/** The cars in memory, as one writes it by hand. */
+export function carStore(cars) {
+  const byId = new Map(cars.map(car => [car.id, car]))
+  let last = cars.length
+  return {
+    get: id => byId.get(id),
+    page(color, offset, limit) {
+      const items = []
+      let total = 0
+      for (const car of cars) {
+        if (car.color !== color) continue
+        if (total >= offset && items.length < limit) items.push(car)
+        total++
+      }
+      return { items, total }
+    },
+    create(values) {
+      const date = new Date().toISOString()
+      const car = { id: ++last, ...values, created_at: date, updated_at: date }
+      byId.set(car.id, car)
+      cars.push(car)
+      return car
+    },
+  }
+}
+
+/** The `Link` of a page. */
+export function linkOf(base, color, { offset, limit, total }) {
+  const link = (rel, at) => `<${base}?color=${color}&limit=${limit}&offset=${at}>; rel="${rel}"`
+  const links = [link('first', 0), link('last', Math.max(0, total - 1 - ((total - 1) % limit)))]
+  if (offset + limit < total) links.unshift(link('next', offset + limit))
+  if (offset > 0) links.unshift(link('previous', Math.max(0, offset - limit)))
+  return links.join(', ')
+}

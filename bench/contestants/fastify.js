@@ -1,0 +1,56 @@
+// Fastify with schemas for what comes in and goes out, and @fastify/etag.
+import etag from '@fastify/etag'
+import fastify from 'fastify'
+import { COLORS, carStore, linkOf } from '../cars.js'
+
+export const name = 'Fastify + schema + etag'
+
+const text = { type: 'string' }
+const values = {
+  immatriculation: { type: 'string', minLength: 1 },
+  color: { type: 'string', enum: COLORS },
+  model: { type: 'object', properties: { name: text, brand: text }, required: ['name', 'brand'] },
+  price: { type: 'number' },
+  mileage: { type: 'integer' },
+  sold: { type: 'boolean' },
+}
+const car = {
+  type: 'object',
+  properties: { id: { type: 'integer' }, ...values, created_at: text, updated_at: text },
+}
+const body = { type: 'object', properties: values, required: Object.keys(values) }
+const params = { type: 'object', properties: { id: { type: 'integer' } } }
+const querystring = {
+  type: 'object',
+  properties: {
+    color: { type: 'string', enum: COLORS },
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
+    offset: { type: 'integer', minimum: 0, default: 0 },
+  },
+}
+
+export async function start(cars) {
+  const store = carStore(cars)
+  const app = fastify()
+  await app.register(etag)
+  app.get('/cars/:id', { schema: { params, response: { 200: car } } }, (request, reply) => {
+    const found = store.get(request.params.id)
+    if (!found) return reply.code(404).send()
+    reply.send(found)
+  })
+  const list = { querystring, response: { 200: { type: 'array', items: car } } }
+  app.get('/cars', { schema: list }, (request, reply) => {
+    const { color, limit, offset } = request.query
+    const { items, total } = store.page(color, offset, limit)
+    reply
+      .header('X-Result-Count', total)
+      .header('Link', linkOf(`http://${request.host}/cars`, color, { offset, limit, total }))
+      .send(items)
+  })
+  app.post('/cars', { schema: { body, response: { 201: car } } }, (request, reply) => {
+    const made = store.create(request.body)
+    reply.code(201).header('Location', `http://${request.host}/cars/${made.id}`).send(made)
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  return app.server
+}
