@@ -1,6 +1,7 @@
 // Operations called in process: the same path as a request takes, from its values onwards.
 import type { CallOptions, Calls, ListParameters, VersionDefinition } from './definition.ts'
 import type { Json } from './fields.ts'
+import { checkJson } from './formats/format.ts'
 import type { Parameter } from './http.ts'
 import type { Limits } from './limits.ts'
 import { uploadsOf } from './operations/blobs.ts'
@@ -43,7 +44,7 @@ export function callsOf(context: CallContext, name: string): Calls {
     const call: Call = {
       target: { version, collection, ...target },
       operation,
-      method: METHODS[operation] ?? 'POST',
+      method: target.action?.method ?? METHODS[operation] ?? 'POST',
       parameters: parametersOf(parameters),
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       preconditions: {},
@@ -60,7 +61,12 @@ export function callsOf(context: CallContext, name: string): Calls {
       collection: (other, given) =>
         callsOf({ ...context, defaults: { ...defaults, ...options, ...given } }, other),
     }
-    return (await perform(call)).result
+    try {
+      return (await perform(call)).result
+    } catch (error) {
+      await call.uploads?.discard().catch(() => undefined)
+      throw error
+    }
   }
   const item = (id: Id) => ({ kind: 'item', id }) as const
 
@@ -87,15 +93,13 @@ export function callsOf(context: CallContext, name: string): Calls {
     ) => {
       const known = collection.actions.get(action)
       if (!known) throw new TypeError(`${name} has no action "${action}"`)
-      return run(
-        action,
-        { kind: 'action', action: known, ...(id !== undefined && { id }) },
-        {
-          value: input ?? {},
-          ...(known.method === 'GET' && { parameters: input as ListParameters }),
-          options,
-        },
-      )
+      if ((known.on === 'item') !== (id !== undefined)) {
+        throw new TypeError(
+          `The action ${action} is of ${known.on === 'item' ? 'an item: it needs' : 'the collection: it takes no'} id`,
+        )
+      }
+      const target = { kind: 'action', action: known, ...(id !== undefined && { id }) } as const
+      return run(action, target, { value: input ?? {}, options })
     },
   }
   // Each operation's result is what `Calls` says of it: operations.ts makes them.
@@ -125,7 +129,18 @@ function parametersOf(parameters: ListParameters): Parameter[] {
   })
 }
 
-/** What a program gives may hold `undefined` members; what a client sends cannot. */
+/**
+ * What a program gives may hold `undefined` members and dates; what a client sends cannot.
+ * @throws HttpError 400 for what is refused of clients too.
+ */
 function toJson(value: unknown): Json {
-  return JSON.parse(JSON.stringify(value))
+  const json: unknown = JSON.parse(JSON.stringify(value, finite) ?? 'null')
+  checkJson(json)
+  return json
+}
+
+/** JSON would make `null` of a number that it cannot hold. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value === 'number') checkJson(value, name)
+  return value
 }
