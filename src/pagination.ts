@@ -308,14 +308,14 @@ export function pageHeaders(
 /** How long a `Link` may grow with its query: stock clients read 16 KiB of headers in all. */
 const MOST_LINK = 8192
 
-/** As many texts from the front as fit in so many characters. */
+/** As many texts from the front as fit in so many characters; the first, which leads on, in any case. */
 function withinLength(texts: readonly string[], most: number): readonly string[] {
   let length = 0
   const end = texts.findIndex(text => {
     length += text.length + 2
     return length > most
   })
-  return end === -1 ? texts : texts.slice(0, end)
+  return end === -1 ? texts : texts.slice(0, Math.max(end, 1))
 }
 
 /** The links of a page; each `href` is only the parameters that name the place. */
