@@ -195,7 +195,10 @@ function partsValue(
 ): Json | undefined {
   if (field?.kind === 'array') {
     const [only] = parts
-    if (parts.length === 1 && typeof only === 'object' && Array.isArray(only.json)) return only.json
+    if (parts.length === 1 && typeof only === 'object') {
+      const { json } = only
+      if (Array.isArray(json) || (json === null && field.nullable)) return json
+    }
     return parts.flatMap(part => {
       const value = partValue(part, field.element, path, mistakes)
       return value === undefined ? [] : [value]

@@ -1,0 +1,159 @@
+// A form sent back untouched leaves the item as it is, whatever the item holds.
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import { formValue } from '../../src/formats/form.ts'
+import type { Offer } from '../../src/formats/format.ts'
+import { printForm } from '../../src/formats/html-form.ts'
+import { stateOf } from '../../src/formats/html-state.ts'
+import type { Item } from '../../src/index.ts'
+import { limitsOf } from '../../src/limits.ts'
+import { mergePatch } from '../../src/patch.ts'
+import { fieldsOf, type Schema } from '../../src/schema.ts'
+import { formsOf } from './reading.ts'
+
+/** What a server makes of the form for an item, sent as it is. */
+function sentBack(schema: Schema, item: Item | undefined, method: 'POST' | 'PUT' | 'PATCH'): Item {
+  const fields = fieldsOf(schema, 'input')
+  const offer: Offer = { name: 'edit', method, href: '/cars/1', fields }
+  const state = stateOf(fields, item, method === 'PATCH')
+  const html = printForm({ offer, state, errors: [], button: 'Save', item }).toString()
+  const pairs = formsOf(html)[0]?.pairs.filter(([name]) => name !== '_method') ?? []
+  return formValue(pairs, { fields, limits: limitsOf() })
+}
+
+const Everything = z.object({
+  text: z.string(),
+  maybe: z.string().optional(),
+  nullable: z.string().nullable(),
+  both: z.string().nullable().optional(),
+  count: z.int(),
+  price: z.number().nullable().optional(),
+  sold: z.boolean(),
+  electric: z.boolean().nullable().optional(),
+  color: z.enum(['red', 'blue', 'a"b<c>']).optional(),
+  size: z.literal([1, 2, 3]).nullable(),
+  day: z.iso.date().optional(),
+  at: z.iso.datetime({ offset: true }).nullable().optional(),
+  tags: z.array(z.string()),
+  words: z.array(z.string()).nullable().optional(),
+  numbers: z.array(z.number()).optional(),
+  model: z
+    .object({
+      name: z.string(),
+      year: z.int().optional(),
+      made: z.object({ in: z.string().optional() }).optional(),
+    })
+    .optional(),
+  maker: z.object({ name: z.string() }).nullable(),
+  rates: z.record(z.string(), z.number()).optional(),
+  parts: z.array(z.object({ name: z.string() })).optional(),
+  mixed: z.union([z.string(), z.number()]).optional(),
+  open: z.looseObject({ a: z.string().optional() }).optional(),
+  any: z.json().optional(),
+})
+
+const word = fc
+  .oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.constantFrom(
+      '',
+      ' x ',
+      'a\nb',
+      '\n\na',
+      'a\r\nb',
+      '\r',
+      'true',
+      '7',
+      '007',
+      'null',
+      '<b>&"\'',
+      '[]',
+      '{"a":1}',
+      'x'.repeat(200),
+    ),
+  )
+  .filter(text => text.isWellFormed() && !text.includes('\0'))
+const number = fc
+  .oneof(
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer(),
+    fc.constantFrom(0, 1e21, -1e-7),
+  )
+  .map(value => (Object.is(value, -0) ? 0 : value))
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
+const year = fc.integer({ min: -9999, max: 9999 })
+
+const items = fc
+  .record({
+    text: word,
+    maybe: optional(word),
+    nullable: fc.option(word),
+    both: optional(fc.option(word)),
+    count: fc.maxSafeInteger(),
+    price: optional(fc.option(number)),
+    sold: fc.boolean(),
+    electric: optional(fc.option(fc.boolean())),
+    color: optional(fc.constantFrom('red', 'blue', 'a"b<c>')),
+    size: fc.constantFrom(1, 2, 3, null),
+    day: optional(fc.constantFrom('2026-01-31', '0001-01-01')),
+    at: optional(fc.constantFrom('2026-01-31T12:00:00Z', '2026-01-31T12:00:00.123+01:00', null)),
+    tags: fc.array(word, { maxLength: 3 }),
+    words: optional(fc.option(fc.array(word, { maxLength: 3 }))),
+    numbers: optional(fc.array(number, { maxLength: 3 })),
+    model: optional(
+      fc.record(
+        { name: word, year, made: fc.record({ in: word }, { requiredKeys: [] }) },
+        { requiredKeys: ['name'] },
+      ),
+    ),
+    maker: fc.option(fc.record({ name: word })),
+    rates: optional(
+      fc.dictionary(
+        fc
+          .string({ maxLength: 3 })
+          .filter(name => !['__proto__', 'constructor', 'prototype'].includes(name)),
+        number,
+        { maxKeys: 3 },
+      ),
+    ),
+    parts: optional(fc.array(fc.record({ name: word }), { maxLength: 2 })),
+    mixed: optional(fc.oneof(word, number)),
+    open: optional(fc.record({ a: word, more: fc.boolean() }, { requiredKeys: [] })),
+    any: optional(fc.oneof(word, number, fc.boolean(), fc.array(word, { maxLength: 2 }))),
+  })
+  // Absent members are absent, not undefined.
+  .map((item): Item => JSON.parse(JSON.stringify(item)))
+
+test('PUT: what comes back is the item', () => {
+  fc.assert(
+    fc.property(items, item => {
+      expect(sentBack(Everything, item, 'PUT')).toEqual(item)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('PATCH: what comes back changes nothing', () => {
+  fc.assert(
+    fc.property(items, item => {
+      expect(mergePatch(item, sentBack(Everything, item, 'PATCH'))).toEqual(item)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+describe('a form for a new item, sent as it is', () => {
+  it('holds nothing of what may be absent, so that defaults come in', () => {
+    const schema = z.object({
+      doors: z.int().default(5),
+      tags: z.array(z.string()).default(['new']),
+      color: z.enum(['red', 'blue']).default('red'),
+      note: z.string().optional(),
+      model: z.object({ name: z.string() }).optional(),
+      maker: z.object({ name: z.string() }).nullable(),
+      sold_to: z.string().nullable(),
+    })
+    expect(sentBack(schema, undefined, 'POST')).toEqual({ maker: null, sold_to: null })
+  })
+})
