@@ -1,0 +1,271 @@
+// `Idempotency-Key` on POST and actions (conventions, "Writing"): the same answer again, the work once.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  defineAction,
+  defineApi,
+  defineCollection,
+  HttpError,
+  type Item,
+  memoryStore,
+  type Scheme,
+} from '../src/index.ts'
+import { type Answer, type Door, eachDoor } from './doors.ts'
+
+/** Whoever says `Test ann` is ann; without, nobody in particular. */
+const scheme: Scheme = {
+  name: 'Test',
+  challenge: () => 'Test',
+  authenticate: async ({ headers }) => {
+    const id = /^Test (\w+)$/.exec(headers.authorization ?? '')?.[1]
+    return id === undefined ? undefined : { id }
+  },
+}
+
+function counting() {
+  const calls: string[] = []
+  /** Creations and actions called `slow` wait here. */
+  let release = () => {}
+  let arrived = () => {}
+  const gate = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const arrival = new Promise<void>(resolve => {
+    arrived = resolve
+  })
+  const wait = async (name: unknown) => {
+    if (name !== 'slow') return
+    arrived()
+    await gate
+  }
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string(), count: z.int().default(0) }),
+    store: memoryStore(),
+    unique: ['name'],
+    hooks: {
+      before: async ({ operation, value }) => {
+        calls.push(operation)
+        if (operation === 'create') await wait((value as Item).name)
+      },
+    },
+    actions: {
+      add: defineAction({
+        on: 'item',
+        input: z.object({ by: z.int() }),
+        run: ({ item, input, update }) => update({ count: Number(item?.count) + input.by }),
+      }),
+      end: { on: 'item', run: async ({ collection, id = '' }) => collection('things').delete(id) },
+      quiet: {
+        on: 'item',
+        run: async ({ item, update }) => void (await update({ count: Number(item?.count) + 1 })),
+      },
+      wait: defineAction({
+        on: 'collection',
+        input: z.object({ name: z.string() }),
+        run: async ({ input }) => {
+          await wait(input.name)
+          return { at: calls.length }
+        },
+      }),
+      fail: defineAction({
+        on: 'collection',
+        input: z.object({ times: z.int() }),
+        run: ({ input }) => {
+          if (calls.filter(call => call === 'fail').length <= input.times)
+            throw new HttpError(409, 'Not yet')
+          return { done: true }
+        },
+      }),
+    },
+  })
+  const others = defineCollection({
+    name: 'others',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  })
+  const access = { default: 'public' } as const
+  const api = defineApi({ collections: [things, others], schemes: [scheme], access })
+  return { api, things, calls, release, arrival }
+}
+
+function poster(door: Door) {
+  return (
+    path: string,
+    json: unknown,
+    key: string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> =>
+    door.request(path, { method: 'POST', json, headers: { 'idempotency-key': key, ...headers } })
+}
+
+describe('Idempotency-Key', () => {
+  eachDoor(counting, (door, made) => {
+    const post = poster(door)
+    const created = async () =>
+      (
+        await door.request('/things', { method: 'POST', json: { name: `n${Math.random()}` } })
+      ).headers.get('location') ?? ''
+
+    it('the same key and body: the first answer again, one item', async () => {
+      const first = await post('/things', { name: 'a' }, 'k')
+      const again = await post('/things', { name: 'a' }, 'k')
+      expect(first.status).toBe(201)
+      expect(again).toMatchObject({ status: 201, text: first.text })
+      for (const name of ['location', 'content-location', 'etag', 'content-type']) {
+        expect(again.headers.get(name)).toBe(first.headers.get(name))
+      }
+      expect(await door.request('/things/count')).toMatchObject({ json: { count: 1 } })
+      expect(made().calls.filter(call => call === 'create')).toHaveLength(1)
+    })
+
+    it('the first answer, whatever became of the item', async () => {
+      const first = await post('/things', { name: 'a' }, 'k')
+      const path = first.headers.get('location') ?? ''
+      await door.request(path, { method: 'PATCH', json: { name: 'b' } })
+      expect((await post('/things', { name: 'a' }, 'k')).text).toBe(first.text)
+      await door.request(path, { method: 'DELETE' })
+      expect((await post('/things', { name: 'a' }, 'k')).text).toBe(first.text)
+      expect(await door.request('/things/count')).toMatchObject({ json: { count: 0 } })
+    })
+
+    it('a quoted key is the same key', async () => {
+      const first = await post('/things', { name: 'a' }, 'k')
+      expect((await post('/things', { name: 'a' }, '"k"')).text).toBe(first.text)
+    })
+
+    it('another body under the key: 422, and nothing happens', async () => {
+      await post('/things', { name: 'a' }, 'k')
+      const answer = await post('/things', { name: 'b' }, 'k')
+      expect(answer).toMatchObject({
+        status: 422,
+        json: { errors: [{ code: 422, field: 'idempotency-key', type: 'idempotency_key' }] },
+      })
+      expect(await door.request('/things/count')).toMatchObject({ json: { count: 1 } })
+    })
+
+    it('another target or another key: other work', async () => {
+      expect(await post('/things', { name: 'a' }, 'k')).toMatchObject({ status: 201 })
+      expect(await post('/others', { name: 'a' }, 'k')).toMatchObject({ status: 201 })
+      expect(await post('/things', { name: 'b' }, 'k2')).toMatchObject({ status: 201 })
+      expect(await post('/things', { name: 'a' }, 'k3')).toMatchObject({ status: 409 })
+    })
+
+    it('another principal: other work', async () => {
+      const answers = [
+        await post('/others', { name: 'a' }, 'k'),
+        await post('/others', { name: 'a' }, 'k', { authorization: 'Test ann' }),
+        await post('/others', { name: 'a' }, 'k', { authorization: 'Test bob' }),
+        await post('/others', { name: 'a' }, 'k', { authorization: 'Test ann' }),
+      ]
+      const ids = answers.map(({ json }) => (json as Item).id)
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+      expect(new Set(ids).size).toBe(3)
+      expect(ids[3]).toBe(ids[1])
+    })
+
+    for (const [path, json] of [
+      ['/things', { name: 'slow' }],
+      ['/things/wait', { name: 'slow' }],
+    ] as const) {
+      it(`${path}: 409 while the first one is running, then its answer`, async () => {
+        const first = post(path, json, 'k')
+        await made().arrival
+        const meanwhile = await post(path, json, 'k')
+        expect(meanwhile).toMatchObject({
+          status: 409,
+          json: { errors: [{ code: 409, type: 'idempotency_key' }] },
+        })
+        expect(meanwhile.headers.get('retry-after')).toBe('1')
+        expect(await post(path, { name: 'x' }, 'k')).toMatchObject({ status: 422 })
+        made().release()
+        const { status, text } = await first
+        expect(status).toBeLessThan(300)
+        expect(await post(path, json, 'k')).toMatchObject({ status, text })
+      })
+    }
+
+    it('a hundred at once: one item', async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, () => post('/others', { name: 'x' }, 'k')),
+      )
+      const statuses = new Set(answers.map(({ status }) => status))
+      expect([...statuses].filter(status => status !== 409)).toEqual([201])
+      expect(await door.request('/others/count')).toMatchObject({ json: { count: 1 } })
+    })
+
+    it('after a failure the key is free again, with any body', async () => {
+      expect(await post('/things', { count: 'x' }, 'k')).toMatchObject({ status: 400 })
+      expect(await post('/things', { name: 'a' }, 'k')).toMatchObject({ status: 201 })
+      expect(await post('/things', { name: 'a' }, 'k2')).toMatchObject({ status: 409 })
+      expect(await post('/things', { name: 'b' }, 'k2')).toMatchObject({ status: 201 })
+      expect(await post('/things/fail', { times: 1 }, 'k')).toMatchObject({ status: 409 })
+      expect(await post('/things/fail', { times: 1 }, 'k')).toMatchObject({
+        status: 200,
+        json: { done: true },
+      })
+    })
+
+    it('an action is done once', async () => {
+      const path = await created()
+      const first = await post(`${path}/add`, { by: 2 }, 'k')
+      expect(first).toMatchObject({ status: 200, json: { count: 2 } })
+      expect(await post(`${path}/add`, { by: 2 }, 'k')).toMatchObject({
+        status: 200,
+        text: first.text,
+      })
+      expect(await post(`${path}/add`, { by: 3 }, 'k')).toMatchObject({ status: 422 })
+      expect(await post(`${path}/add`, { by: 3 }, 'k2')).toMatchObject({ json: { count: 5 } })
+    })
+
+    it('an action that gives nothing is done once too', async () => {
+      const path = await created()
+      for (let time = 0; time < 3; time++) {
+        const answer = await post(`${path}/quiet`, {}, 'k')
+        expect(answer.status).toBe(303)
+        expect(answer.headers.get('location')).toBe(path)
+      }
+      expect(await door.request(path)).toMatchObject({ json: { count: 1 } })
+    })
+
+    it('an action that removed its item is answered again', async () => {
+      const path = await created()
+      const first = await post(`${path}/end`, {}, 'k')
+      expect(first).toMatchObject({ status: 200 })
+      expect(await post(`${path}/end`, {}, 'k')).toMatchObject({ status: 200, text: first.text })
+      expect(await post(`${path}/end`, {}, 'k2')).toMatchObject({ status: 404 })
+    })
+
+    it('an action that was done under If-Match is answered again', async () => {
+      const path = await created()
+      const headers = { 'if-match': (await door.request(path)).headers.get('etag') ?? '' }
+      const first = await post(`${path}/add`, { by: 2 }, 'k', headers)
+      expect(await post(`${path}/add`, { by: 2 }, 'k', headers)).toMatchObject({
+        status: 200,
+        text: first.text,
+      })
+      expect(await post(`${path}/add`, { by: 2 }, 'k2', headers)).toMatchObject({ status: 412 })
+    })
+
+    it('400 for a key that is none', async () => {
+      for (const key of ['""', 'x'.repeat(256)]) {
+        expect(await post('/things', { name: 'a' }, key)).toMatchObject({
+          status: 400,
+          json: { errors: [{ field: 'idempotency-key' }] },
+        })
+      }
+      expect(await post('/things', { name: 'a' }, 'x'.repeat(255))).toMatchObject({ status: 201 })
+    })
+
+    it('means nothing to methods that are idempotent anyway', async () => {
+      const path = await created()
+      const headers = { 'idempotency-key': 'k' }
+      for (const count of [1, 2]) {
+        expect(
+          await door.request(path, { method: 'PATCH', json: { count }, headers }),
+        ).toMatchObject({ status: 303 })
+        expect(await door.request(path, { headers })).toMatchObject({ json: { count } })
+      }
+    })
+  })
+})
