@@ -14,19 +14,20 @@ import { type Exchange, idOf, type Machine, negotiate } from './exchange.ts'
 import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } from './fallbacks.ts'
 import { isObject } from './fields.ts'
 import { json } from './formats/json.ts'
-import {
-  type HttpRequest,
-  type HttpResponse,
-  type Parameter,
-  parseParameters,
-  splitTarget,
-} from './http.ts'
+import { type HttpRequest, type HttpResponse, type Parameter, splitTarget } from './http.ts'
 import { notAcceptable } from './negotiate.ts'
 import { uploadsOf } from './operations/blobs.ts'
 import type { Call, Outcome } from './operations/call.ts'
 import { root } from './operations/root.ts'
 import { perform } from './operations.ts'
 import { parsePrefer } from './prefer.ts'
+import {
+  belowPrefix,
+  checkHeaders,
+  idempotencyKeyOf,
+  overridesOf,
+  readParameters,
+} from './request-head.ts'
 import { type CollectionTarget, type Match, pathOf, type Router, type Target } from './route.ts'
 
 /**
@@ -212,55 +213,9 @@ async function timed<T>(
   }
 }
 
-function checkHeaders({ headers }: HttpRequest, { limits }: ApiDefinition): void {
-  if (Object.keys(headers).length <= limits.headers) return
-  const message = `A request may have at most ${limits.headers} header fields`
-  throw new HttpError(431, [{ message, type: 'too_many_headers' }])
-}
-
-function readParameters(
-  request: HttpRequest,
-  query: string,
-  { limits }: ApiDefinition,
-): Parameter[] {
-  if (request.target.length > limits.target) {
-    const message = `The request target may have at most ${limits.target} characters`
-    throw new HttpError(414, [{ message, type: 'target_too_long' }])
-  }
-  const parameters = parseParameters(query)
-  if (!parameters) {
-    const message = 'The query has an escape that is no UTF-8; write a percent sign as %25'
-    throw new HttpError(400, [{ message, type: 'invalid_query' }])
-  }
-  if (parameters.length > limits.parameters) {
-    const message = `A query may have at most ${limits.parameters} parameters`
-    throw new HttpError(400, [{ message, type: 'too_many_parameters' }])
-  }
-  if (parameters.some(({ value }) => value.includes('\0'))) {
-    throw new HttpError(400, [
-      { message: 'The query holds the character U+0000', type: 'invalid_query' },
-    ])
-  }
-  return parameters
-}
-
-/** The path below the api's own prefix; `undefined` where it does not begin with it. `OPTIONS *` means the root. */
-function belowPrefix(path: string, prefix: string, method: string): string | undefined {
-  if (path === '*' && method === 'OPTIONS') return '/'
-  if (prefix === '') return path
-  if (path === prefix) return '/'
-  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
-}
-
 function noSuchPath(path: string): HttpError {
   const message = `There is nothing at ${JSON.stringify(path.slice(0, 128))}; the root lists what exists`
   return new HttpError(404, [{ message, type: 'no_such_path' }])
-}
-
-function overridesOf({ headers }: HttpRequest, parameters: readonly Parameter[]): string[] {
-  const header = headers['x-http-method-override']
-  const named = parameters.filter(({ name }) => name === METHOD_PARAMETER).map(({ value }) => value)
-  return header === undefined ? named : [...named, header]
 }
 
 /** Whether the body is of a form: `_method` in it counts. */
@@ -382,15 +337,6 @@ function rewrite(
   parameters: readonly Parameter[],
 ): readonly Parameter[] {
   return dialects.reduce((rewritten, dialect) => dialect.rewrite(rewritten), parameters)
-}
-
-/** A quoted string as the draft has it, or the bare text that clients send. */
-function idempotencyKeyOf(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
-  const key = /^"(.*)"$/.exec(text)?.[1] ?? text
-  if (key !== '' && key.length <= 255) return key
-  const message = 'Idempotency-Key must have 1 to 255 characters'
-  throw new HttpError(400, [{ message, field: 'idempotency-key', type: 'invalid_header' }])
 }
 
 /** What the sender may do here; all that can be done where it has not said who it is. */

@@ -198,7 +198,14 @@ test.each([
   expect(await run('node', [tsc, '-p', config])).toBe('')
 })
 
-test('the lock file names no addresses of a registry', async () => {
+test('the lock file is in step with the manifest and names no addresses of a registry', async () => {
+  const checked = join(folder, 'checked')
+  await mkdir(checked)
+  for (const name of ['package.json', 'package-lock.json']) {
+    await cp(join(ROOT, name), join(checked, name))
+  }
+  // Refuses a lock file that `npm install` would change.
+  await run('npm', ['ci', '--dry-run', '--ignore-scripts', '--no-audit', '--no-fund'], checked)
   const lock = await json<{ packages: Record<string, { resolved?: string }> }>(
     join(ROOT, 'package-lock.json'),
   )
