@@ -56,27 +56,26 @@ export function linkOf(html: string, text: string): string {
 
 /** What a browser sends of the controls (HTML, "Constructing the entry list"): line breaks as CR LF. */
 function controlsOf(html: string): [string, string][] {
-  const pairs: [string, string][] = []
-  for (const [, tag = ''] of html.matchAll(/(<input[^>]*>)/g)) {
-    const name = attribute(tag, 'name')
-    const type = attribute(tag, 'type')
-    if (name === undefined || type === 'file') continue
-    if (type === 'checkbox' && !/ checked/.test(tag)) continue
-    const value = attribute(tag, 'value') ?? ''
-    pairs.push([name, type === 'hidden' ? crlf(value) : value.replace(/[\r\n]/g, '')])
+  const controls = /(<input[^>]*>)|(<(?:select|textarea)[^>]*>)(.*?)<\/(?:select|textarea)>/gs
+  return [...html.matchAll(controls)].flatMap(([, input, area = '', inner = '']) => {
+    const name = attribute(input ?? area, 'name')
+    const value = input === undefined ? chosenOf(area, inner) : typedIn(input)
+    return name === undefined || value === undefined ? [] : [[name, value]]
+  })
+}
+
+function typedIn(tag: string): string | undefined {
+  const type = attribute(tag, 'type')
+  if (type === 'file' || (type === 'checkbox' && !/ checked/.test(tag))) return undefined
+  const value = attribute(tag, 'value') ?? ''
+  return type === 'hidden' ? crlf(value) : value.replace(/[\r\n]/g, '')
+}
+
+function chosenOf(tag: string, inner: string): string {
+  if (tag.startsWith('<textarea')) {
+    return crlf(unescapeHtml(inner).replace(/\r\n?/g, '\n').replace(/^\n/, ''))
   }
-  for (const [, tag = '', inner = ''] of html.matchAll(
-    /(<(?:select|textarea)[^>]*>)(.*?)<\/(?:select|textarea)>/gs,
-  )) {
-    const name = attribute(tag, 'name') ?? ''
-    if (tag.startsWith('<textarea')) {
-      pairs.push([name, crlf(unescapeHtml(inner).replace(/\r\n?/g, '\n').replace(/^\n/, ''))])
-    } else {
-      const chosen = /<option value="([^"]*)" selected>/.exec(inner)?.[1] ?? ''
-      pairs.push([name, unescapeHtml(chosen)])
-    }
-  }
-  return pairs
+  return unescapeHtml(/<option value="([^"]*)" selected>/.exec(inner)?.[1] ?? '')
 }
 
 function crlf(text: string): string {
