@@ -163,7 +163,7 @@ function collectionsOf(
 ): Place[] {
   const version = target.version ?? defaultVersion
   return [...version.collections.values()]
-    .filter(collection => may(collection, 'list'))
+    .filter(collection => may(collection, 'list') || may(collection, 'create'))
     .map(collection => ({
       name: collection.name,
       href: href({ kind: 'collection', version, collection }),
