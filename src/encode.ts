@@ -51,7 +51,7 @@ function withBody(
     const { type, size, data } = representation
     headers.push('Content-Type', type, 'Content-Length', String(size))
     headers.push('X-Content-Type-Options', 'nosniff')
-    return { status, headers, body: method === 'HEAD' ? undefined : data }
+    return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body: data }
   }
   const { format, type } = negotiated ?? { format: json, type: 'application/json' }
   const shown =
@@ -68,7 +68,17 @@ function withBody(
   if (format.headers) headers.push(...format.headers)
   if (typeof body === 'string') headers.push('Content-Length', String(Buffer.byteLength(body)))
   else if (body instanceof Uint8Array) headers.push('Content-Length', String(body.length))
-  return { status, headers, body: method === 'HEAD' ? undefined : body }
+  return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body }
+}
+
+/** A HEAD's answer; to a POST that stands for one, no length may be told that does not follow. */
+function headOnly({ request }: Exchange, status: number, headers: HeaderList): HttpResponse {
+  if (request.method === 'HEAD') return { status, headers, body: undefined }
+  const kept = headers.flatMap((value, at) => {
+    const name = headers[at - (at % 2)]
+    return name === 'Content-Length' ? [] : [value]
+  })
+  return { status, headers: [...kept, 'Content-Length', '0'], body: undefined }
 }
 
 /** What the answer depended on, for caches: exactly what was consulted. */

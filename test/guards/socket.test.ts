@@ -1,0 +1,360 @@
+// What a client can do to the connection itself (promises 2, 3, 10 and 17).
+import { request as httpRequest } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { harden } from '../../src/index.ts'
+import { type Example, example, seed } from '../fixture.ts'
+import { converse, type Served, serve } from './wire.ts'
+
+let served: Served
+let made: Example
+let id: string
+const failures: unknown[] = []
+
+beforeAll(async () => {
+  made = example({
+    onError: error => failures.push(error),
+    limits: { bodyTime: 300, bodyRate: 100_000, body: 600_000 },
+  })
+  const [car] = await seed(made, 3)
+  id = String(car?.id)
+  served = await serve(made.api.handler, { headersTimeout: 400 })
+})
+afterAll(() => served.close())
+beforeEach(() => {
+  failures.length = 0
+})
+
+const get = (target: string, more = '') =>
+  `GET ${target} HTTP/1.1\r\nHost: ${served.host}\r\n${more}\r\n`
+const post = (more: string, body: string) =>
+  `POST /cars HTTP/1.1\r\nHost: ${served.host}\r\nContent-Type: application/json\r\n${more}\r\n\r\n${body}`
+
+async function expectGood(): Promise<void> {
+  const { answers } = await converse(served.port, [get(`/cars/${id}`, 'Connection: close\r\n')])
+  expect(answers.map(({ status }) => status)).toEqual([200])
+  expect(failures).toEqual([])
+}
+
+/** Every answer has the error body, its code the status. */
+function statusesOf(answers: readonly { status: number; body: string }[]): number[] {
+  for (const { status, body } of answers) {
+    if (status >= 400) expect(JSON.parse(body).errors[0].code).toBe(status)
+  }
+  return answers.map(({ status }) => status)
+}
+
+const HIDDEN = (host: string) => `GET /cars/count HTTP/1.1\r\nHost: ${host}\r\n\r\n`
+
+describe('smuggling: one request is never taken for two', () => {
+  const cases: readonly (readonly [string, (host: string) => string])[] = [
+    [
+      'TE and CL',
+      host => post('Transfer-Encoding: chunked\r\nContent-Length: 4', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'CL and TE',
+      host => post('Content-Length: 6\r\nTransfer-Encoding: chunked', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'two TE',
+      host =>
+        post(
+          'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+          `0\r\n\r\n${HIDDEN(host)}`,
+        ),
+    ],
+    ['TE: xchunked', host => post('Transfer-Encoding: xchunked', `0\r\n\r\n${HIDDEN(host)}`)],
+    [
+      'TE: chunked, gzip',
+      host => post('Transfer-Encoding: chunked, gzip', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    ['TE behind a space', host => post('Transfer-Encoding : chunked', `0\r\n\r\n${HIDDEN(host)}`)],
+    [
+      'TE after a bare LF',
+      host => post('X: y\nTransfer-Encoding: chunked', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    ['two CL', host => post('Content-Length: 0\r\nContent-Length: 40', HIDDEN(host))],
+    ['CL with a plus', host => post('Content-Length: +5', `12345${HIDDEN(host)}`)],
+    ['CL with a list', host => post('Content-Length: 0, 5', HIDDEN(host))],
+    [
+      'a chunk size with a sign',
+      host => post('Transfer-Encoding: chunked', `+5\r\n{"a":\r\n0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'a chunk size over 64 bits',
+      host =>
+        post('Transfer-Encoding: chunked', `ffffffffffffffff1\r\nx\r\n0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'a chunk that is longer than it says',
+      host => post('Transfer-Encoding: chunked', `1\r\n{}\r\n0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'a chunk size that is no number',
+      host => post('Transfer-Encoding: chunked', `zz\r\n{}\r\n0\r\n\r\n${HIDDEN(host)}`),
+    ],
+  ]
+  test.each(cases)('%s', async (_, bytes) => {
+    const { answers, ended } = await converse(served.port, [bytes(served.host)])
+    expect(statusesOf(answers)).toEqual([400])
+    expect(ended).toBe(true)
+    await expectGood()
+  })
+})
+
+describe('pipelining: answers come in order, and one for each request', () => {
+  test('twenty good requests in one packet', async () => {
+    const targets = Array.from({ length: 20 }, (_, at) => `/cars?limit=1&offset=${at % 3}`)
+    const bytes = targets.map(target => get(target)).join('')
+    const { answers, rest } = await converse(served.port, [bytes], {
+      enough: all => all.length === 20,
+    })
+    expect(rest).toBe('')
+    expect(answers.map(({ headers }) => headers['content-range'])).toEqual(
+      targets.map((_, at) => `cars ${at % 3}-${at % 3}/3`),
+    )
+  })
+
+  test('a broken one after good ones: their answers come first, then the refusal', async () => {
+    const bytes = `${get(`/cars/${id}`)}${get('/cars/count')}GET /x HTTP/9\r\n\r\n`
+    const { answers, ended } = await converse(served.port, [bytes])
+    expect(statusesOf(answers)).toEqual([200, 200, 400])
+    expect(answers[1]?.body).toBe('{"count":3}')
+    expect(ended).toBe(true)
+  })
+
+  test('a refused body does not become the next request', async () => {
+    const inner = get('/cars/count')
+    const refused = `POST /nothing HTTP/1.1\r\nHost: ${served.host}\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`
+    const { answers } = await converse(served.port, [
+      refused,
+      get(`/cars/${id}`, 'Connection: close\r\n'),
+    ])
+    expect(statusesOf(answers)).toEqual([404, 200])
+  })
+
+  test('a POST that stands for HEAD keeps the connection in step', async () => {
+    const body = '_method=HEAD'
+    const type = 'Content-Type: application/x-www-form-urlencoded'
+    const head = `POST /cars HTTP/1.1\r\nHost: ${served.host}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    const { answers, rest } = await converse(served.port, [
+      head,
+      get('/cars/count', 'Connection: close\r\n'),
+    ])
+    expect(answers.map(({ status, body: text }) => [status, text])).toEqual([
+      [200, ''],
+      [200, '{"count":3}'],
+    ])
+    expect(rest).toBe('')
+  })
+})
+
+describe('refusals that Node would make without a body', () => {
+  const cases: readonly (readonly [string, number, (host: string) => string])[] = [
+    ['no Host', 400, () => 'GET /cars HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['an unknown method', 400, host => `BREW /cars HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+    ['no HTTP at all', 400, () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
+    ['a version that does not exist', 400, host => `GET /cars HTTP/3.7\r\nHost: ${host}\r\n\r\n`],
+    ['HTTP/0.9', 400, () => 'GET /cars\r\n\r\n'],
+    ['a preface of HTTP/2', 400, () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    [
+      'headers over 16 KiB',
+      431,
+      host => `GET /cars HTTP/1.1\r\nHost: ${host}\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`,
+    ],
+    [
+      'an unknown expectation',
+      417,
+      host => `GET /cars HTTP/1.1\r\nHost: ${host}\r\nExpect: tea\r\n\r\n`,
+    ],
+    ['CONNECT', 405, () => 'CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n'],
+    [
+      'chunk extensions over 16 KiB',
+      413,
+      () => post('Transfer-Encoding: chunked', `1;${'x'.repeat(20_000)}\r\n{\r\n`),
+    ],
+    [
+      'two hosts',
+      400,
+      host =>
+        `GET /cars HTTP/1.1\r\nHost: ${host}\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
+    ],
+    [
+      'a host in the target that is none',
+      400,
+      host => `GET http://[/cars HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+    ],
+  ]
+  test.each(cases)('%s: %d', async (_, status, bytes) => {
+    const { answers, ended, rest } = await converse(served.port, [bytes(served.host)])
+    expect(statusesOf(answers)).toEqual([status])
+    expect(answers[0]?.headers['content-type']).toBe('application/json')
+    expect([ended, rest]).toEqual([true, ''])
+    await expectGood()
+  })
+
+  test.each(cases.filter(([name]) => !/^(?:no|HTTP|a preface|two hosts)/.test(name)))(
+    '%s, its code suppressed',
+    async (_, status, bytes) => {
+      const sent = bytes(served.host).replace(/^(\w+ )(\S+)/, '$1$2?suppress_error_codes')
+      const { answers } = await converse(served.port, [sent])
+      expect(answers.map(answer => answer.status)).toEqual([200])
+      expect(JSON.parse(answers[0]?.body ?? '').errors[0].code).toBe(status)
+    },
+  )
+})
+
+describe('slow and broken clients', () => {
+  /** Writes a byte now and then, for as long as it is let. */
+  function trickle(socket: Socket, bytes: string): void {
+    let at = 0
+    const timer = setInterval(() => {
+      if (at < bytes.length && socket.writable) socket.write(bytes[at++] ?? '')
+    }, 40)
+    socket.on('close', () => clearInterval(timer))
+  }
+
+  test('a head that never ends: 408', async () => {
+    const { answers, ended } = await converse(served.port, socket => {
+      socket.write(`GET /cars HTTP/1.1\r\nHost: ${served.host}\r\n`)
+      trickle(socket, 'X-A: b\r\n'.repeat(1000))
+    })
+    expect(statusesOf(answers)).toEqual([408])
+    expect(ended).toBe(true)
+  })
+
+  test('a body that never ends: 408', async () => {
+    const { answers, ended } = await converse(served.port, socket => {
+      socket.write(post('Content-Length: 100000', '{'))
+      trickle(socket, ' '.repeat(1000))
+    })
+    expect(statusesOf(answers)).toEqual([408])
+    expect(answers[0]?.headers.connection).toBe('close')
+    expect(ended).toBe(true)
+    await expectGood()
+  })
+
+  test('a body that comes in many small pieces, but fast enough, is taken', async () => {
+    const body = JSON.stringify({
+      immatriculation: 'S-1',
+      color: 'red',
+      tags: Array(2000).fill('x'),
+    })
+    const { answers } = await converse(served.port, socket => {
+      socket.write(post(`Connection: close\r\nContent-Length: ${body.length}`, ''))
+      for (let at = 0; at < body.length; at += 100) socket.write(body.slice(at, at + 100))
+    })
+    expect(statusesOf(answers)).toEqual([201])
+    await made.api.collection(made.cars).delete(JSON.parse(answers[0]?.body ?? '').id)
+  })
+
+  test('300 connections that hang on do not keep a good request waiting', async () => {
+    const sockets = Array.from({ length: 300 }, (_, at) => {
+      const socket = connect(served.port, '127.0.0.1').on('error', () => undefined)
+      socket.write(at % 2 ? 'GET /cars HTTP/1.1\r\nX:' : post('Content-Length: 5000', '{'))
+      return socket
+    })
+    try {
+      await Promise.all(
+        sockets.map(socket => new Promise(resolve => socket.once('connect', resolve))),
+      )
+      const { answers } = await converse(
+        served.port,
+        [get(`/cars/${id}`, 'Connection: close\r\n')],
+        { patience: 1000 },
+      )
+      expect(statusesOf(answers)).toEqual([200])
+      await Promise.all(
+        sockets.map(socket => new Promise(resolve => socket.resume().once('close', resolve))),
+      )
+    } finally {
+      for (const socket of sockets) socket.destroy()
+    }
+  })
+
+  test('a client that stops writing in the middle: 400 over the half that is open', async () => {
+    const { answers, ended } = await converse(served.port, socket => {
+      socket.write(post('Content-Length: 100', '{"immatriculation":'))
+      socket.end()
+    })
+    expect(statusesOf(answers)).toEqual([400])
+    expect(ended).toBe(true)
+    await expectGood()
+  })
+
+  test('a client that closes its half after a whole request gets its answer', async () => {
+    const { answers } = await converse(served.port, socket => socket.end(get(`/cars/${id}`)))
+    expect(statusesOf(answers)).toEqual([200])
+  })
+
+  test('a client that goes away in the middle of a body leaves nothing and fails nothing', async () => {
+    for (let round = 0; round < 20; round++) {
+      const socket = connect(served.port, '127.0.0.1').on('error', () => undefined)
+      const closed = new Promise(resolve =>
+        served.server.once('connection', one => one.once('close', resolve)),
+      )
+      socket.write(post('Content-Length: 100000', '{"immatriculation":"GONE"'))
+      await new Promise(resolve => served.server.once('request', resolve))
+      socket.resetAndDestroy()
+      await closed
+    }
+    expect(await made.api.collection(made.cars).count()).toBe(3)
+    await expectGood()
+  })
+
+  test('a refusal of a large body can be read, and ends the connection', async () => {
+    const { answers, ended } = await converse(served.port, socket => {
+      socket.write(post('Content-Length: 50000000', ''))
+      const chunk = Buffer.alloc(64 * 1024, 0x20)
+      const more = () => {
+        while (socket.writable && socket.write(chunk));
+      }
+      socket.on('drain', more)
+      more()
+    })
+    expect(statusesOf(answers)).toEqual([413])
+    expect(ended).toBe(true)
+    await expectGood()
+  })
+
+  test('whoever waits for 100 Continue is refused before the body, or asked for it', async () => {
+    const ask = (length: number, path: string) =>
+      new Promise<{ status: number; continued: boolean }>((resolve, reject) => {
+        let continued = false
+        const sent = httpRequest({
+          port: served.port,
+          path,
+          method: 'POST',
+          headers: {
+            expect: '100-continue',
+            'content-type': 'application/json',
+            'content-length': length,
+          },
+        })
+        sent.on('continue', () => {
+          continued = true
+          sent.end(' '.repeat(length - 2).concat('{}'))
+        })
+        sent.on('response', response => {
+          response.resume()
+          sent.destroy()
+          resolve({ status: response.statusCode ?? 0, continued })
+        })
+        sent.on('error', reject)
+        sent.flushHeaders()
+      })
+    expect(await ask(20, '/nothing')).toEqual({ status: 404, continued: false })
+    expect(await ask(900_000, '/cars')).toEqual({ status: 413, continued: false })
+    expect(await ask(20, '/cars')).toEqual({ status: 400, continued: true })
+  })
+})
+
+describe('harden', () => {
+  test('must come before listen, with times that can be meant', () => {
+    expect(() => harden(served.server)).toThrow(TypeError)
+    for (const timeout of [0, -1, 1.5, Number.NaN]) {
+      expect(() => harden(served.server, { timeout })).toThrow(TypeError)
+    }
+  })
+})
