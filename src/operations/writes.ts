@@ -116,9 +116,8 @@ async function change(
   const { target, signal } = call
   const { collection } = target
   return untilUncontested(async () => {
-    const current = collection.putCreates ? await currentItem(call) : await requireCurrent(call)
+    const current = mayCreate(call) ? await currentItem(call) : await requireCurrent(call)
     if (!current) {
-      if (call.operation !== 'replace') throw notFound(collection, target.id ?? '')
       call.authorize?.('create')
       return createAt(call)
     }
@@ -138,6 +137,10 @@ async function change(
     await removeBlobs(call, current.item, stored.item)
     return changed(call, stored)
   })
+}
+
+function mayCreate({ operation, target }: Call): boolean {
+  return target.collection.putCreates && operation === 'replace'
 }
 
 /** A PUT that creates; `undefined` where another one was faster: there is an item to replace now. */
@@ -185,7 +188,8 @@ export async function currentItem(call: Call): Promise<Stored | undefined> {
   await requireParent(call)
   const stored = await collection.store.get(id, { signal })
   const current = stored && inScope(call, stored.item) ? stored : undefined
-  if (!current && !collection.putCreates) return undefined
+  // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
+  if (!current && !mayCreate(call)) return undefined
   const { ifMatch, ifUnmodifiedSince } = preconditions
   if (current && collection.requirePrecondition && !ifMatch && ifUnmodifiedSince === undefined) {
     const message = 'This collection takes changes only with If-Match: send the ETag that you read'
