@@ -1,7 +1,7 @@
 // Every TypeScript block of the README runs, and every curl gives the answer that stands below it.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -174,4 +174,46 @@ async function listening(port: number): Promise<void> {
 it('names both commands of the set-up, and only those', () => {
   const commands = [...readme.matchAll(/^ {4}(npm .*)$/gm)].map(([, command]) => command)
   expect(commands).toEqual(['npm install && npm start', 'npm install && npm test'])
+})
+
+/** The rows of the last table: what a line of the specification means here, and the test that shows it. */
+function namedTests(): (readonly [string, string, string])[] {
+  const table = readme.slice(readme.indexOf('\n## What each line of the specification means here'))
+  return [...table.matchAll(/^\| (.+?) \|.*\| `(test\/[\w/.-]+)`: (.+?) \|$/gm)].map(
+    ([, row = '', file = '', name = '']) => [row, file, name] as const,
+  )
+}
+
+describe('each row names the test that shows it', () => {
+  it('in every row', () => {
+    const table = readme.slice(
+      readme.indexOf('\n## What each line of the specification means here'),
+    )
+    const rows = table.match(/^\| (?!specification|---)/gm) ?? []
+    expect(namedTests()).toHaveLength(rows.length)
+    expect(rows.length).toBeGreaterThan(30)
+  })
+
+  it.each(namedTests())('%s', async (_row, file, name) => {
+    expect(await readFile(join(root, file), 'utf8')).toContain(name)
+  })
+})
+
+it('the table of one request names every status that the source can refuse with, and no other', async () => {
+  const table = readme.slice(
+    readme.indexOf('\n## One request'),
+    readme.indexOf('\n## What each line'),
+  )
+  const named = new Set([...table.matchAll(/\b[345]\d\d\b/g)].map(([status]) => Number(status)))
+  const thrown = new Set([304, 500])
+  for (const name of await readdir(join(root, 'src'), { recursive: true })) {
+    if (!name.endsWith('.ts')) continue
+    const source = await readFile(join(root, 'src', name), 'utf8')
+    for (const [, status] of source.matchAll(
+      /(?:new HttpError\(|status[:=] ?|refuse\([^)]*?, )\s*([45]\d\d)\b/g,
+    )) {
+      thrown.add(Number(status))
+    }
+  }
+  expect([...named].sort()).toEqual([...thrown].sort())
 })
