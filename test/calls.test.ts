@@ -1,0 +1,271 @@
+// In-process calls take the same path as HTTP: the same values, the same refusals, typed by the schema.
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { z } from 'zod'
+import {
+  defineAction,
+  defineApi,
+  defineCollection,
+  HttpError,
+  type Id,
+  type Item,
+  memoryStore,
+} from '../src/index.ts'
+import { carValues, example, seed } from './fixture.ts'
+
+async function withCars(count = 3) {
+  const made = example()
+  const items = await seed(made, count)
+  const http = async (method: string, path: string, json?: unknown) => {
+    const init = {
+      method,
+      ...(json !== undefined && {
+        body: JSON.stringify(json),
+        headers: { 'content-type': 'application/json', prefer: 'return=representation' },
+      }),
+    }
+    const answer = await made.api.fetch(new Request(`http://api.test${path}`, init))
+    return { status: answer.status, json: (await answer.json()) as unknown }
+  }
+  return { ...made, items, http, calls: made.api.collection(made.cars) }
+}
+
+describe('in-process calls', () => {
+  it('give what HTTP gives', async () => {
+    const { calls, http, items } = await withCars()
+    const id = String(items[0]?.id)
+    expect(await calls.read(id)).toEqual((await http('GET', `/cars/${id}`)).json)
+    expect(await calls.list()).toEqual((await http('GET', '/cars')).json)
+    expect(await calls.count()).toBe(3)
+    expect(await calls.list({ color: 'red' })).toEqual((await http('GET', '/cars?color=red')).json)
+    const made = await calls.create(carValues(9))
+    expect(made).toEqual((await http('GET', `/cars/${made.id}`)).json)
+    expect(await calls.patch(id, { price: 7 })).toEqual((await http('GET', `/cars/${id}`)).json)
+    expect(await calls.replace(id, carValues(8))).toEqual((await http('GET', `/cars/${id}`)).json)
+    const last = (await http('GET', `/cars/${id}`)).json
+    expect(await calls.delete(id)).toEqual(last)
+    expect(await http('GET', `/cars/${id}`)).toMatchObject({ status: 404 })
+  })
+
+  it('take parameters as values, lists among them', async () => {
+    const { calls } = await withCars(20)
+    expect(
+      await calls.list({ color: ['red', 'blue'], limit: 2, sort: ['-price', 'color'] }),
+    ).toHaveLength(2)
+    expect(await calls.list({ 'price[gte]': 2500, electric: true })).not.toHaveLength(0)
+    expect(await calls.count({ electric: false, 'doors[ne]': 5 })).toBeGreaterThan(0)
+    expect(await calls.list({ q: 'AA-007' })).toMatchObject([{ immatriculation: 'AA-007-ZZ' }])
+    expect(await calls.list({ immatriculation: 'a&b=c%' })).toEqual([])
+  })
+
+  it('run actions, of an item and of the collection', async () => {
+    const { calls, items } = await withCars()
+    const id = String(items[0]?.id)
+    expect(await calls.act('buy', { id, input: { account_id: 'ann' } })).toMatchObject({
+      id,
+      sold_to: 'ann',
+    })
+    expect(await calls.act('cheapest')).toMatchObject({ price: 1000 })
+    expect(() => calls.act('nothing')).toThrow(TypeError)
+    expect(() => calls.act('buy')).toThrow(TypeError)
+    expect(() => calls.act('cheapest', { id })).toThrow(TypeError)
+  })
+
+  it('give the input of a GET action as it is', async () => {
+    const input = z.object({
+      from: z.iso.date(),
+      within: z.object({ km: z.int(), tags: z.array(z.string()) }),
+    })
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ a: z.string() }),
+      store: memoryStore(),
+      actions: {
+        near: defineAction({
+          on: 'collection',
+          method: 'GET',
+          input,
+          run: context => context.input,
+        }),
+      },
+    })
+    const calls = defineApi({ collections: [things] }).collection(things)
+    const given = { from: '2024-01-01', within: { km: 3, tags: ['a', 'b'] } }
+    expect(await calls.act('near', { input: given })).toEqual(given)
+    await expect(calls.act('near', { input: { from: 'x' } })).rejects.toMatchObject({ status: 400 })
+  })
+
+  const refusals: readonly [
+    name: string,
+    call: (calls: Awaited<ReturnType<typeof withCars>>['calls'], id: string) => Promise<unknown>,
+    http: (id: string) => [method: string, path: string, json?: unknown],
+  ][] = [
+    ['an unknown item', calls => calls.read('nothing'), () => ['GET', '/cars/nothing']],
+    [
+      'an unknown filter',
+      calls => calls.list({ colour: 'red' }),
+      () => ['GET', '/cars?colour=red'],
+    ],
+    [
+      'several mistakes of a query',
+      calls => calls.list({ limit: -1, sort: 'x', doors: 'many' }),
+      () => ['GET', '/cars?limit=-1&sort=x&doors=many'],
+    ],
+    [
+      'a bad value',
+      calls => calls.create(JSON.parse('{"colour":"red","doors":"x"}')),
+      () => ['POST', '/cars', { colour: 'red', doors: 'x' }],
+    ],
+    [
+      'a value that another has',
+      calls => calls.create(carValues(1)),
+      () => ['POST', '/cars', carValues(1)],
+    ],
+    [
+      'a bad patch',
+      (calls, id) => calls.patch(id, { color: null, x: 1 }),
+      id => ['PATCH', `/cars/${id}`, { color: null, x: 1 }],
+    ],
+    [
+      'another id',
+      (calls, id) => calls.patch(id, { id: 'x' }),
+      id => ['PATCH', `/cars/${id}`, { id: 'x' }],
+    ],
+    [
+      'an unknown item to delete',
+      calls => calls.delete('nothing'),
+      () => ['DELETE', '/cars/nothing'],
+    ],
+    [
+      'a bad input',
+      (calls, id) => calls.act('buy', { id, input: {} }),
+      id => ['POST', `/cars/${id}/buy`, {}],
+    ],
+    [
+      'U+0000',
+      (calls, id) => calls.patch(id, { immatriculation: 'a\0' }),
+      id => ['PATCH', `/cars/${id}`, { immatriculation: 'a\0' }],
+    ],
+    [
+      'half a surrogate pair',
+      (calls, id) => calls.patch(id, { tags: ['\ud83d'] }),
+      id => ['PATCH', `/cars/${id}`, { tags: ['\ud83d'] }],
+    ],
+    [
+      'a name that reaches the prototype',
+      (calls, id) => calls.patch(id, JSON.parse('{"__proto__":{"a":1}}')),
+      id => ['PATCH', `/cars/${id}`, JSON.parse('{"__proto__":{"a":1}}')],
+    ],
+  ]
+  for (const [name, call, target] of refusals) {
+    it(`refuse as HTTP does: ${name}`, async () => {
+      const { calls, http, items } = await withCars()
+      const id = String(items[0]?.id)
+      const error = await call(calls, id).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
+      expect(error).toBeInstanceOf(HttpError)
+      const { status, json } = await http(...target(id))
+      expect((error as HttpError).status).toBe(status)
+      expect({ errors: (error as HttpError).errors }).toEqual(json)
+    })
+  }
+
+  it('refuse numbers that JSON cannot hold, and drop undefined members', async () => {
+    const { calls } = await withCars(0)
+    for (const price of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      await expect(calls.create({ ...carValues(0), price })).rejects.toMatchObject({
+        status: 400,
+        errors: [{ field: 'price' }],
+      })
+    }
+    const made = await calls.create({ ...carValues(0), price: undefined })
+    expect(Object.keys(made)).not.toContain('price')
+  })
+
+  it('are handed out to actions, as the same principal, with the same signal', async () => {
+    const seen: unknown[] = []
+    const hooks = {
+      before: ({
+        operation,
+        principal,
+        signal,
+      }: {
+        operation: string
+        principal: unknown
+        signal: AbortSignal
+      }) => void seen.push([operation, principal, signal.aborted]),
+    }
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ name: z.string() }),
+      store: memoryStore(),
+      hooks,
+      actions: {
+        twice: {
+          on: 'collection',
+          run: async ({ collection }) => {
+            await collection('things').create({ name: 'a' })
+            return collection('things').count()
+          },
+        },
+      },
+    })
+    const calls = defineApi({ collections: [things] }).collection(things)
+    const principal = { id: 'ann' }
+    expect(await calls.act('twice', { principal })).toBe(1)
+    expect(seen).toEqual([
+      ['twice', principal, false],
+      ['create', principal, false],
+      ['count', principal, false],
+    ])
+  })
+
+  it('end with the reason of their signal', async () => {
+    const { calls } = await withCars()
+    await expect(
+      calls.list({}, { signal: AbortSignal.abort(new Error('enough')) }),
+    ).rejects.toThrow('enough')
+  })
+
+  it('are of the default version', async () => {
+    const versions = [1, 2].map(version => ({
+      version,
+      collections: [
+        defineCollection({
+          name: 'things',
+          schema: z.object({ n: z.int().default(version) }),
+          store: memoryStore(),
+        }),
+      ],
+    }))
+    const api = defineApi({ versions })
+    expect(await api.collection('things').create({})).toMatchObject({ n: 2 })
+  })
+
+  it('a collection that there is not is a TypeError', async () => {
+    const { api } = await withCars(0)
+    expect(() => api.collection('trucks')).toThrow(/cars/)
+    expect(() => api.collection('trucks')).toThrow(TypeError)
+  })
+
+  it('are typed by the schema', async () => {
+    const { calls, api } = await withCars(1)
+    const [car] = await calls.list()
+    type Car = NonNullable<typeof car>
+    expectTypeOf<Car['color']>().toEqualTypeOf<'red' | 'blue' | 'green' | 'black' | 'white'>()
+    expectTypeOf<Car['doors']>().toEqualTypeOf<number>()
+    expectTypeOf<Car['price']>().toEqualTypeOf<number | undefined>()
+    expectTypeOf<Car['id']>().toEqualTypeOf<Id>()
+    expectTypeOf<Car['created_at']>().toEqualTypeOf<string>()
+    // What has a default need not be given.
+    expectTypeOf(calls.create)
+      .parameter(0)
+      .toMatchTypeOf<{ color: string; doors?: number | undefined }>()
+    // @ts-expect-error a color that there is not
+    const wrong = () => calls.create({ immatriculation: 'x', color: 'pink' })
+    expect(wrong).toBeTypeOf('function')
+    expectTypeOf(await api.collection('cars').list()).toMatchTypeOf<readonly unknown[]>()
+    expect(car as Item | undefined).toBeDefined()
+  })
+})

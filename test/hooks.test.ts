@@ -1,0 +1,411 @@
+// Hooks around the operations of a collection: what they are told, what they may change, what they refuse.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  defineAction,
+  defineApi,
+  defineCollection,
+  type Hooks,
+  HttpError,
+  type Item,
+  memoryStore,
+  type OperationEvent,
+  type Scheme,
+} from '../src/index.ts'
+import { eachDoor, type Init, listen } from './doors.ts'
+
+type Told = Omit<OperationEvent, 'signal'> & { hook: string; result?: unknown; error?: unknown }
+
+const scheme: Scheme = {
+  name: 'Test',
+  challenge: () => 'Test',
+  authenticate: async ({ headers }) =>
+    headers.authorization === 'Test ann' ? { id: 'ann', scopes: ['all'], team: 7 } : undefined,
+}
+
+/** One item, and everything that its hooks were told. */
+async function watched(hooks: Hooks = {}) {
+  const told: Told[] = []
+  const note = (hook: string, { signal, ...event }: OperationEvent, more: object = {}) => {
+    expect(signal).toBeInstanceOf(AbortSignal)
+    told.push({ hook, ...event, ...more })
+  }
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string().trim(), size: z.int().default(1) }),
+    store: memoryStore(),
+    search: ['name'],
+    actions: {
+      grow: defineAction({
+        on: 'item',
+        input: z.object({ by: z.int() }),
+        run: ({ item, input, update }) => update({ size: Number(item?.size) + input.by }),
+      }),
+      report: defineAction({
+        on: 'collection',
+        method: 'GET',
+        input: z.object({ of: z.string() }),
+        run: ({ input }) => ({ of: input.of }),
+      }),
+    },
+    hooks: {
+      before: async event => {
+        note('before', event)
+        return hooks.before?.(event)
+      },
+      after: async (event, result) => {
+        note('after', event, { result })
+        return hooks.after?.(event, result)
+      },
+      error: async (event, error) => {
+        note('error', event, { error })
+        return hooks.error?.(event, error)
+      },
+    },
+  })
+  const failures: unknown[] = []
+  const api = defineApi({
+    collections: [things],
+    schemes: [scheme],
+    access: { default: 'public' },
+    onError: error => void failures.push(error),
+  })
+  const item = await api.collection(things).create({ name: 'one' })
+  told.length = 0
+  return { api, told, item: item as unknown as Item, failures } // an item of the schema is JSON
+}
+
+const json = (method: string, value: unknown): Init => ({ method, json: value })
+
+describe('what hooks are told', () => {
+  const ITEM = Symbol('the item as it was')
+  const AFTER = Symbol('the item as it is')
+  const cases: readonly [
+    name: string,
+    target: string,
+    init: Init,
+    operation: string,
+    before: object,
+    result: unknown,
+  ][] = [
+    ['a list', '/things', {}, 'list', {}, [AFTER]],
+    ['a HEAD of a list', '/things', { method: 'HEAD' }, 'list', {}, 1],
+    ['a count', '/things/count', {}, 'count', {}, 1],
+    ['a search', '/things/search?q=one', {}, 'search', {}, [AFTER]],
+    ['a read', '/things/:id', {}, 'read', { item: ITEM }, AFTER],
+    [
+      'a creation',
+      '/things',
+      json('POST', { name: ' two ' }),
+      'create',
+      { value: { name: 'two', size: 1 } },
+      expect.objectContaining({ name: 'two' }),
+    ],
+    [
+      'a replacement',
+      '/things/:id',
+      json('PUT', { name: 'two' }),
+      'replace',
+      { item: ITEM, value: { name: 'two', size: 1 } },
+      AFTER,
+    ],
+    [
+      'a patch',
+      '/things/:id',
+      json('PATCH', { size: 2 }),
+      'patch',
+      { item: ITEM, value: { name: 'one', size: 2 } },
+      AFTER,
+    ],
+    [
+      'a patch that changes nothing',
+      '/things/:id',
+      json('PATCH', {}),
+      'patch',
+      { item: ITEM, value: { name: 'one', size: 1 } },
+      AFTER,
+    ],
+    ['a deletion', '/things/:id', { method: 'DELETE' }, 'delete', { item: ITEM }, ITEM],
+    [
+      'an action',
+      '/things/:id/grow',
+      json('POST', { by: 2 }),
+      'grow',
+      { item: ITEM, value: { by: 2 } },
+      AFTER,
+    ],
+    [
+      'an action of the collection',
+      '/things/report?of=x',
+      {},
+      'report',
+      { value: { of: 'x' } },
+      { of: 'x' },
+    ],
+  ]
+  eachDoor(watched, (door, made) => {
+    for (const [name, target, init, operation, before, result] of cases) {
+      it(`${name}: before and after`, async () => {
+        const { told, item } = made()
+        const headers = { authorization: 'Test ann' }
+        const answer = await door.request(target.replace(':id', String(item.id)), {
+          ...init,
+          headers,
+        })
+        expect(answer.status).toBeLessThan(400)
+        const id = target.includes(':id') ? { id: item.id } : {}
+        const about = {
+          collection: 'things',
+          operation,
+          principal: { id: 'ann', scopes: ['all'], team: 7 },
+          ...id,
+        }
+        const seen = [...told]
+        const now =
+          operation === 'delete' ? undefined : (await door.request(`/things/${item.id}`)).json
+        const filled = (value: unknown): unknown => {
+          if (value === ITEM) return item
+          if (value === AFTER) return now
+          return Array.isArray(value) ? value.map(filled) : value
+        }
+        expect(seen).toEqual([
+          {
+            hook: 'before',
+            ...about,
+            ...Object.fromEntries(
+              Object.entries(before).map(([key, value]) => [key, filled(value)]),
+            ),
+          },
+          { hook: 'after', ...about, result: filled(result) },
+        ])
+      })
+    }
+
+    const refusals: readonly [
+      name: string,
+      target: string,
+      init: Init,
+      operation: string,
+      status: number,
+    ][] = [
+      ['an unknown item', '/things/nothing', {}, 'read', 404],
+      ['a bad query', '/things?x=1', {}, 'list', 400],
+      ['a bad value', '/things', json('POST', { name: 1 }), 'create', 400],
+      [
+        'a failed precondition',
+        '/things/:id',
+        { ...json('PATCH', {}), headers: { 'if-match': '"x"' } },
+        'patch',
+        412,
+      ],
+      ['a bad input', '/things/:id/grow', json('POST', {}), 'grow', 400],
+    ]
+    for (const [name, target, init, operation, status] of refusals) {
+      it(`${name}: the error hook hears of the ${status}`, async () => {
+        const { told, item } = made()
+        expect(await door.request(target.replace(':id', String(item.id)), init)).toMatchObject({
+          status,
+        })
+        expect(told.at(-1)).toMatchObject({
+          hook: 'error',
+          collection: 'things',
+          operation,
+          error: expect.any(HttpError),
+        })
+        expect(told.filter(({ hook }) => hook === 'after')).toEqual([])
+        expect(told.at(-1)?.error).toHaveProperty('status', status)
+      })
+    }
+
+    it('nothing of what is refused before: no path, no method, no format, no body that can be read', async () => {
+      const targets: [string, Init][] = [
+        ['/nothing', {}],
+        ['/things', { method: 'DELETE' }],
+        ['/things', { headers: { accept: 'image/png' } }],
+        ['/things', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }],
+        ['/things', { method: 'OPTIONS' }],
+      ]
+      for (const [target, init] of targets) await door.request(target, init)
+      expect(made().told).toEqual([])
+    })
+
+    it('there is no principal without credentials', async () => {
+      await door.request('/things')
+      expect(made().told).toMatchObject([{ principal: undefined }, { principal: undefined }])
+    })
+  })
+})
+
+describe('what a before hook returns', () => {
+  const replacing = () =>
+    watched({
+      before: ({ operation, value }) =>
+        operation === 'grow'
+          ? { by: 10 }
+          : value === undefined
+            ? { ignored: true }
+            : { ...(value as object), name: 'replaced' },
+    })
+  eachDoor(replacing, (door, made) => {
+    const path = () => `/things/${made().item.id}`
+
+    it('takes the place of the value of a creation, a replacement and a patch', async () => {
+      expect(await door.request('/things', json('POST', { name: 'x', size: 3 }))).toMatchObject({
+        status: 201,
+        json: { name: 'replaced', size: 3 },
+      })
+      await door.request(path(), json('PUT', { name: 'x', size: 4 }))
+      expect(await door.request(path())).toMatchObject({ json: { name: 'replaced', size: 4 } })
+      await door.request(path(), json('PATCH', { size: 5 }))
+      expect(await door.request(path())).toMatchObject({ json: { name: 'replaced', size: 5 } })
+    })
+
+    it("takes the place of an action's input", async () => {
+      expect(await door.request(`${path()}/grow`, json('POST', { by: 1 }))).toMatchObject({
+        json: { size: 11 },
+      })
+    })
+
+    it('means nothing to what has no value', async () => {
+      expect(await door.request(path())).toMatchObject({ status: 200 })
+      expect(await door.request('/things')).toMatchObject({ status: 200, json: [{}] })
+      expect(await door.request(path(), { method: 'DELETE' })).toMatchObject({ status: 200 })
+    })
+  })
+
+  for (const nothing of [undefined, null, 'text', 7, true, ['list']]) {
+    it(`${JSON.stringify(nothing) ?? 'nothing'} leaves the value as it is`, async () => {
+      const { api } = await watched({ before: () => nothing })
+      expect(await api.collection('things').create({ name: 'x' })).toMatchObject({
+        name: 'x',
+        size: 1,
+      })
+    })
+  }
+})
+
+describe('what a hook throws', () => {
+  const refuse = new HttpError(403, [{ message: 'Not today', type: 'closed' }], {
+    headers: ['Retry-After', '60'],
+  })
+  const refusing = async () => {
+    let closed = false
+    const made = await watched({
+      before: () => {
+        if (closed) throw refuse
+      },
+    })
+    closed = true
+    return made
+  }
+  eachDoor(refusing, (door, made) => {
+    const cases: readonly [string, string, Init][] = [
+      ['list', '/things', {}],
+      ['read', '/things/:id', {}],
+      ['create', '/things', json('POST', { name: 'x' })],
+      ['replace', '/things/:id', json('PUT', { name: 'x' })],
+      ['patch', '/things/:id', json('PATCH', { name: 'x' })],
+      ['delete', '/things/:id', { method: 'DELETE' }],
+      ['grow', '/things/:id/grow', json('POST', { by: 1 })],
+    ]
+    for (const [operation, target, init] of cases) {
+      it(`before ${operation}: it is answered, and nothing happens`, async () => {
+        const { told, item } = made()
+        const answer = await door.request(target.replace(':id', String(item.id)), init)
+        expect(answer).toMatchObject({
+          status: 403,
+          json: { errors: [{ message: 'Not today', code: 403, type: 'closed' }] },
+        })
+        expect(answer.headers.get('retry-after')).toBe('60')
+        expect(told).toMatchObject([
+          { hook: 'before', operation },
+          { hook: 'error', operation, error: refuse },
+        ])
+      })
+    }
+  })
+
+  it('nothing was changed by what was refused', async () => {
+    const { api, item } = await refusing()
+    const request = (method: string, body?: object) =>
+      api.fetch(
+        new Request(`http://api.test/things/${item.id}`, {
+          method,
+          ...(body && {
+            body: JSON.stringify(body),
+            headers: { 'content-type': 'application/json' },
+          }),
+        }),
+      )
+    await request('PUT', { name: 'x' })
+    await request('DELETE')
+    const [collection] = api.definition.defaultVersion.collections.values()
+    expect((await collection?.store.get(item.id as string))?.item).toEqual(item)
+  })
+
+  for (const hook of ['before', 'after', 'error'] as const) {
+    it(`an Error in ${hook} is a 500, told to onError and to nobody else`, async () => {
+      const broken = new Error('secret')
+      const made = await watched({
+        [hook]: ({ operation }: OperationEvent) => {
+          if (operation === 'read') throw broken
+        },
+      })
+      const id = hook === 'error' ? 'nothing' : made.item.id
+      const answer = await made.api.fetch(new Request(`http://api.test/things/${id}`))
+      expect(answer.status).toBe(500)
+      expect(await answer.text()).not.toMatch(/secret/)
+      expect(made.failures).toEqual([broken])
+    })
+  }
+})
+
+describe('the signal', () => {
+  it('is aborted when the client goes away', async () => {
+    let started = () => {}
+    const start = new Promise<void>(resolve => {
+      started = resolve
+    })
+    let ended = (_reason: unknown) => {}
+    const end = new Promise<unknown>(resolve => {
+      ended = resolve
+    })
+    const { api, item, failures } = await watched({
+      before: async ({ operation, signal }) => {
+        if (operation !== 'patch') return
+        started()
+        await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+        ended(signal.reason)
+      },
+    })
+    const server = await listen(api.handler)
+    const controller = new AbortController()
+    const request = fetch(`${server.base}/things/${item.id}`, {
+      method: 'PATCH',
+      body: '{"size":9}',
+      headers: { 'content-type': 'application/json' },
+      signal: controller.signal,
+    })
+    await start
+    controller.abort()
+    await expect(request).rejects.toThrow()
+    expect(await end).toBeInstanceOf(Error)
+    // A write that its client has given up is not done, and is nobody's failure.
+    expect(await (await fetch(`${server.base}/things/${item.id}`)).json()).toMatchObject({
+      size: 1,
+    })
+    expect(failures).toEqual([])
+    await server.close()
+  })
+
+  it('is the one of the request through fetch', async () => {
+    const controller = new AbortController()
+    const seen: AbortSignal[] = []
+    const { api } = await watched({ before: ({ signal }) => void seen.push(signal) })
+    seen.length = 0
+    await api.fetch(new Request('http://api.test/things', { signal: controller.signal }))
+    expect(seen[0]?.aborted).toBe(false)
+    controller.abort()
+    expect(seen[0]?.aborted).toBe(true)
+  })
+})
