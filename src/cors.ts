@@ -54,6 +54,7 @@ const ALLOWED = [
   'If-Match',
   'If-Modified-Since',
   'If-None-Match',
+  'If-Range',
   'If-Unmodified-Since',
   'Prefer',
   'Range',
@@ -62,7 +63,13 @@ const ALLOWED = [
   'X-Requested-With',
 ].join(', ')
 
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\]+$|^null$/
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$|^null$/
+
+/** Whether a text is an origin as browsers send it: lower case, without a port that goes without saying. */
+function isOrigin(text: string): boolean {
+  if (!ORIGIN.test(text)) return false
+  return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
+}
 
 /** @throws TypeError for `*` with credentials, for what is no origin and for a negative age. */
 export function corsOf({
@@ -74,7 +81,7 @@ export function corsOf({
     throw new TypeError('cors: credentials need a list of origins; "*" allows everybody')
   }
   for (const origin of origins === '*' ? [] : origins) {
-    if (!ORIGIN.test(origin)) {
+    if (!isOrigin(origin)) {
       throw new TypeError(
         `cors: ${JSON.stringify(origin)} is no origin, such as https://app.example`,
       )

@@ -1,0 +1,249 @@
+// Cross-origin access (Fetch standard; conventions, "Doors"): on every answer, whatever it is.
+import { describe, expect, it } from 'vitest'
+import { eachDoor, type Init } from './doors.ts'
+import { ERRORS, failingApi } from './spec/failing.ts'
+
+const APP = 'https://app.example'
+
+const EXPOSED = [
+  'Accept-Patch',
+  'Accept-Post',
+  'Accept-Ranges',
+  'Allow',
+  'Content-Disposition',
+  'Content-Location',
+  'Content-Range',
+  'Deprecation',
+  'ETag',
+  'Link',
+  'Location',
+  'Preference-Applied',
+  'Retry-After',
+  'Sunset',
+  'WWW-Authenticate',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Result-Count',
+  'X-Total-Count',
+]
+const ALLOWED = [
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'Prefer',
+  'Range',
+  'X-HTTP-Method-Override',
+  'X-Requested-With',
+]
+
+const listOf = (headers: Headers, name: string) => headers.get(name)?.split(', ') ?? []
+
+/** Answers that are no errors. */
+const SUCCESSES: readonly [name: string, status: number, target: string, init: Init][] = [
+  ['the root', 200, '/', {}],
+  ['a list', 200, '/things', {}],
+  ['a HEAD', 200, '/things', { method: 'HEAD' }],
+  ['a part of a list', 206, '/things', { headers: { range: 'things=0-0' } }],
+  ['an item', 200, '/things/:id', {}],
+  ['an item not modified', 304, '/things/:id', { headers: { 'if-none-match': '*' } }],
+  ['a patch', 303, '/things/:id', { method: 'PATCH', json: {} }],
+  [
+    'a patch without an answer',
+    204,
+    '/things/:id',
+    { method: 'PATCH', json: {}, headers: { prefer: 'return=minimal' } },
+  ],
+  ['a patch by _method', 303, '/things/:id?_method=PATCH', { method: 'POST', json: {} }],
+  ['a creation', 201, '/things', { method: 'POST', json: { name: 'x' } }],
+  ['OPTIONS', 200, '/things', { method: 'OPTIONS' }],
+]
+
+async function withThings(policies: Parameters<typeof failingApi>[0]) {
+  const made = failingApi(policies)
+  const { id } = await made.api.collection(made.things).create({ name: 'one' })
+  await made.api.collection(made.things).create({ name: 'two' })
+  return { ...made, path: (target: string) => target.replace(':id', String(id)) }
+}
+
+describe('open to any origin, the default', () => {
+  eachDoor(
+    () => withThings({}),
+    (door, made) => {
+      for (const [name, status, target, init] of SUCCESSES) {
+        it(`${name}: ${status}`, async () => {
+          for (const origin of [{}, { origin: APP }]) {
+            const answer = await door.request(made().path(target), {
+              ...init,
+              headers: { ...init.headers, ...origin },
+              ...(init.json === undefined
+                ? {}
+                : { json: name === 'a creation' ? { name: `n${Math.random()}` } : init.json }),
+            })
+            expect(answer.status).toBe(status)
+            expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+            expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
+            expect(listOf(answer.headers, 'access-control-expose-headers')).toEqual(
+              expect.arrayContaining(EXPOSED),
+            )
+            expect(listOf(answer.headers, 'vary')).not.toContain('Origin')
+          }
+        })
+      }
+      for (const { name, status, send } of ERRORS) {
+        it(`${name}: ${status}`, async () => {
+          const { headers } = await send(door, made(), '')
+          expect(headers.get('access-control-allow-origin')).toBe('*')
+          expect(listOf(headers, 'access-control-expose-headers')).toEqual(
+            expect.arrayContaining(EXPOSED),
+          )
+        })
+      }
+
+      it('a preflight: the methods, the headers, how long they may be kept', async () => {
+        for (const [target, methods] of [
+          ['/things', 'GET, POST, HEAD, OPTIONS'],
+          ['/things/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
+        ] as const) {
+          const answer = await door.request(made().path(target), {
+            method: 'OPTIONS',
+            headers: {
+              origin: APP,
+              'access-control-request-method': 'PATCH',
+              'access-control-request-headers': 'if-match,content-type',
+            },
+          })
+          expect(answer.status).toBe(200)
+          expect(new Set(listOf(answer.headers, 'access-control-allow-methods'))).toEqual(
+            new Set(methods.split(', ')),
+          )
+          expect(listOf(answer.headers, 'access-control-allow-headers')).toEqual(
+            expect.arrayContaining(ALLOWED),
+          )
+          expect(answer.headers.get('access-control-max-age')).toBe('600')
+        }
+      })
+
+      it('nothing that is answered is unknown to a script', async () => {
+        // What the Fetch standard lets every script see, or what concerns no script.
+        const known = new Set([
+          'cache-control',
+          'content-language',
+          'content-length',
+          'content-type',
+          'expires',
+          'last-modified',
+          'pragma',
+          'vary',
+          'connection',
+          'keep-alive',
+          'date',
+          'transfer-encoding',
+          'x-content-type-options',
+          'accept-encoding',
+          ...EXPOSED.map(name => name.toLowerCase()),
+        ])
+        for (const [, , target, init] of SUCCESSES) {
+          const { headers } = await door.request(made().path(target), init)
+          const names = [...headers.keys()].filter(
+            name => !name.startsWith('access-control-') && !known.has(name),
+          )
+          const exposed = listOf(headers, 'access-control-expose-headers').map(name =>
+            name.toLowerCase(),
+          )
+          expect(names.filter(name => !exposed.includes(name))).toEqual([])
+        }
+      })
+    },
+  )
+})
+
+describe('open to a list of origins', () => {
+  eachDoor(
+    () => withThings({ cors: { origins: [APP, 'null'], credentials: true, maxAge: 5 } }),
+    (door, made) => {
+      for (const [name, status, target, init] of SUCCESSES) {
+        it(`${name}: ${status}, for those who are named`, async () => {
+          const ask = (origin: Record<string, string>) =>
+            door.request(made().path(target), {
+              ...init,
+              headers: { ...init.headers, ...origin },
+              ...(name === 'a creation' && { json: { name: `n${Math.random()}` } }),
+            })
+          const named = await ask({ origin: APP })
+          expect(named.status).toBe(status)
+          expect(named.headers.get('access-control-allow-origin')).toBe(APP)
+          expect(named.headers.get('access-control-allow-credentials')).toBe('true')
+          expect(listOf(named.headers, 'vary')).toContain('Origin')
+          expect((await ask({ origin: 'null' })).headers.get('access-control-allow-origin')).toBe(
+            'null',
+          )
+          for (const origin of [
+            {},
+            { origin: 'https://evil.example' },
+            { origin: `${APP}.evil.example` },
+            { origin: `${APP}:8443` },
+            { origin: 'http://app.example' },
+            { origin: '*' },
+          ] as Record<string, string>[]) {
+            const other = await ask(origin)
+            expect(other.headers.get('access-control-allow-origin')).toBeNull()
+            expect(other.headers.get('access-control-allow-credentials')).toBeNull()
+            expect(listOf(other.headers, 'vary')).toContain('Origin')
+          }
+        })
+      }
+
+      it('errors too', async () => {
+        for (const target of ['/nothing', '/things/nothing', '/things?x=1', '/crashing']) {
+          const named = await door.request(target, { headers: { origin: APP } })
+          expect(named.headers.get('access-control-allow-origin')).toBe(APP)
+          const other = await door.request(target, { headers: { origin: 'https://evil.example' } })
+          expect(other.headers.get('access-control-allow-origin')).toBeNull()
+          expect(listOf(other.headers, 'vary')).toContain('Origin')
+        }
+      })
+
+      it('a preflight may be kept as long as is said', async () => {
+        const answer = await door.request('/things', {
+          method: 'OPTIONS',
+          headers: { origin: APP },
+        })
+        expect(answer.headers.get('access-control-max-age')).toBe('5')
+      })
+    },
+  )
+})
+
+describe('mistakes are TypeErrors', () => {
+  const cases: readonly [name: string, cors: object][] = [
+    ['credentials for everybody', { credentials: true }],
+    ['credentials for *', { origins: '*', credentials: true }],
+    ['a name without scheme', { origins: ['app.example'] }],
+    ['a path', { origins: ['https://app.example/'] }],
+    ['a user', { origins: ['https://me@app.example'] }],
+    ['upper case', { origins: ['https://App.example'] }],
+    ['a port that goes without saying', { origins: ['https://app.example:443'] }],
+    ['a wildcard', { origins: ['https://*.example'] }],
+    ['nothing', { origins: [''] }],
+    ['a negative age', { maxAge: -1 }],
+    ['a broken age', { maxAge: 1.5 }],
+  ]
+  for (const [name, cors] of cases) {
+    it(name, () => expect(() => failingApi({ cors })).toThrow(TypeError))
+  }
+  it('good ones are none', () => {
+    for (const origin of [
+      APP,
+      'http://localhost:5173',
+      'http://[::1]:3000',
+      'null',
+      'capacitor://localhost',
+      'chrome-extension://abc',
+    ]) {
+      expect(() => failingApi({ cors: { origins: [origin] } })).not.toThrow()
+    }
+  })
+})
