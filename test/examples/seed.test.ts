@@ -23,16 +23,16 @@ async function contentsOf(root: string): Promise<Record<string, unknown[]>> {
   return Object.fromEntries(await Promise.all(lists))
 }
 
-/** Moments of the first start, each an event. */
-const MOMENTS: Readonly<Record<string, (server: Running, blobs: string) => Promise<unknown>>> = {
-  'at its beginning': server => server.until(/^Filling/),
-  'at the first photo': async (_server, blobs) => {
+/** Moments of a start, each an event. */
+const MOMENTS: readonly ((server: Running, blobs: string) => Promise<unknown>)[] = [
+  server => server.until(/^Filling/),
+  async (_server, blobs) => {
     await mkdir(blobs)
     const watcher = watch(blobs)
     await once(watcher, 'change')
     watcher.close()
   },
-}
+]
 
 const whole = await serve()
 const expected = await contentsOf(whole.root)
@@ -46,34 +46,41 @@ test('a new database has some of everything', () => {
   )
 })
 
-test.each(
-  Object.keys(MOMENTS).flatMap(moment => [
-    { moment, signal: 'SIGKILL' as const, end: 'SIGKILL' },
-    { moment, signal: 'SIGTERM' as const, end: 0 },
-  ]),
-)('$signal $moment: the next start makes the rest', ({ moment, signal, end }) =>
-  inDirectory(async directory => {
-    const database = join(directory, 'it.db')
-    const first = startServer(database)
-    await MOMENTS[moment]?.(first, blobsOf(database))
-    expect(await first.ended(signal)).toBe(end)
-    expect([first.errors(), first.output()]).toEqual(['', expect.not.stringContaining('Serving')])
+const ENDS = { SIGKILL: 'SIGKILL', SIGTERM: 0 } as const
 
-    const next = await serve(database)
-    expect(await contentsOf(next.root)).toEqual(expected)
-    const photos = await jsonOf<{ photo: { url: string }; thumb: { url: string } }[]>(
-      await fetch(`${next.root}photos?limit=100`),
-    )
-    for (const { photo, thumb } of photos) {
-      const sizes = await Promise.all([photo, thumb].map(({ url }) => sizeOf(url)))
-      expect(sizes[0]).toBeGreaterThan(sizes[1] ?? Number.NaN)
-    }
-    expect(await next.ended('SIGTERM')).toBe(0)
+test.each([
+  ['SIGKILL', 'SIGTERM'],
+  ['SIGTERM', 'SIGKILL'],
+] as const)(
+  'a %s at the beginning, a %s at the first photo: the third start makes the rest',
+  (...signals) =>
+    inDirectory(async directory => {
+      const database = join(directory, 'it.db')
+      for (const [at, reached] of MOMENTS.entries()) {
+        const signal = signals[at] ?? 'SIGKILL'
+        const server = startServer(database)
+        await reached(server, blobsOf(database))
+        expect(await server.ended(signal)).toBe(ENDS[signal])
+        expect(server.errors()).toBe('')
+        expect(server.output()).not.toContain('Serving')
+      }
 
-    const last = await serve(database)
-    expect(last.output()).not.toMatch(/Filling|new items/)
-    await last.ended('SIGTERM')
-  }),
+      const whole = await serve(database)
+      expect(await contentsOf(whole.root)).toEqual(expected)
+      const photos = await jsonOf<{ photo: { url: string }; thumb: { url: string } }[]>(
+        await fetch(`${whole.root}photos?limit=100`),
+      )
+      for (const { photo, thumb } of photos) {
+        const sizes = await Promise.all([photo, thumb].map(({ url }) => sizeOf(url)))
+        expect(sizes[0]).toBeGreaterThan(sizes[1] ?? Number.NaN)
+      }
+      expect(await whole.ended('SIGTERM')).toBe(0)
+
+      const last = await serve(database)
+      expect(last.output()).not.toMatch(/Filling|new items/)
+      await last.ended('SIGTERM')
+    }),
+  120_000,
 )
 
 async function sizeOf(url: string): Promise<number> {
