@@ -1,8 +1,15 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
 import { sql } from 'kysely'
 import type { Json } from '../fields.ts'
-import { type Attempt, IDEMPOTENCY_ANSWER, IDEMPOTENCY_CLAIM, type StoreOptions } from '../store.ts'
-import type { Runner, Session } from './sql-session.ts'
+import {
+  type Attempt,
+  IDEMPOTENCY_ANSWER,
+  IDEMPOTENCY_CLAIM,
+  type StoreOptions,
+  UnavailableError,
+} from '../store.ts'
+import type { Fragment } from './sql-dialect.ts'
+import type { Row, Runner, Session } from './sql-session.ts'
 import { IDEMPOTENCY } from './sql-tables.ts'
 
 const table = sql.table(IDEMPOTENCY)
@@ -14,11 +21,15 @@ const [name, key, fingerprint, answer, expires] = [
   'expires_at',
 ].map(column => sql.id(column))
 
+/** How often keys that nobody may ask for any more are removed, in milliseconds. */
+const SWEEP = 60_000
+
 /** The keys of one table, which are apart from those of the others. */
 export class SqlAttempts {
   readonly #session: Session
   readonly #name: string
   readonly #clock: () => number
+  #swept = Number.NEGATIVE_INFINITY
 
   constructor(session: Session, name: string, clock: () => number) {
     this.#session = session
@@ -26,47 +37,65 @@ export class SqlAttempts {
     this.#clock = clock
   }
 
-  begin(given: string, print: string, options?: StoreOptions): Promise<Attempt> {
-    return this.#session.write(async ({ run }): Promise<Attempt> => {
-      const compile = this.#session.compile.bind(this.#session)
+  async begin(given: string, print: string, options?: StoreOptions): Promise<Attempt> {
+    await this.#sweep(options)
+    for (;;) {
       const now = this.#clock()
-      await run(compile(sql`delete from ${table} where ${expires} <= ${now}`))
-      const { rows } = await run(
-        compile(
-          sql`select ${fingerprint}, ${answer} from ${table} where ${name} = ${this.#name} and ${key} = ${given}`,
-        ),
+      // One statement: of those who claim a key at the same time one gets a row.
+      const claim = sql`insert into ${table} as kept (${name}, ${key}, ${fingerprint}, ${expires}) values (${this.#name}, ${given}, ${print}, ${now + IDEMPOTENCY_CLAIM}) on conflict (${name}, ${key}) do update set ${fingerprint} = excluded.${fingerprint}, ${answer} = null, ${expires} = excluded.${expires} where kept.${expires} <= ${now} returning 1 as claimed`
+      if (await this.#row(claim, options)) return { state: 'new' }
+      const known = await this.#row(
+        sql`select ${fingerprint}, ${answer} from ${table} where ${name} = ${this.#name} and ${key} = ${given}`,
+        options,
       )
-      const [known] = rows
-      if (!known) {
-        await run(
-          compile(
-            sql`insert into ${table} (${name}, ${key}, ${fingerprint}, ${expires}) values (${this.#name}, ${given}, ${print}, ${now + IDEMPOTENCY_CLAIM})`,
-          ),
-        )
-        return { state: 'new' }
-      }
+      // Freed in between: claimed again.
+      if (!known) continue
       const kept = String(known.fingerprint)
       if (typeof known.answer !== 'string') return { state: 'running', fingerprint: kept }
       return { state: 'done', fingerprint: kept, answer: JSON.parse(known.answer) }
-    }, options)
+    }
   }
 
   finish(given: string, value: Json | undefined, options?: StoreOptions): Promise<void> {
     return this.#session.write(
       async runner => {
-        if (value !== undefined) return this.answer(given, value, runner)
-        const free = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${answer} is null`
-        await runner.run(this.#session.compile(free))
+        if (value !== undefined) await this.#keep(given, value, runner)
+        else {
+          const free = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${answer} is null`
+          await runner.run(this.#session.compile(free))
+        }
       },
       options,
-      true,
+      { single: true },
     )
   }
 
-  /** Keeps the answer of a claimed key, within the caller's own transaction. */
-  async answer(given: string, value: Json, { run }: Runner): Promise<void> {
+  /**
+   * Keeps the answer of a claimed key, within the caller's own transaction.
+   * @throws UnavailableError for a claim that is lost: it took so long that somebody else may have it.
+   */
+  async answer(given: string, value: Json, runner: Runner): Promise<void> {
+    if (await this.#keep(given, value, runner)) return
+    throw new UnavailableError('The claim of the idempotency key has expired')
+  }
+
+  async #keep(given: string, value: Json, { run }: Runner): Promise<boolean> {
     const until = this.#clock() + IDEMPOTENCY_ANSWER
     const keep = sql`update ${table} set ${answer} = ${JSON.stringify(value)}, ${expires} = ${until} where ${name} = ${this.#name} and ${key} = ${given} and ${answer} is null`
-    await run(this.#session.compile(keep))
+    return (await run(this.#session.compile(keep))).numAffectedRows === 1n
+  }
+
+  async #row(statement: Fragment, options: StoreOptions | undefined): Promise<Row | undefined> {
+    const compiled = this.#session.compile(statement)
+    return this.#session.write(async ({ run }) => (await run(compiled)).rows[0], options, {
+      single: true,
+    })
+  }
+
+  async #sweep(options: StoreOptions | undefined): Promise<void> {
+    const now = this.#clock()
+    if (now < this.#swept + SWEEP) return
+    this.#swept = now
+    await this.#row(sql`delete from ${table} where ${expires} <= ${now}`, options)
   }
 }

@@ -38,6 +38,8 @@ export interface Place {
   readonly kind: Kind
   /** Whether it may be null or absent. */
   readonly maybe: boolean
+  /** Its column, where it has one of its own. */
+  readonly column?: Fragment
   /** As it is stored. */
   readonly value: Fragment
   /** As it is compared and sorted: date-times as milliseconds, save the store's own. */
@@ -107,7 +109,8 @@ export class Layout {
   get all(): Fragment {
     const names = this.columns.map(({ column }) => column)
     if (this.versionColumn !== undefined) names.push(this.versionColumn)
-    return sql.join(names.map(name => sql.id(name)))
+    const types = new Map(this.columns.map(({ column, type }) => [column, type]))
+    return sql.join(names.map(name => this.dialect.read(sql.id(name), types.get(name) ?? 'text')))
   }
 
   /** The columns that an update writes: not the id, nor the creation date. */
@@ -128,8 +131,11 @@ export class Layout {
     if (column.type !== 'json') {
       const maybe = field.nullable || field.optional
       const own = name === this.shape.createdAt || name === this.shape.updatedAt
-      const order = kind === 'date-time' && !own ? dialect.instant(ref) : ref
-      return { kind, maybe, value: ref, order, canonical: own }
+      const value = column.type === 'text' ? dialect.text(ref) : ref
+      if (kind === 'date-time' && !own) {
+        return { kind, maybe, column: ref, value, order: dialect.instant(ref), canonical: false }
+      }
+      return { kind, maybe, column: ref, value, order: value, canonical: own }
     }
     const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
     const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))
@@ -140,7 +146,7 @@ export class Layout {
         kind,
         maybe: true,
         value: mixed.value,
-        order: mixed.value,
+        order: mixed.order,
         canonical: false,
         mixed,
         json,
@@ -217,7 +223,15 @@ export class Layout {
   }
 
   indexName(set: readonly string[], kind: 'unique' | 'by'): string {
-    return `${this.table}_${kind}_${set.join('_')}`
+    const name = `${this.table}_${kind}_${set.join('_')}`
+    const { longestName = Number.POSITIVE_INFINITY } = this.dialect
+    if (Buffer.byteLength(name) <= longestName) return name
+    // A database cuts longer ones, and two that are cut may be the same.
+    const cut = Buffer.from(name)
+      .subarray(0, longestName - 9)
+      .toString()
+      .replace(/\uFFFD+$/, '')
+    return `${cut}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
   }
 }
 

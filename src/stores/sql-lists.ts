@@ -21,6 +21,11 @@ function countOf(filters: Filters, layout: Layout): Fragment {
   return sql`select count(*) from ${layout.from}${whereOf([conditionOf(filters, layout)])}`
 }
 
+/** A row for each match: what the planner is asked about. */
+export function matchesStatement(filters: Filters, layout: Layout): Fragment {
+  return sql`select 1 from ${layout.from}${whereOf([conditionOf(filters, layout)])}`
+}
+
 /** What else each row of a list brings along, in columns of its own: of the same moment as the items. */
 export interface Beside {
   /** `rest_total`: the number of matches. */

@@ -3,7 +3,7 @@
 import type { Selection } from '../selection.ts'
 import type { Page, Slice, Stored, StoreOptions } from '../store.ts'
 import type { Layout } from './sql-layout.ts'
-import { type Beside, besideStatement, listStatement } from './sql-lists.ts'
+import { type Beside, besideStatement, listStatement, matchesStatement } from './sql-lists.ts'
 import type { Row, Runner, Session } from './sql-session.ts'
 
 type Filters = Pick<Selection, 'where' | 'search'>
@@ -11,28 +11,51 @@ type Filters = Pick<Selection, 'where' | 'search'>
 /** How many totals are remembered at most. */
 const MOST = 1000
 
+/** What counting may cost, in the planner's units, before its guess is taken instead: some milliseconds. */
+const CHEAP = 1000
+
 export class SqlReads {
   readonly #session: Session
   readonly #layout: Layout
+  readonly #remembers: boolean
   /** The totals at one state of the database, by their filters. */
   readonly #totals = new Map<string, number>()
-  #state: unknown
+  #state: string | undefined
 
-  constructor(session: Session, layout: Layout) {
+  /** @param remember whether totals may be remembered, where the database tells of its changes. */
+  constructor(session: Session, layout: Layout, remember: boolean) {
     this.#session = session
     this.#layout = layout
+    this.#remembers = remember && layout.dialect.state !== undefined
   }
 
-  async count(filters: Filters, options?: StoreOptions): Promise<number> {
+  total(filters: Filters, mode: 'exact' | 'estimated', options?: StoreOptions): Promise<number> {
+    return mode === 'exact' ? this.#count(filters, options) : this.#estimate(filters, options)
+  }
+
+  async #count(filters: Filters, options?: StoreOptions): Promise<number> {
     return this.#session.read(async runner => {
       const key = keyOf(filters)
+      const { generation } = this.#session
       if (this.#totals.has(key)) {
         const [row] = await this.#beside(filters, { total: false, state: true }, runner)
-        const known = row && this.#recall(key, row)
+        const known = row && this.#recall(key, row, generation)
         if (known !== undefined) return known
       }
       return this.#counted(filters, key, runner)
     }, options)
+  }
+
+  /** The planner's guess where counting would cost much; else the number itself. */
+  async #estimate(filters: Filters, options?: StoreOptions): Promise<number> {
+    const { plan } = this.#layout.dialect
+    if (!plan) return this.#count(filters, options)
+    const guess = await this.#session.read(async ({ run }) => {
+      const statement = plan.statement(matchesStatement(filters, this.#layout))
+      const [row = {}] = (await run(this.#session.compile(statement))).rows
+      return plan.read(row)
+    }, options)
+    return guess.cost <= CHEAP ? this.#count(filters, options) : guess.rows
   }
 
   /** The items of a slice alone. */
@@ -44,17 +67,29 @@ export class SqlReads {
     }, options)
   }
 
+  /** The items of a slice and a guess of the total, never less than what the items show. */
+  async estimatedPage(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Page> {
+    const items = await this.items(selection, slice, options)
+    const before = 'offset' in slice ? slice.offset : 0
+    const atEnd = items.length < slice.limit && (items.length > 0 || before === 0)
+    if (atEnd && 'offset' in slice) return { items, total: before + items.length }
+    const least = items.length > 0 ? before + items.length : 0
+    return { items, total: Math.max(least, await this.#estimate(selection, options)) }
+  }
+
   /** The items of a slice and the total, both of one moment. */
   async page(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Page> {
     const key = keyOf(selection)
     const page = await this.#session.read(async runner => {
+      const { generation } = this.#session
       if (this.#totals.has(key)) {
         const rows = await this.#rows(selection, slice, { total: false, state: true }, runner)
-        const total = rows[0] && this.#recall(key, rows[0])
+        const total = rows[0] && this.#recall(key, rows[0], generation)
         if (total !== undefined) return { items: this.#itemsOf(rows, slice), total }
       }
-      const rows = await this.#rows(selection, slice, { total: true, state: true }, runner)
-      const total = rows[0] && this.#remember(key, rows[0])
+      const beside = { total: true, state: this.#remembers }
+      const rows = await this.#rows(selection, slice, beside, runner)
+      const total = rows[0] && this.#remember(key, rows[0], generation)
       return total === undefined ? undefined : { items: this.#itemsOf(rows, slice), total }
     }, options)
     if (page) return page
@@ -71,8 +106,10 @@ export class SqlReads {
   }
 
   async #counted(filters: Filters, key: string, runner: Runner): Promise<number> {
-    const [row = {}] = await this.#beside(filters, { total: true, state: true }, runner)
-    return this.#remember(key, row)
+    const { generation } = this.#session
+    const beside = { total: true, state: this.#remembers }
+    const [row = {}] = await this.#beside(filters, beside, runner)
+    return this.#remember(key, row, generation)
   }
 
   async #beside(filters: Filters, beside: Beside, runner: Runner): Promise<Row[]> {
@@ -90,18 +127,25 @@ export class SqlReads {
     return 'key' in slice && slice.backward ? items.reverse() : items
   }
 
-  #recall(key: string, { rest_state: state }: Row): number | undefined {
-    return state === this.#state ? this.#totals.get(key) : undefined
+  #recall(key: string, row: Row, generation: number): number | undefined {
+    const state = stateOf(row, generation)
+    return state !== undefined && state === this.#state ? this.#totals.get(key) : undefined
   }
 
-  #remember(key: string, { rest_total, rest_state: state }: Row): number {
-    const total = Number(rest_total)
-    if (state === null || state === undefined) return total
+  /** @param generation of the session, before the statement was run. */
+  #remember(key: string, row: Row, generation: number): number {
+    const total = Number(row.rest_total)
+    const state = stateOf(row, generation)
+    if (state === undefined) return total
     if (state !== this.#state || this.#totals.size >= MOST) this.#totals.clear()
     this.#state = state
     this.#totals.set(key, total)
     return total
   }
+}
+
+function stateOf({ rest_state: state }: Row, generation: number): string | undefined {
+  return state === null || state === undefined ? undefined : `${generation} ${state}`
 }
 
 function keyOf({ where, search }: Filters): string {

@@ -1,6 +1,6 @@
-// The way to a database with one connection: one call after another, writes that wait together in
-// one commit, errors in a store's words.
-import { CompiledQuery, type Kysely, type QueryResult, sql } from 'kysely'
+// The way to a database: statements compiled and run, errors in a store's words. With one
+// connection calls take turns; with a pool they do not.
+import { CompiledQuery, type Kysely, type QueryResult } from 'kysely'
 import { type StoreOptions, UnavailableError } from '../store.ts'
 import type { Fragment, SqlDialect } from './sql-dialect.ts'
 
@@ -14,199 +14,89 @@ export interface Runner {
   run(statement: Prepared, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
 }
 
+export interface WriteOptions {
+  /** Whether the work is one statement, which is a transaction by itself. */
+  readonly single?: boolean
+  /** Whether it waits for a lock that all such work waits for: it may share a commit with them. */
+  readonly queued?: boolean
+}
+
 /** A write that waits for its turn. */
-interface Write {
+export interface Write {
   readonly work: (runner: Runner) => Promise<unknown>
-  /** Whether it is one statement, which is a transaction by itself. */
   readonly single: boolean
   resolve(result: unknown): void
   reject(error: unknown): void
 }
 
 /** How many writes share a commit at most. */
-const MOST = 100
+export const MOST_WRITES = 100
 
-const SAVEPOINT = 'rest_write'
-
-export class Session {
-  readonly #db: Kysely<unknown>
-  readonly #dialect: SqlDialect
-  readonly #prepare: (db: Kysely<unknown>) => Promise<void>
-  #prepared = false
-  #last: Promise<unknown> = Promise.resolve()
-  #writes: Write[] = []
-  #closed = false
-
-  /** @param prepare makes the tables, before the first statement. */
-  constructor(
-    db: Pick<Kysely<unknown>, 'destroy'> & { withoutPlugins(): unknown },
-    dialect: SqlDialect,
-    prepare: (db: Kysely<unknown>) => Promise<void>,
-  ) {
-    // Plugins that rename columns would rename the declared ones too; the names of the user's
-    // tables, which are the type of a Kysely, are not the store's business.
-    this.#db = db.withoutPlugins() as Kysely<unknown>
-    this.#dialect = dialect
-    this.#prepare = prepare
-  }
-
+/** Each call throws the signal's reason, or an `UnavailableError` for a database that cannot be reached or a session that is closed. */
+export interface Session {
   /** Has the tables made again before the next statement. */
-  renew(): void {
-    this.#prepared = false
-  }
-
-  compile(statement: Fragment): Prepared {
-    // Every row has its columns by name.
-    return statement.compile(this.#db) as Prepared
-  }
-
-  /**
-   * Reads by one statement.
-   * @throws UnavailableError for a database that cannot be reached, or a session that is closed.
-   */
-  read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
-    return this.#inTurn(() => {
-      signal?.throwIfAborted()
-      return work(runnerOf(this.#db))
-    })
-  }
-
+  renew(): void
+  compile(statement: Fragment): Prepared
+  /** Reads by statements that need not be of one moment. */
+  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
   /** Reads by several statements, all of one moment. */
-  snapshot<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
-    return this.#inTurn(() => {
-      signal?.throwIfAborted()
-      return this.#between(this.#dialect.beginRead, work)
-    })
-  }
-
-  /**
-   * Writes all of the work or nothing of it, with no other writer in between. Writes that wait at
-   * the same time share a commit, which is most of what they cost; none is answered before it.
-   * @param single whether the work is one statement.
-   */
+  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
+  /** Writes all of the work or nothing of it; it may be done again from its start. */
   write<T>(
     work: (runner: Runner) => Promise<T>,
-    { signal }: StoreOptions = {},
-    single = false,
-  ): Promise<T> {
-    if (this.#closed) return Promise.reject(closed())
-    return new Promise((resolve, reject) => {
-      this.#writes.push({
-        work: async runner => {
-          signal?.throwIfAborted()
-          return work(runner)
-        },
-        single,
-        // What the work gives is a `T`.
-        resolve: resolve as (result: unknown) => void,
-        reject,
-      })
-      if (this.#writes.length === 1) this.#flushInTurn()
-    })
-  }
-
+    options?: StoreOptions,
+    how?: WriteOptions,
+  ): Promise<T>
+  /** Another one for each way to the database: what was remembered of it before counts no more. */
+  readonly generation: number
   /** Ends after what is under way, and closes the database. */
-  async close(): Promise<void> {
-    if (this.#closed) return
-    this.#closed = true
-    for (let last: unknown; last !== this.#last; ) {
-      last = this.#last
-      await last
-    }
-    await this.#db.destroy()
-  }
-
-  #flushInTurn(): void {
-    this.#inTurn(() => this.#flush(), true).catch(error => {
-      // The tables could not be made: the flush itself does not fail.
-      for (const { reject } of this.#writes.splice(0)) reject(error)
-    })
-  }
-
-  async #flush(): Promise<void> {
-    // Lets the requests that came at the same time add their writes.
-    await new Promise(resolve => setImmediate(resolve))
-    const writes = this.#writes.splice(0, MOST)
-    if (this.#writes.length > 0) this.#flushInTurn()
-    const [first] = writes
-    try {
-      const results =
-        first && writes.length === 1
-          ? [await settled(this.#alone(first))]
-          : await this.#between(this.#dialect.begin, runner => together(writes, runner))
-      for (const [at, result] of results.entries()) {
-        if (result.status === 'fulfilled') writes[at]?.resolve(result.value)
-        else writes[at]?.reject(this.#meaningOf(result.reason))
-      }
-    } catch (error) {
-      for (const { reject } of writes) reject(this.#meaningOf(error))
-    }
-  }
-
-  #alone({ work, single }: Write): Promise<unknown> {
-    return single ? work(runnerOf(this.#db)) : this.#between(this.#dialect.begin, work)
-  }
-
-  #between<T>(begin: string, work: (runner: Runner) => Promise<T>): Promise<T> {
-    return this.#db.connection().execute(async connection => {
-      await sql.raw(begin).execute(connection)
-      try {
-        const result = await work(runnerOf(connection))
-        await sql.raw('commit').execute(connection)
-        return result
-      } catch (error) {
-        // An error that undid the transaction itself leaves nothing to roll back.
-        await sql
-          .raw('rollback')
-          .execute(connection)
-          .catch(() => undefined)
-        throw error
-      }
-    })
-  }
-
-  /** One after another: Kysely's own lock for the connection of SQLite wakes all that wait, each time. */
-  #inTurn<T>(work: () => Promise<T>, closing = false): Promise<T> {
-    if (this.#closed && !closing) return Promise.reject(closed())
-    const result = this.#last.then(async () => {
-      try {
-        if (!this.#prepared) await this.#prepare(this.#db)
-        this.#prepared = true
-        return await work()
-      } catch (error) {
-        throw this.#meaningOf(error)
-      }
-    })
-    this.#last = result.catch(() => undefined)
-    return result
-  }
-
-  #meaningOf(error: unknown): unknown {
-    if (this.#dialect.failure(error)?.kind !== 'unavailable') return error
-    return new UnavailableError('The database cannot be reached', { cause: error })
-  }
+  close(): Promise<void>
 }
 
-function closed(): UnavailableError {
+/** The user's Kysely, as far as a session asks for it. */
+export type GivenKysely = Pick<Kysely<unknown>, 'destroy' | 'getExecutor'> & {
+  withoutPlugins(): unknown
+}
+
+/** Plugins that rename columns would rename the declared ones too. */
+export function withoutPlugins(db: GivenKysely): Kysely<unknown> {
+  // The names of the user's tables, which are the type of a Kysely, are not the store's business.
+  return db.withoutPlugins() as Kysely<unknown>
+}
+
+export function compileFor(db: Kysely<unknown>, statement: Fragment): Prepared {
+  // Every row has its columns by name.
+  return statement.compile(db) as Prepared
+}
+
+export function closed(): UnavailableError {
   return new UnavailableError('The store is closed')
 }
 
-function runnerOf(db: Kysely<unknown>): Runner {
-  return {
-    run: (statement, parameters = statement.parameters) =>
-      db.executeQuery({ ...statement, parameters }),
+/** An error as the store throws it. */
+export function meaningOf(error: unknown, dialect: SqlDialect): unknown {
+  switch (dialect.failure(error)?.kind) {
+    case 'unavailable':
+      return new UnavailableError('The database cannot be reached', { cause: error })
+    case 'again':
+      return new UnavailableError('Others were in the way, again and again', { cause: error })
+    case 'cancelled':
+      return new UnavailableError('The database took too long', { cause: error })
+    default:
+      return error
   }
 }
 
-async function settled(work: Promise<unknown>): Promise<PromiseSettledResult<unknown>> {
-  const [result] = await Promise.allSettled([work])
-  return result
-}
+const SAVEPOINT = 'rest_write'
 
-/** Several writes in one transaction, each undone alone where it fails. */
-async function together(
+/**
+ * Several writes in one transaction, each undone alone where it fails.
+ * @param fatal whether an error is not of one write alone: it is thrown.
+ */
+export async function together(
   writes: readonly Write[],
   runner: Runner,
+  fatal: (error: unknown) => boolean = () => false,
 ): Promise<PromiseSettledResult<unknown>[]> {
   const results: PromiseSettledResult<unknown>[] = []
   // What it gives is not read.
@@ -214,9 +104,29 @@ async function together(
   for (const { work } of writes) {
     await say(`savepoint ${SAVEPOINT}`)
     const result = await settled(work(runner))
-    if (result.status === 'rejected') await say(`rollback to ${SAVEPOINT}`)
+    if (result.status === 'rejected') {
+      if (fatal(result.reason)) throw result.reason
+      await say(`rollback to ${SAVEPOINT}`)
+    }
     await say(`release ${SAVEPOINT}`)
     results.push(result)
   }
   return results
+}
+
+/** Tells each write what became of it. */
+export function answer(
+  writes: readonly Write[],
+  results: readonly PromiseSettledResult<unknown>[],
+  dialect: SqlDialect,
+): void {
+  for (const [at, result] of results.entries()) {
+    if (result.status === 'fulfilled') writes[at]?.resolve(result.value)
+    else writes[at]?.reject(meaningOf(result.reason, dialect))
+  }
+}
+
+export async function settled(work: Promise<unknown>): Promise<PromiseSettledResult<unknown>> {
+  const [result] = await Promise.allSettled([work])
+  return result
 }

@@ -9,6 +9,8 @@ import { SEQUENCES } from './sql-tables.ts'
 export interface Statements {
   /** `[id]` */
   readonly get: Prepared
+  /** The same, and keeps the row as it is until the transaction ends. */
+  readonly lock: Prepared
   /** `[...columns, version]` */
   readonly insert: Prepared
   /** `[...columns but the id and the creation date, version, id, old version]`; gives the creation date. */
@@ -44,6 +46,9 @@ export function statementsOf(
   const counted = shape.identity.kind !== 'text'
   return {
     get: compile(sql`select ${layout.all} from ${from} where ${id} = ${value}`),
+    lock: compile(
+      sql`select ${layout.all} from ${from} where ${id} = ${value}${layout.dialect.forUpdate}`,
+    ),
     insert: compile(
       sql`insert into ${from} (${sql.join(columns)}) values (${sql.join(columns.map(() => value))})`,
     ),

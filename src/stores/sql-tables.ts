@@ -1,7 +1,11 @@
 // The tables of a SQL store: the collection's own, and two small ones that all stores of a database share.
 import {
+  type Dialect,
   DummyDriver,
   Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
@@ -10,8 +14,12 @@ import {
 import { fieldAt, toPath } from '../fields.ts'
 import type { Shape } from '../store.ts'
 import { hasOrder, indexesOf } from './shapes.ts'
-import { type Fragment, sqlite } from './sql-dialect.ts'
+import type { DialectName, Fragment, SqlDialect } from './sql-dialect.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
+import { postgres } from './sql-postgres.ts'
+import { sqlite } from './sql-sqlite.ts'
+
+export const DIALECTS: Readonly<Record<DialectName, SqlDialect>> = { sqlite, postgres }
 
 /** The last id made for each table. */
 export const SEQUENCES = 'rest_sequences'
@@ -55,8 +63,10 @@ function indexStatement(layout: Layout, set: readonly string[], kind: 'unique' |
   const parts = paths.map(path => {
     const place = layout.at(toPath(path))
     if (!place) throw new TypeError(`${layout.shape.name} has no field "${path}" to index`)
-    const part = kind === 'unique' ? place.value : place.order
-    return place.json || part !== place.value ? sql`(${part})` : part
+    const { column, mixed, value, order, maybe } = place
+    if (kind === 'unique') return column ?? sql`(${mixed ? order : value})`
+    const part = column && order === value ? column : sql`(${order})`
+    return layout.dialect.orderBy(part, false, maybe)
   })
   const what = sql.raw(kind === 'unique' ? 'unique index' : 'index')
   const name = sql.id(layout.indexName(set, kind))
@@ -73,16 +83,28 @@ export async function createTables(layout: Layout, db: Kysely<unknown>): Promise
  * or on a date-time, is on an expression, and only the very same expression is served by it.
  * @throws TypeError as `attach` does.
  */
-export function createTableSql(shape: Shape, options: LayoutOptions = {}): string[] {
-  const printer = new Kysely<unknown>({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new DummyDriver(),
-      createIntrospector: db => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
-  })
-  return tableStatements(new Layout(shape, sqlite, options)).map(each => each.compile(printer).sql)
+export function createTableSql(
+  shape: Shape,
+  { dialect = 'sqlite', ...options }: LayoutOptions & { readonly dialect?: DialectName } = {},
+): string[] {
+  const printer = new Kysely<unknown>({ dialect: PRINTERS[dialect] })
+  const layout = new Layout(shape, DIALECTS[dialect], options)
+  return tableStatements(layout).map(each => each.compile(printer).sql)
+}
+
+const PRINTERS: Readonly<Record<DialectName, Dialect>> = {
+  sqlite: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: db => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+  postgres: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: db => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
 }
 
 /**

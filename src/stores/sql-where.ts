@@ -74,10 +74,12 @@ function operandOf({ kind, value, order, canonical, mixed }: Place): Operand {
 
 function elementOperand(element: Mixed, field: Field | undefined, dialect: SqlDialect): Operand {
   const kind = field?.kind ?? 'any'
-  const { value } = element
+  if (kind === 'any' || kind === 'union') {
+    return { kind, value: element.value, order: element.order, canonical: false, mixed: element }
+  }
+  const value = element.as(kind)
   const order = kind === 'date-time' ? dialect.instant(value) : value
-  const mixed = kind === 'any' || kind === 'union' ? element : undefined
-  return { kind, value, order, canonical: false, ...(mixed && { mixed }) }
+  return { kind, value, order, canonical: false }
 }
 
 const COMPARISONS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
@@ -103,11 +105,13 @@ function test(
     case 'lte': {
       if (!mixed && !fits(first, operand.kind)) return FALSE
       const bound = bind(first, operand, dialect)
-      return only(typeOf(first), sql`${order} ${sql.raw(COMPARISONS[operator])} ${bound}`)
+      const compared = sql`${order} ${sql.raw(COMPARISONS[operator])} ${bound}`
+      // Values of any type have an order; the options of a union are compared each with its like.
+      return operand.kind === 'union' ? only(typeOf(first), compared) : compared
     }
     case 'prefix':
       if (!mixed && !isText(operand.kind)) return FALSE
-      return only('string', prefixCondition(operand.value, String(first)))
+      return only('string', prefixCondition(operand.value, String(first), dialect))
     case 'like':
       if (!mixed && !isText(operand.kind)) return FALSE
       return only('string', dialect.like(operand.value, parseLike(String(first))))
@@ -136,10 +140,10 @@ function oneOf(values: readonly Scalar[], operand: Operand, dialect: SqlDialect)
 }
 
 /** As a range, so that an index serves it: from the prefix to the first text that does not start with it. */
-function prefixCondition(value: Fragment, prefix: string): Fragment {
+function prefixCondition(value: Fragment, prefix: string, dialect: SqlDialect): Fragment {
   const end = textAfter(prefix)
-  if (end === undefined) return sql`${value} >= ${prefix}`
-  return sql`${value} >= ${prefix} and ${value} < ${end}`
+  const from = sql`${value} >= ${dialect.bind(prefix, 'string')}`
+  return end === undefined ? from : sql`${from} and ${value} < ${dialect.bind(end, 'string')}`
 }
 
 /** The least text above all that start with a prefix, by code point; `undefined` where there is none. */
@@ -168,11 +172,12 @@ function bind(
   value: Scalar,
   { kind, canonical }: Pick<Operand, 'kind' | 'canonical'>,
   dialect: SqlDialect,
-): unknown {
-  if (typeof value === 'boolean') return dialect.boolean(value)
-  if (kind !== 'date-time' || typeof value !== 'string') return value
+): Fragment {
+  if (kind !== 'date-time' || typeof value !== 'string') return dialect.bind(value, kind)
   const time = instantOf(value)
-  return canonical ? new Date(time).toISOString() : time
+  return canonical
+    ? dialect.bind(new Date(time).toISOString(), 'string')
+    : dialect.bind(time, 'integer')
 }
 
 function searchConditions({ text, paths }: Search, layout: Layout): Fragment[] {
@@ -197,7 +202,9 @@ export function orderOf(sort: readonly SortKey[], backward: boolean, layout: Lay
   return sql.join(
     sort.flatMap(({ path, descending }) => {
       const place = layout.at(path)
-      return place ? [layout.dialect.orderBy(place.order, descending !== backward)] : []
+      return place
+        ? [layout.dialect.orderBy(place.order, descending !== backward, place.maybe)]
+        : []
     }),
   )
 }

@@ -12,27 +12,45 @@ import {
   type StoreOptions,
   UniqueError,
 } from '../store.ts'
-import { newVersion, nextInteger, nextUuid } from './ids.ts'
+import { newVersion } from './ids.ts'
 import { BATCH, mergeShapes } from './shapes.ts'
 import { SqlAttempts } from './sql-attempts.ts'
-import { sqlite } from './sql-dialect.ts'
+import { SqlCreates } from './sql-creates.ts'
+import { type DialectName, dialectOf } from './sql-dialect.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
+import { PoolSession } from './sql-pool.ts'
 import { SqlReads } from './sql-reads.ts'
-import { type Runner, Session } from './sql-session.ts'
+import { SerialSession } from './sql-serial.ts'
+import type { Runner, Session } from './sql-session.ts'
 import { type Statements, statementsOf } from './sql-statements.ts'
-import { createTables } from './sql-tables.ts'
+import { createTables, DIALECTS } from './sql-tables.ts'
 
 export type { ColumnOptions, LayoutOptions } from './sql-layout.ts'
 export { createTableSql, prepareSqlite } from './sql-tables.ts'
 
 export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
-  /** The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}. */
+  /**
+   * The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}. A pool of pg needs a
+   * listener for `error`: without one, a connection that is lost while nobody uses it ends the process.
+   */
   readonly db: Kysely<Database>
+  /** Which database it is. Default: by what the dialect of the Kysely says of itself. */
+  readonly dialect?: DialectName
   /**
    * Whether tables and indexes that are not there are made at first use; they are never altered.
    * Default false: {@link createTableSql} prints what to put into a migration.
    */
   readonly create?: boolean
+  /**
+   * How long a call may take in PostgreSQL, in milliseconds, before it is cancelled there and throws
+   * an `UnavailableError`; the wait for a connection not counted. Default: any time.
+   */
+  readonly timeout?: number
+  /**
+   * Whether exact totals are remembered until the database changes. Default true; say false for a
+   * database that is not plain PostgreSQL although it says so. Never in effect on a standby.
+   */
+  readonly rememberTotals?: boolean
   /** The time in milliseconds since 1970. Default `Date.now`. */
   readonly clock?: () => number
 }
@@ -42,11 +60,13 @@ interface Attached {
   readonly layout: Layout
   readonly statements: Statements
   readonly attempts: SqlAttempts
+  readonly creates: SqlCreates
   readonly reads: SqlReads
 }
 
 /**
- * A store in a table of a SQL database: a column for each top-level field. SQLite as of 3.38.
+ * A store in a table of a SQL database: a column for each top-level field. SQLite as of 3.38,
+ * PostgreSQL as of 13 with the encoding UTF8.
  * Dates of creation and update are `toISOString()` text. Not checked: that a table which exists has
  * the columns, and that its values are what the schema says. Without a version column a version is a
  * hash of the values, which comes again when the values do.
@@ -55,49 +75,34 @@ export function sqlStore<Database>({
   db,
   create = false,
   clock = Date.now,
+  dialect: kind = dialectOf(db),
+  timeout,
+  rememberTotals = true,
   ...options
 }: SqlStoreOptions<Database>): Store {
+  if (kind === undefined) {
+    throw new TypeError('This Kysely is for none of SQLite and PostgreSQL; say which: dialect')
+  }
+  const dialect = DIALECTS[kind]
   let own: Attached | undefined
-  const session = new Session(db, sqlite, async runner => {
-    if (create && own) await createTables(own.layout, runner)
-  })
+  const prepare = async (runner: Kysely<unknown>) => {
+    if (own) await createTables(own.layout, runner)
+  }
+  const session: Session =
+    kind === 'sqlite'
+      ? new SerialSession(db, dialect, create ? prepare : undefined)
+      : new PoolSession(db, dialect, create ? prepare : undefined, timeout)
 
   function attached(): Attached {
     if (!own) throw new TypeError('The store belongs to no collection yet')
     return own
   }
 
-  async function find(id: Id, runner: Runner): Promise<Stored | undefined> {
+  async function find(id: Id, runner: Runner, locked = false): Promise<Stored | undefined> {
     const { layout, statements } = attached()
-    // SQLite would find the integer 5 under the text '5'.
-    if ((typeof id === 'number') !== (layout.shape.identity.kind === 'integer')) return undefined
-    const [row] = (await runner.run(statements.get, [id])).rows
+    if (!isPossible(id, layout)) return undefined
+    const [row] = (await runner.run(locked ? statements.lock : statements.get, [id])).rows
     return row && layout.stored(row)
-  }
-
-  async function insert(id: Id, values: Stored['item'], runner: Runner): Promise<Stored> {
-    const { layout, statements } = attached()
-    const date = new Date(clock()).toISOString()
-    const item = assemble(layout.shape, id, values, date, date)
-    const version = layout.versionColumn === undefined ? undefined : newVersion()
-    const row = layout.encode(item)
-    await runner.run(statements.insert, version === undefined ? row : [...row, version])
-    return layout.storedItem(item, version)
-  }
-
-  async function nextId(runner: Runner): Promise<Id> {
-    const { layout, statements } = attached()
-    const [row] = (await runner.run(statements.last, [layout.table])).rows
-    // What another program put into the table counts as made.
-    const known = [row?.last, row?.most].filter(id => id !== null && id !== undefined)
-    const id =
-      layout.shape.identity.kind === 'integer'
-        ? nextInteger(Math.max(0, ...known.map(Number)))
-        : nextUuid(known.map(String).sort().at(-1), clock())
-    const kept = await runner.run(statements.keepLast, [String(id), layout.table])
-    if (kept.numAffectedRows === 0n)
-      await runner.run(statements.firstLast, [layout.table, String(id)])
-    return id
   }
 
   /** Replaces the values of a row at a version; where it has no column for one, the caller compared it. */
@@ -133,18 +138,18 @@ export function sqlStore<Database>({
     given: StoreOptions | undefined,
   ): Promise<T> {
     const { layout } = attached()
-    const integer = layout.shape.identity.kind === 'integer'
-    if ((typeof id === 'number') !== integer) return Promise.resolve(otherwise)
-    if (layout.versionColumn !== undefined) return session.write(work, given, true)
+    if (!isPossible(id, layout)) return Promise.resolve(otherwise)
+    if (layout.versionColumn !== undefined) return session.write(work, given, { single: true })
     return session.write(
-      async runner => ((await find(id, runner))?.version === version ? work(runner) : otherwise),
+      async runner =>
+        (await find(id, runner, true))?.version === version ? work(runner) : otherwise,
       given,
     )
   }
 
   /** Names the fields of a unique set that a write would break. */
   function named(error: unknown): never {
-    const failure = sqlite.failure(error)
+    const failure = dialect.failure(error)
     if (failure?.kind !== 'unique') throw error
     const { layout } = attached()
     throw new UniqueError(layout.uniqueSet(failure.index, failure.columns), { cause: error })
@@ -153,10 +158,12 @@ export function sqlStore<Database>({
   return {
     attach(next) {
       const shape: Shape = own ? mergeShapes(own.layout.shape, next) : next
-      const layout = new Layout(shape, sqlite, options)
+      const layout = new Layout(shape, dialect, options)
       const statements = statementsOf(layout, statement => session.compile(statement))
       const attempts = new SqlAttempts(session, layout.table, clock)
-      own = { layout, statements, attempts, reads: new SqlReads(session, layout) }
+      const creates = new SqlCreates(session, layout, statements, attempts, clock)
+      const reads = new SqlReads(session, layout, rememberTotals)
+      own = { layout, statements, attempts, creates, reads }
       session.renew()
     },
     async get(id, given) {
@@ -164,17 +171,20 @@ export function sqlStore<Database>({
     },
     async list(selection, slice, mode, given): Promise<Page> {
       const { reads } = attached()
-      const wanted = mode !== 'none'
-      if (slice.limit > 0) {
-        return wanted
-          ? reads.page(selection, slice, given)
-          : { items: await reads.items(selection, slice, given) }
+      if (slice.limit === 0) {
+        return mode === 'none'
+          ? { items: [] }
+          : { items: [], total: await reads.total(selection, mode, given) }
       }
-      return wanted ? { items: [], total: await reads.count(selection, given) } : { items: [] }
+      if (mode === 'none') return { items: await reads.items(selection, slice, given) }
+      return mode === 'exact'
+        ? reads.page(selection, slice, given)
+        : reads.estimatedPage(selection, slice, given)
     },
     async count(filters, mode, given) {
       given?.signal?.throwIfAborted()
-      return mode === 'none' ? undefined : attached().reads.count(filters, given)
+      if (mode === 'none') return undefined
+      return attached().reads.total(filters, mode, given)
     },
     async *stream(selection, given) {
       for (let key: Scalar[] | undefined; ; ) {
@@ -188,21 +198,7 @@ export function sqlStore<Database>({
       }
     },
     async create(values, given) {
-      const { layout, attempts } = attached()
-      const { identity } = layout.shape
-      const wish = identity.kind === 'text' ? values[identity.name] : undefined
-      const chosen = typeof wish === 'string' ? wish : undefined
-      const key = given?.idempotencyKey
-      if (chosen !== undefined && key === undefined) {
-        return session.write(runner => insert(chosen, values, runner), given, true).catch(named)
-      }
-      return session
-        .write(async runner => {
-          const stored = await insert(chosen ?? (await nextId(runner)), values, runner)
-          if (key !== undefined) await attempts.answer(key, { ...stored }, runner)
-          return stored
-        }, given)
-        .catch(named)
+      return attached().creates.create(values, given).catch(named)
     },
     async update(id, version, values, given) {
       return atVersion(
@@ -234,4 +230,10 @@ export function sqlStore<Database>({
       await session.close()
     },
   }
+}
+
+/** Whether there may be an item of an id: SQLite would find the integer 5 under the text '5'. */
+function isPossible(id: Id, { shape }: Layout): boolean {
+  if (shape.identity.kind === 'integer') return Number.isSafeInteger(id)
+  return typeof id === 'string' && !id.includes('\0')
 }

@@ -1,0 +1,304 @@
+// The way to a database with many connections: calls run side by side, others' conflicts are tried
+// again, a signal or a timeout reaches the database.
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Kysely,
+  type QueryExecutor,
+  sql,
+} from 'kysely'
+import type { StoreOptions } from '../store.ts'
+import type { Fragment, SqlDialect } from './sql-dialect.ts'
+import {
+  answer,
+  closed,
+  compileFor,
+  type GivenKysely,
+  MOST_WRITES,
+  meaningOf,
+  type Prepared,
+  type Row,
+  type Runner,
+  type Session,
+  settled,
+  together,
+  type Write,
+  type WriteOptions,
+  withoutPlugins,
+} from './sql-session.ts'
+
+/** How often work is tried where others are in the way. */
+const TRIES = 10
+
+/** Any number that no other program takes a lock by: tables are made by one process at a time. */
+const LOCK = '7215423909113245'
+
+export class PoolSession implements Session {
+  generation = 0
+  readonly #db: Kysely<unknown>
+  readonly #executor: QueryExecutor
+  readonly #dialect: SqlDialect
+  readonly #prepare: ((db: Kysely<unknown>) => Promise<void>) | undefined
+  readonly #timeout: number | undefined
+  /** The backend of each connection: what to cancel. */
+  readonly #backends = new WeakMap<DatabaseConnection, number>()
+  readonly #running = new Set<Promise<unknown>>()
+  #queue: Write[] = []
+  #flushing = false
+  #prepared: Promise<void> | undefined
+  #closed = false
+
+  /**
+   * @param prepare makes the tables, before the first statement.
+   * @param timeout how long a call may take in the database, in milliseconds.
+   */
+  constructor(
+    db: GivenKysely,
+    dialect: SqlDialect,
+    prepare: ((db: Kysely<unknown>) => Promise<void>) | undefined,
+    timeout: number | undefined,
+  ) {
+    this.#db = withoutPlugins(db)
+    this.#executor = this.#db.getExecutor()
+    this.#dialect = dialect
+    this.#prepare = prepare
+    this.#timeout = timeout
+  }
+
+  renew(): void {
+    this.#prepared = undefined
+  }
+
+  compile(statement: Fragment): Prepared {
+    return compileFor(this.#db, statement)
+  }
+
+  read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
+    return leftBy(signal, this.#call(work, signal))
+  }
+
+  snapshot<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
+    return leftBy(signal, this.#call(work, signal, this.#dialect.beginRead))
+  }
+
+  /** Waits for its end even when the signal comes: whether it was done must be known. */
+  write<T>(
+    work: (runner: Runner) => Promise<T>,
+    { signal }: StoreOptions = {},
+    { single = false, queued = false }: WriteOptions = {},
+  ): Promise<T> {
+    if (!queued) return this.#call(work, signal, single ? undefined : this.#dialect.begin)
+    if (this.#closed) return Promise.reject(closed())
+    return this.#track(
+      new Promise((resolve, reject) => {
+        this.#queue.push({
+          work: async runner => {
+            signal?.throwIfAborted()
+            return work(runner)
+          },
+          single,
+          // What the work gives is a `T`.
+          resolve: resolve as (result: unknown) => void,
+          reject,
+        })
+        if (this.#queue.length === 1 && !this.#flushing) void this.#flush()
+      }),
+    )
+  }
+
+  /** They would wait for each other in the database, a connection each, and for each other's commit. */
+  async #flush(): Promise<void> {
+    this.#flushing = true
+    // Lets the requests that came at the same time add their writes.
+    await new Promise(resolve => setImmediate(resolve))
+    while (this.#queue.length > 0) {
+      const writes = this.#queue.splice(0, MOST_WRITES)
+      try {
+        answer(writes, await this.#batch(writes), this.#dialect)
+      } catch (error) {
+        for (const { reject } of writes) reject(error)
+      }
+    }
+    this.#flushing = false
+  }
+
+  async #batch(writes: readonly Write[]): Promise<PromiseSettledResult<unknown>[]> {
+    const { begin, failure } = this.#dialect
+    const [first] = writes
+    if (first && writes.length === 1) {
+      return [await settled(this.#tried(first.work, undefined, first.single ? undefined : begin))]
+    }
+    const fatal = (error: unknown) => (failure(error)?.kind ?? 'unique') !== 'unique'
+    return this.#tried(runner => together(writes, runner, fatal), undefined, begin)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    await this.#db.destroy()
+  }
+
+  async #call<T>(
+    work: (runner: Runner) => Promise<T>,
+    signal: AbortSignal | undefined,
+    begin?: string,
+  ): Promise<T> {
+    if (this.#closed) throw closed()
+    return this.#track(this.#tried(work, signal, begin))
+  }
+
+  async #tried<T>(
+    work: (runner: Runner) => Promise<T>,
+    signal: AbortSignal | undefined,
+    begin: string | undefined,
+  ): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        signal?.throwIfAborted()
+        await this.#tables()
+        return await this.#executor.provideConnection(async connection => {
+          await this.#meet(connection)
+          return this.#watched(connection, signal, runner =>
+            begin === undefined ? work(runner) : between(begin, work, runner),
+          )
+        })
+      } catch (error) {
+        const kind = this.#dialect.failure(error)?.kind
+        if (kind === 'cancelled') signal?.throwIfAborted()
+        if (kind !== 'again' || tries === TRIES) throw meaningOf(error, this.#dialect)
+        await new Promise(resolve => setTimeout(resolve, Math.random() * 2 ** tries))
+      }
+    }
+  }
+
+  #tables(): Promise<void> {
+    this.#prepared ??= this.#make().catch(error => {
+      this.#prepared = undefined
+      throw error
+    })
+    return this.#prepared
+  }
+
+  /** `if not exists` alone is an error where two make the same table at the same time. */
+  async #make(): Promise<void> {
+    const prepare = this.#prepare
+    if (!prepare) return
+    await this.#db
+      .transaction()
+      .setIsolationLevel('read committed')
+      .execute(async transaction => {
+        await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)}::bigint)`.execute(transaction)
+        await prepare(transaction)
+      })
+  }
+
+  /** Learns the backend of a connection that is new. */
+  async #meet(connection: DatabaseConnection): Promise<void> {
+    if (this.#backends.has(connection)) return
+    const { rows } = await connection.executeQuery<{ pid: number }>(
+      CompiledQuery.raw('select pg_backend_pid() as pid'),
+    )
+    this.#backends.set(connection, rows[0]?.pid ?? 0)
+    this.generation++
+  }
+
+  /** Runs statements on a connection until a signal or the timeout has the running one cancelled. */
+  async #watched<T>(
+    connection: DatabaseConnection,
+    signal: AbortSignal | undefined,
+    work: (runner: Statements) => Promise<T>,
+  ): Promise<T> {
+    let over = false
+    let sent: Promise<unknown> | undefined
+    const cancel = async () => {
+      await this.#executor.provideConnection(async other => {
+        // By now somebody else may be served by that backend.
+        if (over) return
+        const backend = this.#backends.get(connection)
+        sent = other.executeQuery(CompiledQuery.raw('select pg_cancel_backend($1)', [backend]))
+        await sent
+      })
+    }
+    const onEnd = () => {
+      this.#track(cancel()).catch(() => undefined)
+    }
+    const timer = this.#timeout === undefined ? undefined : setTimeout(onEnd, this.#timeout)
+    signal?.addEventListener('abort', onEnd, { once: true })
+    const leave = async () => {
+      if (over) return
+      over = true
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onEnd)
+      if (!sent) return
+      await sent.catch(() => undefined)
+      // Meets the cancellation, should it be on its way still.
+      await connection.executeQuery(CompiledQuery.raw('select 1')).catch(() => undefined)
+    }
+    const run = async (statement: CompiledQuery, parameters = statement.parameters) => {
+      signal?.throwIfAborted()
+      // Rows have their columns by name.
+      return connection.executeQuery<Row>({ ...statement, parameters })
+    }
+    try {
+      return await work({
+        run,
+        say: text => connection.executeQuery(CompiledQuery.raw(text)),
+        leave,
+      })
+    } finally {
+      await leave()
+    }
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    const running = work.finally(() => this.#running.delete(running))
+    this.#running.add(running)
+    return running
+  }
+}
+
+interface Statements extends Runner {
+  /** Runs a statement that begins or ends a transaction. */
+  say(text: string): Promise<unknown>
+  /** From here on nothing cancels: what ends a transaction must come to its end. */
+  leave(): Promise<void>
+}
+
+/** All of the work in a transaction, or nothing of it. */
+async function between<T>(
+  begin: string,
+  work: (runner: Runner) => Promise<T>,
+  runner: Statements,
+): Promise<T> {
+  await runner.say(begin)
+  let result: T
+  try {
+    result = await work(runner)
+  } catch (error) {
+    await runner.leave()
+    // A connection that is lost has nothing to roll back.
+    await runner.say('rollback').catch(() => undefined)
+    throw error
+  }
+  await runner.leave()
+  await runner.say('commit')
+  return result
+}
+
+/** What was asked for, or at once the signal's reason. */
+async function leftBy<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (!signal) return work
+  let onAbort = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    work.catch(() => undefined)
+  }
+}

@@ -1,0 +1,227 @@
+// PostgreSQL, 13 and later, and what speaks as it does. The database's encoding must be UTF8.
+import { sql } from 'kysely'
+import type { Kind, Path, Scalar } from '../fields.ts'
+import type { LikeStep } from '../selection.ts'
+import {
+  type Failure,
+  type Fragment,
+  type JsonPath,
+  literalOrBound,
+  type Mixed,
+  type SqlDialect,
+} from './sql-dialect.ts'
+
+/** By code point, whatever the order of the database is. */
+const C = sql`collate "C"`
+
+/** `json` keeps what it is given as it is written; a column of text or `jsonb` is read as if it were one. */
+function inside(column: Fragment, names: Path, declared: boolean): Fragment {
+  return names.reduce<Fragment>(
+    (value, name) => sql`${value} -> ${nameOf(name, declared)}`,
+    sql`(${column})::json`,
+  )
+}
+
+/** An operator on JSON takes a position as well: a bound name must say that it is none. */
+function nameOf(name: string, declared: boolean): Fragment {
+  return declared ? literalOrBound(name, true) : sql`${name}::text`
+}
+
+function textInside(column: Fragment, { names, declared }: JsonPath): Fragment {
+  const last = names.at(-1)
+  if (last === undefined) return rootText(inside(column, names, declared))
+  const parent = inside(column, names.slice(0, -1), declared)
+  return sql`(${parent} ->> ${nameOf(last, declared)})`
+}
+
+function rootText(json: Fragment): Fragment {
+  return sql`(${json} #>> '{}')`
+}
+
+/** One kind out of JSON; null where the value is of another type, since a cast of it would be an error. */
+function typed(json: Fragment, text: Fragment, kind: Kind): Fragment {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return sql`case json_typeof(${json}) when 'number' then ${text}::double precision end`
+    case 'boolean':
+      return sql`case json_typeof(${json}) when 'boolean' then ${text}::boolean end`
+    default:
+      return sql`${text} ${C}`
+  }
+}
+
+/**
+ * Values of all types in one order, as texts: `1` and `2` before negative and other numbers, by the
+ * bits of the number, `3` before texts, `4` for the rest. {@link mixedKey} gives the same for a value.
+ */
+function mixed(json: Fragment): Mixed {
+  const text = rootText(json)
+  const bits = (number: Fragment) => sql`encode(float8send(${number}), 'hex')`
+  const number = sql`${text}::double precision`
+  const key = sql`(case json_typeof(${json})
+    when 'string' then '3' || ${text}
+    when 'number' then case when ${number} < 0
+      then '1' || translate(${bits(number)}, '0123456789abcdef', 'fedcba9876543210')
+      else '2' || ${bits(sql`(${number} + 0)`)} end
+    when 'boolean' then '2' || ${bits(sql`(case ${text} when 'true' then 1 else 0 end)::double precision`)}
+    when 'null' then null
+    when 'object' then '4' when 'array' then '4' end) ${C}`
+  return {
+    value: sql`${text} ${C}`,
+    order: key,
+    is: type => sql`json_typeof(${json}) = ${sql.lit(type)}`,
+    as: kind => typed(json, text, kind),
+  }
+}
+
+function mixedKey(value: Scalar): string {
+  if (typeof value === 'string') return `3${value}`
+  const bits = Buffer.alloc(8)
+  bits.writeDoubleBE(Number(value) + 0)
+  if (Number(value) >= 0) return `2${bits.toString('hex')}`
+  return `1${Buffer.from(bits.map(byte => 255 - byte)).toString('hex')}`
+}
+
+const DATE_TIME =
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?$'
+
+/**
+ * Counted by hand: PostgreSQL's own casts depend on settings, so that no index may hold them, and
+ * fail where a text is no date. The day is that of Fliegel and Van Flandern (1968).
+ */
+function instant(text: Fragment): Fragment {
+  const part = (from: number, length: number) =>
+    sql`substr(${text}, ${sql.lit(from)}, ${sql.lit(length)})::int`
+  const [year, month, day] = [part(1, 4), part(6, 2), part(9, 2)]
+  const early = sql`((${month} - 14) / 12)`
+  return sql`(case when ${text} ~ ${sql.lit(DATE_TIME)} then
+    (1461 * (${year} + 4800 + ${early}) / 4 + 367 * (${month} - 2 - 12 * ${early}) / 12
+      - 3 * ((${year} + 4900 + ${early}) / 100) / 4 + ${day} - 2472663)::bigint * 86400000
+    + (${part(12, 2)} * 60 + ${part(15, 2)}) * 60000
+    + coalesce(substring(${text} from '^.{16}:([0-9]{2})')::int, 0) * 1000
+    + coalesce(rpad(substring(${text} from '[.]([0-9]{1,3})'), 3, '0')::int, 0)
+    - case when left(right(${text}, 6), 1) in ('+', '-')
+      then (left(right(${text}, 6), 1) || '1')::int * 60000
+        * (left(right(${text}, 5), 2)::int * 60 + right(${text}, 2)::int)
+      else 0 end end)`
+}
+
+/** Bound as text and cast: a driver that guesses types cannot guess wrong, and no value fails to be cast. */
+function bind(value: Scalar, kind: Kind): Fragment {
+  switch (kind) {
+    case 'any':
+    case 'union':
+      return sql`${storable(mixedKey(value))}::text`
+    case 'boolean':
+      return sql`${String(value === true)}::boolean`
+    case 'number':
+      return sql`${String(Number(value))}::double precision`
+    case 'integer': {
+      const number = Number(value)
+      return Number.isSafeInteger(number)
+        ? sql`${String(number)}::bigint`
+        : sql`${String(number)}::numeric`
+    }
+    default:
+      return sql`${storable(String(value))}::text`
+  }
+}
+
+/** No text in the database holds U+0000, and to bind one is an error: a character that none has stands for it. */
+function storable(text: string): string {
+  return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
+}
+
+/** SQLSTATE classes and codes, and what Node and pg say of connections. */
+const UNAVAILABLE =
+  /^(?:08...|53...|57P0\d|25006|55P03|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
+const LOST =
+  /^Connection terminated|^Client (?:has encountered a connection error|was closed)|timeout exceeded when trying to connect|^Query read timeout|after calling end on the pool|already been destroyed|^the database system is (?:starting up|shutting down|in recovery)/
+
+function failure(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error ? String(error.code) : ''
+  if (code === '23505') return uniqueFailure(error)
+  if (code === '40001' || code === '40P01') return { kind: 'again' }
+  if (code === '57014') return { kind: 'cancelled' }
+  // Several addresses tried at once fail as one.
+  const [first] = error instanceof AggregateError ? error.errors : []
+  if (first !== undefined && code === '') return failure(first)
+  return UNAVAILABLE.test(code) || LOST.test(error.message) ? { kind: 'unavailable' } : undefined
+}
+
+function uniqueFailure(error: Error): Failure {
+  const index = 'constraint' in error ? String(error.constraint) : ''
+  const detail = 'detail' in error ? String(error.detail) : ''
+  // `Key (paint, "Remark")=(…) already exists.`
+  const [, list] = /^[^(]*\((.+?)\)=\(/.exec(detail) ?? []
+  const columns = list
+    ?.split(', ')
+    .map(name => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'))
+  return { kind: 'unique', ...(index !== '' && { index }), ...(columns && { columns }) }
+}
+
+export const postgres: SqlDialect = {
+  name: 'postgres',
+  types: {
+    text: 'text collate "C"',
+    integer: 'bigint',
+    real: 'double precision',
+    boolean: 'boolean',
+    json: 'json',
+  },
+  longestName: 63,
+  begin: 'begin isolation level read committed',
+  beginRead: 'begin isolation level repeatable read read only',
+  forUpdate: sql` for update`,
+  boolean: value => value,
+  bind,
+  // As text: what a driver makes of JSON is its user's choice.
+  read: (column, type) => (type === 'json' ? sql`${column}::text as ${column}` : column),
+  text: value => sql`${value} ${C}`,
+  json: (column, path, kind) =>
+    typed(inside(column, path.names, path.declared), textInside(column, path), kind),
+  mixed: (column, { names, declared }) => mixed(inside(column, names, declared)),
+  has: (column, { names, declared }) =>
+    sql`coalesce(json_typeof(${inside(column, names, declared)}), 'null') <> 'null'`,
+  holds: (column, { names, declared }, what) =>
+    sql`json_typeof(${inside(column, names, declared)}) = ${sql.lit(what)}`,
+  anyElement(column, { names, declared }, test) {
+    const list = inside(column, names, declared)
+    // Of what is no array there are no elements; to ask for them is an error.
+    return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as e(value) where json_typeof(e.value) <> 'null' and ${test(mixed(sql.raw('e.value')))})`
+  },
+  instant,
+  like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,
+  contains: (text, word) => sql`strpos(lower(${text}), ${storable(word)}::text) > 0`,
+  orderBy(value, descending, maybe) {
+    if (!maybe) return descending ? sql`${value} desc` : value
+    return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`
+  },
+  /**
+   * What a statement sees is decided by its snapshot: two of the same text see the same rows. After
+   * a restart numbers may come again; of a standby the text does not say all, nor of databases that
+   * are many servers.
+   */
+  state: sql`(case when pg_is_in_recovery() or version() ~ 'YB|Greenplum|Redshift|Cockroach' or to_regclass('pg_catalog.pg_dist_partition') is not null then null else extract(epoch from pg_postmaster_start_time()) || ' ' || pg_current_snapshot() end)`,
+  plan: {
+    statement: statement => sql`explain (format json) ${statement}`,
+    read(row) {
+      const [given] = Object.values(row)
+      // What `explain (format json)` gives: a list with one plan.
+      const plans = (typeof given === 'string' ? JSON.parse(given) : given) as {
+        Plan: { 'Plan Rows': number; 'Total Cost': number }
+      }[]
+      const plan = plans[0]?.Plan
+      return { rows: plan?.['Plan Rows'] ?? 0, cost: plan?.['Total Cost'] ?? 0 }
+    },
+  },
+  failure,
+}
+
+function likeOf(step: LikeStep): string {
+  if (step === 'run') return '%'
+  if (step === 'one') return '_'
+  return /[\\%_]/.test(step.char) ? `\\${step.char}` : step.char
+}

@@ -1,0 +1,109 @@
+// SQLite, 3.38 and later, by a driver with the interface of better-sqlite3: it, libsql, node:sqlite.
+import { sql } from 'kysely'
+import type { LikeStep } from '../selection.ts'
+import {
+  type Fragment,
+  type JsonPath,
+  type JsonType,
+  literalOrBound,
+  type Mixed,
+  type SqlDialect,
+} from './sql-dialect.ts'
+
+/**
+ * A JSON path as SQLite reads it: a literal where the schema names it, so that an index on the same
+ * expression serves it, else bound. `undefined` where a name cannot stand in a path: SQLite has no
+ * escape for these characters.
+ */
+function sqlitePath({ names, declared }: JsonPath): Fragment | undefined {
+  if (names.some(name => /["\\\p{Cc}]/u.test(name))) return undefined
+  const text = names.reduce((path, name) => `${path}."${name}"`, '$')
+  return literalOrBound(text, declared)
+}
+
+/** `json_extract` or `json_type`; for names that no path can say, a walk through the members. */
+function sqliteInside(column: Fragment, path: JsonPath, what: 'value' | 'type'): Fragment {
+  const inside = sqlitePath(path)
+  if (inside) {
+    return what === 'value'
+      ? sql`json_extract(${column}, ${inside})`
+      : sql`json_type(${column}, ${inside})`
+  }
+  const parent = sqlitePath({ names: path.names.slice(0, -1), declared: false })
+  if (!parent) return sql`null`
+  const name = path.names.at(-1) ?? ''
+  return sql`(select ${sql.raw(what)} from json_each(${column}, ${parent}) where key = ${name})`
+}
+
+const SQLITE_TYPES: Readonly<Record<JsonType, string>> = {
+  string: "('text')",
+  number: "('integer', 'real')",
+  boolean: "('true', 'false')",
+}
+
+function sqliteMixed(value: Fragment, type: Fragment): Mixed {
+  // A blob comes after every text.
+  const order = sql`case when ${type} in ('object', 'array') then x'' else ${value} end`
+  return {
+    value: order,
+    order,
+    as: () => order,
+    is: wanted => sql`${type} in ${sql.raw(SQLITE_TYPES[wanted])}`,
+  }
+}
+
+const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
+const UNAVAILABLE = /^SQLITE_(?:BUSY|LOCKED|CANTOPEN|IOERR|FULL|PROTOCOL|READONLY)/
+const CLOSED = /connection is not open|database is not open|already been destroyed/
+
+export const sqlite: SqlDialect = {
+  name: 'sqlite',
+  types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
+  begin: 'begin immediate',
+  beginRead: 'begin',
+  forUpdate: sql``,
+  boolean: Number,
+  bind: value => sql`${typeof value === 'boolean' ? Number(value) : value}`,
+  read: column => column,
+  text: value => value,
+  json: (column, path) => sqliteInside(column, path, 'value'),
+  mixed: (column, path) =>
+    sqliteMixed(sqliteInside(column, path, 'value'), sqliteInside(column, path, 'type')),
+  has: (column, path) => sql`coalesce(${sqliteInside(column, path, 'type')}, 'null') <> 'null'`,
+  holds: (column, path, what) => sql`${sqliteInside(column, path, 'type')} = ${sql.lit(what)}`,
+  anyElement(column, path, test) {
+    const inside = sqlitePath(path)
+    if (!inside) return sql`1 = 0`
+    const element = sqliteMixed(sql.raw('e.value'), sql.raw('e.type'))
+    return sql`exists (select 1 from json_each(${column}, ${inside}) as e where e.type <> 'null' and ${test(element)})`
+  },
+  /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
+  instant:
+    text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000
+    + case when substr(${text}, 17, 1) = ':' then cast(round(cast(substr(${text}, 18, 6) as real) * 1000) as integer) else 0 end
+    - case when ${text} glob '*[+-][0-9][0-9]:[0-9][0-9]' then (case substr(${text}, -6, 1) when '-' then -1 else 1 end) * (substr(${text}, -5, 2) * 60 + substr(${text}, -2)) * 60000 else 0 end)`,
+  like: (text, pattern) => sql`${text} glob ${pattern.map(globOf).join('')}`,
+  contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
+  orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
+  // The changes of this connection, and those of all others.
+  state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,
+  failure(error) {
+    if (!(error instanceof Error)) return undefined
+    const unique = UNIQUE.exec(error.message)
+    if (unique?.[1] !== undefined) return { kind: 'unique', index: unique[1] }
+    if (unique?.[2] !== undefined) {
+      // `table.column, table.column`; neither has a comma and a space in its name.
+      const columns = unique[2].split(', ').map(each => each.slice(each.indexOf('.') + 1))
+      return { kind: 'unique', columns }
+    }
+    const code = 'code' in error ? String(error.code) : ''
+    const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
+    return lost ? { kind: 'unavailable' } : undefined
+  },
+}
+
+function globOf(step: LikeStep): string {
+  if (step === 'run') return '*'
+  if (step === 'one') return '?'
+  return /[[*?]/.test(step.char) ? `[${step.char}]` : step.char
+}

@@ -1,0 +1,13 @@
+import { describe, test } from 'vitest'
+import { sqlStore } from '../../src/stores/sql.ts'
+import { storeCases } from '../../src/testing.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
+
+usePostgres()
+
+let tables = 0
+const make = () => sqlStore({ db: openPostgres(), table: `cases_${++tables}`, create: true })
+
+describe('PostgreSQL', () => {
+  for (const { name, run } of storeCases(make)) test(name, run)
+})
