@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
 import {
+  blob,
   defineAction,
   defineApi,
   defineCollection,
@@ -10,7 +11,9 @@ import {
   HttpError,
   html,
   json,
+  memoryBlobs,
   memoryStore,
+  multipart,
 } from '../../src/index.ts'
 
 export const COLORS = ['red', 'blue', 'green', 'black', 'white']
@@ -70,8 +73,19 @@ export async function htmlApi(count = 60) {
     description: 'What can be built into a car',
     parents: { car_id: 'cars' },
   })
-  const collections = [cars, options]
-  const api = defineApi({ collections, version: 1, formats: [json, html, form] })
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({
+      comment: z.string().default(''),
+      photo: blob({ accept: ['image/*'] }),
+      paper: blob().optional(),
+    }),
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+    description: 'Pictures of cars',
+  })
+  const collections = [cars, options, photos]
+  const api = defineApi({ collections, version: 1, formats: [json, html, form, multipart] })
   for (let at = 0; at < count; at++) {
     const { id } = await api.collection(cars).create({
       immatriculation: `AA-${String(at).padStart(3, '0')}-ZZ`,
@@ -94,7 +108,7 @@ export async function htmlApi(count = 60) {
     if (at % 3 === 0)
       await api.collection(options).create({ car_id: String(id), name: 'radio', price: 120 })
   }
-  return { api, cars, options }
+  return { api, cars, options, photos }
 }
 
 /** Serves an api on a free port of this machine. */

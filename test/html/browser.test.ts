@@ -1,0 +1,291 @@
+// A person with Chromium: everything that can be done, by mouse and keyboard, with scripts and without.
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
+import { htmlApi, serve } from './fixture.ts'
+import { picture } from './picture.ts'
+
+const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+// Without a browser this cannot be shown: a machine of ours must have one.
+const missing = !existsSync(CHROMIUM)
+if (missing && process.env.CI === 'true') throw new Error(`There is no Chromium at ${CHROMIUM}`)
+if (missing) console.warn(`Skipped: there is no Chromium at ${CHROMIUM}`)
+
+describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
+  let browser: Browser
+  let server: Awaited<ReturnType<typeof serve>>
+  let built: Awaited<ReturnType<typeof htmlApi>>
+
+  beforeAll(async () => {
+    built = await htmlApi()
+    server = await serve(built.api)
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS })
+  }, 120_000)
+
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+
+  /** A page at a path; what the browser complains of, but for answers that are errors, is collected. */
+  async function visit(path: string, options: BrowserContextOptions = {}) {
+    const context = await browser.newContext({ viewport: { width: 1100, height: 800 }, ...options })
+    const page = await context.newPage()
+    page.setDefaultTimeout(30_000)
+    const complaints: string[] = []
+    page.on('console', message => {
+      if (!/the server responded with a status of 4\d\d/.test(message.text()))
+        complaints.push(message.text())
+    })
+    page.on('pageerror', error => complaints.push(String(error)))
+    page.on('requestfailed', request => complaints.push(`${request.url()} failed`))
+    await page.goto(server.url + path)
+    return { page, complaints, close: () => context.close() }
+  }
+
+  /** Does what leads to another page, and waits for that page. */
+  const follow = (page: Page, act: () => Promise<void>) =>
+    Promise.all([page.waitForEvent('load'), act()])
+  const plates = (page: Page) => page.locator('td[data-label=immatriculation]').allInnerTexts()
+  const open = (page: Page, summary: string) =>
+    page.locator('summary', { hasText: summary }).click()
+
+  it.each([
+    ['with scripts', true],
+    ['without scripts', false],
+  ])(
+    'browses, filters, sorts, pages, creates, fails, edits, buys and deletes %s',
+    async (_, javaScriptEnabled) => {
+      const { page, complaints, close } = await visit('/', { javaScriptEnabled })
+      await follow(page, () => page.getByRole('link', { name: /^cars/ }).click())
+      expect(await page.title()).toBe('cars · v1 · API')
+      expect(await plates(page)).toHaveLength(10)
+
+      await open(page, 'Filter')
+      await page.getByLabel('color').first().selectOption('red')
+      await page.getByLabel('price to').fill('14000')
+      await follow(page, () => page.getByRole('button', { name: 'Filter' }).click())
+      expect(await page.locator('.chips li').allInnerTexts()).toEqual([
+        'color = red ×',
+        'price[lte] = 14000 ×',
+      ])
+      expect(new Set(await page.locator('td[data-label=color]').allInnerTexts())).toEqual(
+        new Set(['red']),
+      )
+      const numbers = async () =>
+        (await page.locator('td[data-label=price]').allInnerTexts()).map(Number)
+      await follow(page, () => page.getByRole('link', { name: 'price', exact: true }).click())
+      expect(await numbers()).toEqual((await numbers()).toSorted((one, other) => one - other))
+      await follow(page, () =>
+        page.getByRole('columnheader', { name: 'price' }).getByRole('link').click(),
+      )
+      expect(await numbers()).toEqual((await numbers()).toSorted((one, other) => other - one))
+      await follow(page, () => page.getByRole('link', { name: 'price[lte]' }).click())
+      await follow(page, () => page.getByRole('link', { name: 'color = red' }).click())
+      expect(await page.locator('.chips').count()).toBe(0)
+
+      const first = await plates(page)
+      await follow(page, () => page.getByRole('link', { name: 'next' }).click())
+      expect(await page.locator('.pages p').innerText()).toMatch(/^11–20 of \d+$/)
+      const second = await plates(page)
+      expect(second.filter(plate => first.includes(plate))).toEqual([])
+      await follow(page, () => page.getByRole('link', { name: 'previous' }).click())
+      expect(await plates(page)).toEqual(first)
+      await follow(page, () => page.getByRole('link', { name: 'last' }).click())
+      await page.getByRole('searchbox').fill('aa-007')
+      await follow(page, () => page.keyboard.press('Enter'))
+      expect(await plates(page)).toEqual(['AA-007-ZZ'])
+
+      await follow(page, () => page.getByRole('link', { name: 'cars' }).click())
+      await open(page, 'New car')
+      const form = page.locator('form', { has: page.getByRole('button', { name: 'Create' }) })
+      await form.getByLabel('immatriculation').fill('wrong <b>')
+      await form.getByLabel('color').selectOption('blue')
+      await form.getByLabel('name').fill('Zoé & "Co"')
+      await form.getByLabel('price').fill('-1')
+      await form.getByLabel('tags').fill('family\ncity')
+      await form.getByLabel('registered_on').fill('2026-01-31')
+      await follow(page, () => form.getByRole('button', { name: 'Create' }).click())
+
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(
+        'The car was not created',
+      )
+      const plate = page.getByLabel('immatriculation')
+      expect(await plate.inputValue()).toBe('wrong <b>')
+      expect(await plate.getAttribute('aria-invalid')).toBe('true')
+      const said = await plate.getAttribute('aria-describedby')
+      expect(await page.locator(`[id="${said}"]`).innerText()).toContain('must look like AB-123-CD')
+      expect(await page.getByLabel('price').getAttribute('aria-invalid')).toBe('true')
+      expect(await page.getByLabel('name').inputValue()).toBe('Zoé & "Co"')
+      expect(await page.getByLabel('tags').inputValue()).toBe('family\ncity')
+      // The first mistake has the focus: to write is to mend it.
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type('BR-001-OW')
+      await page.getByLabel('price').fill('8500.5')
+      await follow(page, () => page.getByRole('button', { name: 'Create' }).click())
+      expect(await page.getByRole('status').innerText()).toContain('Created')
+
+      await follow(page, () => page.getByRole('status').getByRole('link').click())
+      const value = (name: string) => page.locator(`dt:text-is("${name}") + dd`).first()
+      expect(await value('price').innerText()).toBe('8500.5')
+      expect(await value('tags').getByRole('listitem').allInnerTexts()).toEqual(['family', 'city'])
+      expect(await value('doors').innerText()).toBe('5')
+      await open(page, 'Edit car')
+      await page.getByLabel('color').selectOption('green')
+      await page.getByLabel('extras').fill('{"radio": 120}')
+      await follow(page, () => page.getByRole('button', { name: 'Save' }).click())
+      expect(await value('color').innerText()).toBe('green')
+      expect(await value('radio').innerText()).toBe('120')
+      expect(new URL(page.url()).pathname).toMatch(/^\/v1\/cars\/[0-9a-f-]{36}$/)
+
+      await open(page, 'buy')
+      await page.getByLabel('account_id').fill('x')
+      await follow(page, () => page.getByRole('button', { name: 'buy' }).click())
+      expect(await page.getByRole('alert').innerText()).toContain('400 Bad Request')
+      await page.getByLabel('account_id').fill('martin')
+      await follow(page, () => page.getByRole('button', { name: 'buy' }).click())
+      expect(await value('sold_to').innerText()).toBe('martin')
+
+      await follow(page, () =>
+        page
+          .getByRole('navigation', { name: 'Breadcrumb' })
+          .getByRole('link', { name: /^car / })
+          .click(),
+      )
+      await open(page, 'Delete car')
+      await follow(page, () => page.getByRole('button', { name: /^Delete car/ }).click())
+      expect(await page.getByRole('status').innerText()).toContain('Deleted')
+      await follow(page, () => page.getByRole('status').getByRole('link', { name: 'cars' }).click())
+      await page.getByRole('searchbox').fill('BR-001-OW')
+      await follow(page, () => page.keyboard.press('Enter'))
+      expect(await plates(page)).toEqual([])
+      expect(complaints).toEqual([])
+      await close()
+    },
+  )
+
+  it('uploads a picture and sees it, keeps it, replaces it', async () => {
+    const { page, complaints, close } = await visit('/v1/photos', { javaScriptEnabled: false })
+    const upload = (name: string, mimeType: string, buffer: Buffer) =>
+      page.locator('input[type=file][name=photo]').setInputFiles({ name, mimeType, buffer })
+    await open(page, 'New photo')
+    await page.locator('[name=comment]').fill('in the yard')
+    await upload('no.png', 'image/png', Buffer.from('no picture at all'))
+    await follow(page, () => page.getByRole('button', { name: 'Create' }).click())
+    expect(await page.locator('#create-photo-mistake').innerText()).toContain(
+      'photo must be image/*',
+    )
+    expect(await page.locator('[name=comment]').inputValue()).toBe('in the yard')
+    await upload('car.png', 'image/png', picture(8, 6, [200, 30, 30]))
+    await follow(page, () => page.getByRole('button', { name: 'Create' }).click())
+    expect(await page.getByRole('status').innerText()).toContain('Created')
+    await follow(page, () => page.getByRole('status').getByRole('link').click())
+    expect(await sizeOf(page)).toEqual([8, 6])
+
+    await open(page, 'Edit photo')
+    await page.locator('[name=comment]').fill('in the garage')
+    await follow(page, () => page.getByRole('button', { name: 'Save' }).click())
+    expect(await page.locator('dd').nth(1).innerText()).toBe('in the garage')
+    expect(await sizeOf(page)).toEqual([8, 6])
+
+    await open(page, 'Edit photo')
+    await upload('other.png', 'image/png', picture(5, 9, [20, 90, 200]))
+    await follow(page, () => page.getByRole('button', { name: 'Save' }).click())
+    expect(await sizeOf(page)).toEqual([5, 9])
+    await follow(page, () =>
+      page
+        .getByRole('navigation', { name: 'Breadcrumb' })
+        .getByRole('link', { name: 'photos' })
+        .click(),
+    )
+    expect(await page.locator('td img').count()).toBe(1)
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  /** The natural size of the picture on the page, once the browser has it. */
+  async function sizeOf(page: Page): Promise<unknown> {
+    await page.waitForFunction("document.querySelector('dd img')?.naturalWidth > 0")
+    return page.evaluate(
+      "[document.querySelector('dd img').naturalWidth, document.querySelector('dd img').naturalHeight]",
+    )
+  }
+
+  it('can be walked through by keyboard', async () => {
+    const { page, close } = await visit('/v1/cars')
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').innerText()).toBe('Skip to content')
+    await page.keyboard.press('Enter')
+    expect(new URL(page.url()).hash).toBe('#main')
+    const seen = new Set<string>()
+    for (let step = 0; step < 60; step++) {
+      await page.keyboard.press('Tab')
+      const focused = page.locator(':focus')
+      if ((await focused.count()) === 0) break
+      seen.add((await focused.innerText()) || ((await focused.getAttribute('placeholder')) ?? ''))
+      const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')
+      expect(outline).not.toBe('none')
+    }
+    for (const name of ['Search', 'Filter', 'price', 'next', 'New car', 'cheapest', 'JSON'])
+      expect(seen).toContain(name)
+    await close()
+  })
+
+  it.each([
+    ['/', 390],
+    ['/v1/cars', 390],
+    ['/v1/cars?color=red&price[gte]=much', 390],
+    ['/v1/photos', 390],
+    ['/v1/cars', 1100],
+    ['/v1/cars', 320],
+  ])('%s fits into %d pixels, everything unfolded', async (path, width) => {
+    const { page, close } = await visit(path, { viewport: { width, height: 800 } })
+    await page.evaluate(UNFOLD)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+    await close()
+  })
+
+  it.each(['light', 'dark'] as const)('has enough contrast when it is %s', async colorScheme => {
+    const { page, close } = await visit('/v1/cars?color=pink&sort=price', { colorScheme })
+    expect(await page.evaluate(LOW_CONTRASTS)).toEqual([])
+    await page.goto(`${server.url}/v1/cars?color=red&sort=price`)
+    await page.evaluate(UNFOLD)
+    expect(await page.evaluate(LOW_CONTRASTS)).toEqual([])
+    await close()
+  })
+
+  it('lets no script run that a value brings', async () => {
+    const hostile = `"><script>document.title='owned'</script><img src=x onerror="document.title='owned'">`
+    const made = await built.api.collection(built.cars).create({
+      immatriculation: 'XS-666-SX',
+      color: 'red',
+      price: 1,
+      notes: hostile,
+      model: { name: hostile },
+    })
+    for (const path of [
+      `/v1/cars/${made.id}`,
+      '/v1/cars?sort=-created_at',
+      `/v1/cars?color=${encodeURIComponent(hostile)}`,
+    ]) {
+      const { page, complaints, close } = await visit(path)
+      expect(await page.title()).not.toBe('owned')
+      expect(await page.locator('script, img').count()).toBe(0)
+      expect(complaints).toEqual([])
+      await close()
+    }
+    await built.api.collection(built.cars).delete(made.id)
+  })
+})
