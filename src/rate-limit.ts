@@ -192,8 +192,10 @@ function isResult(thrown: unknown): thrown is LimiterResult {
 }
 
 function headersOf({ reset }: RateLimit, states: readonly State[]): HeaderList {
+  // What refuses a request is told; else what is nearest to it.
   const tightest = states.reduce<State | undefined>(
-    (least, state) => (!least || state.remaining < least.remaining ? state : least),
+    (least, state) =>
+      !least || state.exceeded || state.remaining < least.remaining ? state : least,
     undefined,
   )
   if (!tightest) return []

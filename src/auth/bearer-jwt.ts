@@ -56,6 +56,9 @@ export const ALGORITHMS: readonly string[] = [
 const FETCH_TIME = 2000
 const FETCH_PAUSE = 1000
 
+/** The compact serialization of a JWS (RFC 7515 §7.1): base64url without padding. */
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
 /**
  * Checks bearer tokens that are JWTs. Needs the package `jose`.
  * @throws TypeError for a missing issuer or audience, for both or neither of `jwksUri` and `keys`, and
@@ -99,6 +102,7 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     async authenticate(request) {
       const token = bearerToken(request)
       if (token === undefined) return undefined
+      if (!COMPACT.test(token)) throw invalidToken('The access token is no JWT')
       return known.get(token) ?? check(token)
     },
   }

@@ -1,0 +1,868 @@
+// Who may do what (promises 18 and 19): tokens that are not what they seem, scopes, challenges.
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer, request as tlsRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as jose from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type Access,
+  basic,
+  bearerJwt,
+  defineAction,
+  defineApi,
+  defineCollection,
+  introspection,
+  memoryStore,
+  type Policies,
+  type Scheme,
+  sameText,
+} from '../../src/index.ts'
+
+const ISSUER = 'https://issuer.example'
+const AUDIENCE = 'https://api.example'
+
+const keys = await jose.generateKeyPair('RS256', { extractable: true })
+const other = await jose.generateKeyPair('RS256', { extractable: true })
+const curve = await jose.generateKeyPair('ES256', { extractable: true })
+const jwk = { ...(await jose.exportJWK(keys.publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }
+const curveJwk = { ...(await jose.exportJWK(curve.publicKey)), kid: 'k2' }
+
+interface TokenOptions {
+  readonly header?: Record<string, unknown>
+  readonly claims?: Record<string, unknown>
+  readonly key?: Parameters<jose.SignJWT['sign']>[0]
+}
+
+const seconds = () => Math.floor(Date.now() / 1000)
+
+function token({
+  header = {},
+  claims = {},
+  key = keys.privateKey,
+}: TokenOptions = {}): Promise<string> {
+  const payload = {
+    iss: ISSUER,
+    aud: AUDIENCE,
+    sub: 'ann',
+    scope: 'cars:read cars:write',
+    iat: seconds(),
+    exp: seconds() + 60,
+    ...claims,
+  }
+  // Claims of wrong types are the point of some cases.
+  return new jose.SignJWT(payload as jose.JWTPayload)
+    .setProtectedHeader({ alg: 'RS256', kid: 'k1', typ: 'at+jwt', ...header })
+    .sign(key)
+}
+
+const encode = (value: unknown) =>
+  Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+
+function unsigned(header: unknown, claims: unknown, signature = ''): string {
+  return `${encode(header)}.${encode(claims)}.${signature}`
+}
+
+const ACCESS: Access = {
+  list: 'public',
+  read: ['cars:read'],
+  create: ['cars:write'],
+  patch: ['cars:write'],
+  replace: ['cars:read', 'cars:write'],
+  honk: ['cars:honk'],
+  default: ['cars:admin'],
+}
+
+function apiOf(
+  schemes: readonly Scheme[],
+  more: Policies & { access?: Access; hideExistence?: boolean } = {},
+) {
+  const { hideExistence = false, ...policies } = more
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ id: z.string(), color: z.string() }),
+    store: memoryStore(),
+    search: ['color'],
+    putCreates: true,
+    access: ACCESS,
+    hideExistence,
+    actions: {
+      honk: defineAction({
+        on: 'item',
+        input: z.object({ times: z.int() }),
+        run: ({ input }) => ({ honks: input.times }),
+      }),
+      paint: { on: 'collection', method: 'POST', run: () => ({ done: true }) },
+    },
+  })
+  return defineApi({
+    collections: [cars],
+    schemes,
+    baseUrl: 'https://api.example',
+    onError: () => undefined,
+    ...policies,
+  })
+}
+
+type Api = ReturnType<typeof apiOf>
+
+function ask(
+  api: Api,
+  method: string,
+  path: string,
+  credentials?: string,
+  init: { body?: string; headers?: Record<string, string> } = {},
+) {
+  const headers = new Headers(init.headers)
+  if (credentials !== undefined) headers.set('authorization', credentials)
+  if (init.body !== undefined && !headers.has('content-type'))
+    headers.set('content-type', 'application/json')
+  return api.fetch(
+    new Request(`https://api.example${path}`, {
+      method,
+      headers,
+      redirect: 'manual',
+      ...(init.body !== undefined && { body: init.body }),
+    }),
+  )
+}
+
+/** The first entry of an error body. */
+async function firstError(answer: Response): Promise<{ code: number; type?: string }> {
+  // The shape of an error body is what other tests hold to.
+  const { errors } = (await answer.json()) as { errors: { code: number; type?: string }[] }
+  return errors[0] ?? { code: 0 }
+}
+
+const CHALLENGE =
+  'Bearer realm="api", resource_metadata="https://api.example/.well-known/oauth-protected-resource"'
+
+describe('a JWT', () => {
+  const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk, curveJwk] })])
+  beforeAll(async () => {
+    await api.collection('cars').create({ id: '1', color: 'red' })
+  })
+
+  const good: readonly (readonly [string, () => Promise<string>])[] = [
+    ['as it should be', () => token()],
+    ['for several audiences', () => token({ claims: { aud: ['https://x.example', AUDIENCE] } })],
+    ['with typ JWT', () => token({ header: { typ: 'JWT' } })],
+    ['with typ application/at+jwt', () => token({ header: { typ: 'application/at+jwt' } })],
+    ['without typ', () => token({ header: { typ: undefined } })],
+    ['without kid', () => token({ header: { kid: undefined } })],
+    ['on a curve', () => token({ header: { alg: 'ES256', kid: 'k2' }, key: curve.privateKey })],
+    ['expired within the tolerance', () => token({ claims: { exp: seconds() - 2 } })],
+    ['with scopes as a list', () => token({ claims: { scope: undefined, scp: ['cars:read'] } })],
+    ['of a client alone', () => token({ claims: { sub: undefined, client_id: 'app' } })],
+  ]
+  test.each(good)('%s is taken', async (_, make) => {
+    const answer = await ask(api, 'GET', '/cars/1', `Bearer ${await make()}`)
+    expect([answer.status, await answer.json()]).toMatchObject([200, { id: '1' }])
+    expect(answer.headers.get('cache-control')).toBe('private, no-cache, max-age=0')
+    expect(answer.headers.get('vary')).toContain('Authorization')
+  })
+
+  const claims = () => ({
+    iss: ISSUER,
+    aud: AUDIENCE,
+    sub: 'ann',
+    scope: 'cars:read',
+    exp: seconds() + 60,
+  })
+  const pem = () => jose.exportSPKI(keys.publicKey)
+  const bad: readonly (readonly [string, () => Promise<string> | string])[] = [
+    ['alg none', () => unsigned({ alg: 'none' }, claims())],
+    ['alg None', () => unsigned({ alg: 'None' }, claims())],
+    ['alg nOnE with a signature', () => unsigned({ alg: 'nOnE' }, claims(), 'AAAA')],
+    ['alg empty', () => unsigned({ alg: '' }, claims())],
+    ['no alg', () => unsigned({}, claims())],
+    ['alg a list', () => unsigned({ alg: ['RS256'] }, claims())],
+    [
+      'HS256 with the public key (PEM) as secret',
+      async () => token({ header: { alg: 'HS256' }, key: new TextEncoder().encode(await pem()) }),
+    ],
+    [
+      'HS256 with the public key (JWK) as secret',
+      () => token({ header: { alg: 'HS256' }, key: new TextEncoder().encode(JSON.stringify(jwk)) }),
+    ],
+    [
+      'HS256 with an empty-looking secret',
+      () => token({ header: { alg: 'HS256' }, key: new Uint8Array(32) }),
+    ],
+    ['another key', () => token({ key: other.privateKey })],
+    [
+      'another key of the same kid, given in jwk',
+      async () =>
+        token({ key: other.privateKey, header: { jwk: await jose.exportJWK(other.publicKey) } }),
+    ],
+    [
+      'a key named by jku',
+      () => token({ key: other.privateKey, header: { jku: 'https://evil.example/keys' } }),
+    ],
+    [
+      'a key named by x5u',
+      () => token({ key: other.privateKey, header: { x5u: 'https://evil.example/cert' } }),
+    ],
+    ['an unknown kid', () => token({ header: { kid: 'k9' } })],
+    [
+      'a kid that is a path',
+      () => token({ header: { kid: '../../../dev/null' }, key: other.privateKey }),
+    ],
+    ['a kid that is SQL', () => token({ header: { kid: "' OR '1'='1" }, key: other.privateKey })],
+    ['the kid of another algorithm', () => token({ header: { kid: 'k2' } })],
+    ['a kid __proto__', () => token({ header: { kid: '__proto__' } })],
+    [
+      'an unknown crit',
+      async () => {
+        const [, body = '', signature = ''] = (await token()).split('.')
+        return `${encode({ alg: 'RS256', kid: 'k1', crit: ['x'], x: 1 })}.${body}.${signature}`
+      },
+    ],
+    [
+      'b64 false',
+      async () => {
+        const [, body = '', signature = ''] = (await token()).split('.')
+        return `${encode({ alg: 'RS256', kid: 'k1', crit: ['b64'], b64: false })}.${body}.${signature}`
+      },
+    ],
+    ['a typ of another use', () => token({ header: { typ: 'logout+jwt' } })],
+    ['a typ of DPoP', () => token({ header: { typ: 'dpop+jwt' } })],
+    ['another issuer', () => token({ claims: { iss: 'https://evil.example' } })],
+    ['an issuer with a slash more', () => token({ claims: { iss: `${ISSUER}/` } })],
+    ['no issuer', () => token({ claims: { iss: undefined } })],
+    ['an issuer that is a list', () => token({ claims: { iss: [ISSUER] } })],
+    ['another audience', () => token({ claims: { aud: 'https://other.example' } })],
+    ['no audience', () => token({ claims: { aud: undefined } })],
+    [
+      'an audience that only begins alike',
+      () => token({ claims: { aud: `${AUDIENCE}.evil.example` } }),
+    ],
+    ['an empty list of audiences', () => token({ claims: { aud: [] } })],
+    ['an audience that is an object', () => token({ claims: { aud: { [AUDIENCE]: 1 } } })],
+    ['expired', () => token({ claims: { exp: seconds() - 10 } })],
+    ['no exp', () => token({ claims: { exp: undefined } })],
+    ['an exp that is a text', () => token({ claims: { exp: String(seconds() + 60) } })],
+    ['an exp that is null', () => token({ claims: { exp: null } })],
+    ['not yet valid', () => token({ claims: { nbf: seconds() + 60 } })],
+    ['an nbf that is a text', () => token({ claims: { nbf: '0' } })],
+    ['an iat that is a text', () => token({ claims: { iat: 'now' } })],
+    ['no sub', () => token({ claims: { sub: undefined } })],
+    ['an empty sub', () => token({ claims: { sub: '' } })],
+    ['a sub that is a number', () => token({ claims: { sub: 1 } })],
+    ['a sub that is an object', () => token({ claims: { sub: { toString: 'ann' } } })],
+    ['bound to a key', () => token({ claims: { cnf: { jkt: 'x' } } })],
+    [
+      'a changed payload',
+      async () => {
+        const [head = '', , signature = ''] = (await token()).split('.')
+        return `${head}.${encode({ ...claims(), sub: 'root' })}.${signature}`
+      },
+    ],
+    ['a cut signature', async () => (await token()).slice(0, -10)],
+    ['no signature', async () => `${(await token()).split('.').slice(0, 2).join('.')}.`],
+    ['two parts', async () => (await token()).split('.').slice(0, 2).join('.')],
+    ['four parts', async () => `${await token()}.x`],
+    ['five parts, as if encrypted', async () => `${await token()}.x.y`],
+    ['a payload that is no JSON', () => unsigned({ alg: 'RS256', kid: 'k1' }, 'x', 'AAAA')],
+    ['a header that is no JSON', () => unsigned('x', claims(), 'AAAA')],
+    ['a header that is null', () => unsigned('null', claims(), 'AAAA')],
+    ['Base64 rather than base64url', async () => `${await token()}==`],
+    ['an opaque token', () => 'abcdef'],
+  ]
+  test.each(bad)('%s: 401', async (_, make) => {
+    const answer = await ask(api, 'GET', '/cars/1', `Bearer ${await make()}`)
+    expect([answer.status, await firstError(answer)]).toMatchObject([401, { code: 401 }])
+    expect(answer.headers.get('www-authenticate')).toMatch(
+      /^Bearer realm="api", error="invalid_token", error_description="[^"]+", resource_metadata="[^"]+"$/,
+    )
+    // What is wrong counts on a public operation too.
+    expect((await ask(api, 'GET', '/cars', `Bearer ${await make()}`)).status).toBe(401)
+  })
+
+  test.each(['Bearer', 'Bearer ', 'bearer', 'Bearer a b', 'Bearer "x"', 'Bearer x,y'])(
+    '%j: 401',
+    async text => {
+      const answer = await ask(api, 'GET', '/cars/1', text)
+      expect(answer.status).toBe(401)
+      expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    },
+  )
+
+  test('that was good and was remembered ends with its exp', async () => {
+    const short = await token({ claims: { exp: seconds() - 3 } })
+    expect((await ask(api, 'GET', '/cars/1', `Bearer ${short}`)).status).toBe(200)
+    const claimsOf = jose.decodeJwt(short)
+    // Nothing is remembered beyond exp: this one was past it, so each request checks it again.
+    await expect
+      .poll(async () => (await ask(api, 'GET', '/cars/1', `Bearer ${short}`)).status, {
+        timeout: 4000,
+      })
+      .toBe(401)
+    expect(Number(claimsOf.exp) + 5).toBeLessThanOrEqual(Date.now() / 1000)
+  })
+})
+
+describe('scopes and challenges', () => {
+  const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk] })])
+  let bearer: (scope: string) => Promise<string>
+  beforeAll(async () => {
+    await api.collection('cars').create({ id: '1', color: 'red' })
+    bearer = async scope => `Bearer ${await token({ claims: { scope } })}`
+  })
+
+  const body = '{"id":"2","color":"blue"}'
+  const operations: readonly (readonly [string, string, string, string | undefined, number])[] = [
+    ['GET', '/cars', 'public', undefined, 200],
+    ['HEAD', '/cars', 'public', undefined, 200],
+    ['GET', '/cars/count', 'public', undefined, 200],
+    ['GET', '/cars/search?q=red', 'public', undefined, 200],
+    ['GET', '/cars/1', 'cars:read', undefined, 200],
+    ['HEAD', '/cars/1', 'cars:read', undefined, 200],
+    ['GET', '/cars/1.json', 'cars:read', undefined, 200],
+    ['GET', '/cars/1/', 'cars:read', undefined, 200],
+    ['POST', '/cars', 'cars:write', body, 201],
+    ['PATCH', '/cars/1', 'cars:write', '{"color":"green"}', 303],
+    ['PUT', '/cars/1', 'cars:read cars:write', '{"id":"1","color":"red"}', 303],
+    ['POST', '/cars/1?_method=PATCH', 'cars:write', '{"color":"green"}', 303],
+    ['POST', '/cars/1/honk', 'cars:honk', '{"times":2}', 200],
+    ['POST', '/cars/paint', 'cars:admin', '{}', 200],
+    ['DELETE', '/cars/2', 'cars:admin', undefined, 200],
+    ['POST', '/cars/2?_method=delete', 'cars:admin', undefined, 404],
+    ['GET', '/', '', undefined, 200],
+  ]
+  test.each(operations)('%s %s needs %j', async (method, path, scope, sent, status) => {
+    const init = sent === undefined ? {} : { body: sent }
+    const without = await ask(api, method, path, undefined, init)
+    if (scope === 'public') {
+      expect(without.status).toBe(status)
+      return
+    }
+    expect(without.status).toBe(401)
+    expect(without.headers.get('www-authenticate')).toBe(CHALLENGE)
+    if (scope !== '') {
+      const wrong = await ask(api, method, path, await bearer('cars:none cars:rea'), init)
+      expect(wrong.status).toBe(403)
+      expect(wrong.headers.get('www-authenticate')).toBe(
+        `Bearer realm="api", error="insufficient_scope", error_description="This needs the scope ${scope}", scope="${scope}", resource_metadata="https://api.example/.well-known/oauth-protected-resource"`,
+      )
+    }
+    expect((await ask(api, method, path, await bearer(scope), init)).status).toBe(status)
+  })
+
+  test('are asked for before the body is read', async () => {
+    const broken = {
+      body: '{',
+      headers: { 'content-type': 'application/nonsense', accept: 'nonsense/x' },
+    }
+    expect((await ask(api, 'POST', '/cars', undefined, broken)).status).toBe(401)
+    expect((await ask(api, 'POST', '/cars', await bearer('cars:read'), broken)).status).toBe(403)
+    const huge = { body: 'x'.repeat(2_000_000) }
+    expect((await ask(api, 'POST', '/cars', await bearer('cars:read'), huge)).status).toBe(403)
+  })
+
+  test('count for the method that a form names', async () => {
+    const form = (text: string) => ({
+      body: text,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    const reader = await bearer('cars:read')
+    expect((await ask(api, 'POST', '/cars/1', reader, form('_method=DELETE'))).status).toBe(403)
+    expect((await ask(api, 'POST', '/cars/1', reader, form('_method=PATCH&color=x'))).status).toBe(
+      403,
+    )
+    expect((await ask(api, 'POST', '/cars/1', reader, form('_method=GET'))).status).toBe(200)
+    expect((await ask(api, 'POST', '/cars', undefined, form('_method=GET&color=red'))).status).toBe(
+      200,
+    )
+    expect((await ask(api, 'POST', '/cars', undefined, form('color=red'))).status).toBe(401)
+    expect((await ask(api, 'GET', '/cars/1', reader)).status).toBe(200)
+    expect(await api.collection('cars').count({ id: '1' })).toBe(1)
+  })
+
+  test('a PUT that creates needs what creating needs', async () => {
+    const both = await bearer('cars:read cars:write')
+    expect((await ask(api, 'PUT', '/cars/new', both, { body: '{"color":"red"}' })).status).toBe(201)
+    const narrow = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk] })])
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ id: z.string(), color: z.string() }),
+      store: memoryStore(),
+      putCreates: true,
+      access: { replace: ['a'], create: ['b'] },
+    })
+    const putting = defineApi({
+      collections: [cars],
+      schemes: [...narrow.definition.schemes],
+      baseUrl: 'https://api.example',
+    })
+    expect(
+      (await ask(putting, 'PUT', '/cars/x', await bearer('a'), { body: '{"color":"red"}' })).status,
+    ).toBe(403)
+    expect(
+      (await ask(putting, 'PUT', '/cars/x', await bearer('a b'), { body: '{"color":"red"}' }))
+        .status,
+    ).toBe(201)
+    expect(
+      (await ask(putting, 'PUT', '/cars/x', await bearer('a'), { body: '{"color":"red"}' })).status,
+    ).toBe(303)
+  })
+
+  test('Allow, OPTIONS and 405 show what this caller may do; OPTIONS needs no credentials', async () => {
+    const reader = await ask(api, 'OPTIONS', '/cars/1', await bearer('cars:read'))
+    expect(reader.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
+    expect(Object.keys(Object(await reader.json())).sort()).toEqual(['get', 'head', 'summary'])
+    const writer = await ask(api, 'OPTIONS', '/cars/1', await bearer('cars:read cars:write'))
+    expect(writer.headers.get('allow')).toBe('GET, PUT, PATCH, HEAD, OPTIONS')
+    const refused = await ask(api, 'BREW', '/cars/1', await bearer('cars:read'))
+    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    const preflight = await ask(api, 'OPTIONS', '/cars/1', undefined, {
+      headers: { origin: 'https://x.example', 'access-control-request-method': 'DELETE' },
+    })
+    expect(preflight.status).toBe(200)
+    expect(preflight.headers.get('access-control-allow-methods')).toContain('DELETE')
+  })
+
+  test('401, 403 and 429 carry CORS headers', async () => {
+    for (const credentials of [undefined, await bearer('x')]) {
+      const answer = await ask(api, 'GET', '/cars/1', credentials, {
+        headers: { origin: 'https://x.example' },
+      })
+      expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+      expect(answer.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate')
+    }
+  })
+
+  test('a path that does not exist is 404 without credentials', async () => {
+    expect((await ask(api, 'GET', '/nothing')).status).toBe(404)
+    expect((await ask(api, 'GET', '/CARS/1')).status).toBe(404)
+    expect((await ask(api, 'GET', '//cars/1')).status).toBe(404)
+  })
+
+  test('the metadata of the resource is public (RFC 9728)', async () => {
+    const answer = await ask(api, 'GET', '/.well-known/oauth-protected-resource')
+    expect(answer.headers.get('content-type')).toBe('application/json')
+    expect(await answer.json()).toEqual({
+      resource: 'https://api.example',
+      authorization_servers: [ISSUER],
+      scopes_supported: ['cars:admin', 'cars:honk', 'cars:read', 'cars:write'],
+      bearer_methods_supported: ['header'],
+    })
+    expect((await ask(api, 'POST', '/.well-known/oauth-protected-resource')).status).toBe(405)
+  })
+
+  test('with hideExistence what one may not do does not exist', async () => {
+    const hiding = apiOf(api.definition.schemes, { hideExistence: true })
+    await hiding.collection('cars').create({ id: '1', color: 'red' })
+    const credentials = await bearer('none')
+    for (const path of ['/cars/1', '/cars/2', '/cars/1/honk']) {
+      const method = path.endsWith('honk') ? 'POST' : 'GET'
+      const answer = await ask(hiding, method, path, credentials)
+      const nothing = await ask(hiding, method, `/nothing${path.slice(5)}`, credentials)
+      expect([answer.status, await answer.text()]).toEqual([
+        404,
+        (await nothing.text()).replace('/nothing', '/cars'),
+      ])
+      expect(answer.headers.get('www-authenticate')).toBeNull()
+    }
+    expect((await ask(hiding, 'OPTIONS', '/cars/1', credentials)).status).toBe(404)
+  })
+
+  test.each([[{ lst: 'public' }], [{ list: 'everybody' }], [{ list: ['a b'] }], [{ list: ['"'] }]])(
+    'access %j is a mistake',
+    access => {
+      // Wrong on purpose.
+      const wrong = access as unknown as Access
+      expect(() =>
+        defineCollection({
+          name: 'cars',
+          schema: z.object({}),
+          store: memoryStore(),
+          access: wrong,
+        }),
+      ).toThrow(TypeError)
+    },
+  )
+})
+
+describe('keys', () => {
+  let server: Server
+  let served: { keys: jose.JWK[] } | undefined
+  let fetched = 0
+  let address = ''
+  beforeAll(async () => {
+    server = createServer((_, response) => {
+      fetched++
+      if (served) response.end(JSON.stringify(served))
+      else response.writeHead(500).end('down')
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    // A TCP server's address is an object.
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`
+  })
+  afterAll(() => server.close())
+
+  test('that cannot be fetched are a 503, never a 401; then they are taken, and rotated', async () => {
+    const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, jwksUri: address })])
+    await api.collection('cars').create({ id: '1', color: 'red' })
+    const status = async (text: string) =>
+      (await ask(api, 'GET', '/cars/1', `Bearer ${text}`)).status
+    const first = await token()
+    const down = await ask(api, 'GET', '/cars/1', `Bearer ${first}`)
+    expect([down.status, down.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(await down.text()).not.toMatch(/127\.0\.0\.1|keys|JWKS/)
+
+    served = { keys: [jwk] }
+    expect(await status(first)).toBe(200)
+
+    const rotated = await jose.exportJWK(other.publicKey)
+    served = { keys: [{ ...rotated, kid: 'new', alg: 'RS256' }] }
+    const second = await token({ header: { kid: 'new' }, key: other.privateKey })
+    await expect.poll(() => status(second), { timeout: 3000 }).toBe(200)
+
+    fetched = 0
+    for (let at = 0; at < 50; at++) await status(await token({ header: { kid: `unknown-${at}` } }))
+    expect(fetched).toBeLessThanOrEqual(2)
+
+    served = undefined
+    // What is known still counts while the keys cannot be fetched.
+    expect(await status(second)).toBe(200)
+  })
+
+  test.each([
+    [{ keys: [jwk], algorithms: ['HS256'] }],
+    [{ keys: [jwk], algorithms: ['none'] }],
+    [{ keys: [{ kty: 'oct', k: 'AAAA' }] }],
+    [{}],
+    [{ keys: [jwk], jwksUri: 'https://x.example' }],
+    [{ jwksUri: 'file:///etc/passwd' }],
+    [{ keys: [jwk], tolerance: -1 }],
+  ])('%j is a mistake', options => {
+    expect(() => bearerJwt({ issuer: ISSUER, audience: AUDIENCE, ...options })).toThrow(TypeError)
+  })
+
+  test('typ can be held to at+jwt', async () => {
+    const api = apiOf([
+      bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk], typ: ['at+jwt'] }),
+    ])
+    const status = async (typ: string | undefined) =>
+      (await ask(api, 'GET', '/', `Bearer ${await token({ header: { typ } })}`)).status
+    expect([
+      await status('at+jwt'),
+      await status('application/AT+JWT'),
+      await status('JWT'),
+      await status(undefined),
+    ]).toEqual([200, 200, 401, 401])
+  })
+})
+
+describe('introspection', () => {
+  let server: Server
+  let address = ''
+  let asked = 0
+  let answer: (token: string) => unknown = () => ({ active: false })
+  let seen: { authorization?: string | undefined; body?: string } = {}
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      asked++
+      let body = ''
+      request.on('data', chunk => {
+        body += chunk
+      })
+      request.on('end', () => {
+        seen = { authorization: request.headers.authorization, body }
+        const given = answer(new URLSearchParams(body).get('token') ?? '')
+        if (given === undefined) response.writeHead(500).end('down')
+        else response.end(typeof given === 'string' ? given : JSON.stringify(given))
+      })
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    // A TCP server's address is an object.
+    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/introspect`
+  })
+  afterAll(() => server.close())
+
+  const make = (more: Partial<Parameters<typeof introspection>[0]> = {}) =>
+    apiOf([
+      introspection({
+        endpoint: address,
+        client: { id: 'a:b', secret: 'c d' },
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        ...more,
+      }),
+    ])
+  const active = { active: true, sub: 'ann', scope: 'cars:read', aud: AUDIENCE, iss: ISSUER }
+
+  test('asks once for many requests, as the client that it is', async () => {
+    const api = make()
+    asked = 0
+    answer = () => active
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => ask(api, 'GET', '/cars/1', 'Bearer opaque')),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(404))
+    expect(asked).toBe(1)
+    expect(seen).toEqual({
+      authorization: `Basic ${Buffer.from('a%3Ab:c%20d').toString('base64')}`,
+      body: 'token=opaque&token_type_hint=access_token',
+    })
+  })
+
+  const wrong: readonly (readonly [string, unknown])[] = [
+    ['inactive', { active: false }],
+    ['active as a text', { ...active, active: 'true' }],
+    ['active as a number', { ...active, active: 1 }],
+    ['expired', { ...active, exp: seconds() - 1 }],
+    ['not yet valid', { ...active, nbf: seconds() + 100 }],
+    ['of another issuer', { ...active, iss: 'https://evil.example' }],
+    ['for another audience', { ...active, aud: ['x'] }],
+    ['for no audience', { ...active, aud: undefined }],
+    ['of nobody', { ...active, sub: undefined }],
+    ['bound to a key', { ...active, cnf: { jkt: 'x' } }],
+  ]
+  test.each(wrong)('%s: 401', async (_, given) => {
+    answer = () => given
+    const refused = await ask(make(), 'GET', '/cars/1', 'Bearer x')
+    expect([refused.status, refused.headers.get('www-authenticate')?.slice(0, 41)]).toEqual([
+      401,
+      'Bearer realm="api", error="invalid_token"',
+    ])
+  })
+
+  test.each([
+    ['down', undefined],
+    ['no JSON', 'x'],
+    ['no object', '[]'],
+    ['null', 'null'],
+  ])('%s: 503', async (_, given) => {
+    answer = () => given
+    expect((await ask(make(), 'GET', '/cars/1', 'Bearer x')).status).toBe(503)
+  })
+
+  test('a revoked token is seen at once without a cache, and after its time with one', async () => {
+    for (const cache of [0, 0.2]) {
+      const api = make({ cache })
+      answer = () => active
+      expect((await ask(api, 'GET', '/cars/1', 'Bearer y')).status).toBe(404)
+      answer = () => ({ active: false })
+      const status = async () => (await ask(api, 'GET', '/cars/1', 'Bearer y')).status
+      expect(await status()).toBe(cache === 0 ? 401 : 404)
+      await expect.poll(status, { timeout: 1000 }).toBe(401)
+    }
+  })
+
+  test('tokens that only begin alike are told apart', async () => {
+    const api = make()
+    answer = text => (text === 'abc' ? active : { active: false })
+    expect((await ask(api, 'GET', '/cars/1', 'Bearer abc')).status).toBe(404)
+    expect((await ask(api, 'GET', '/cars/1', 'Bearer abcd')).status).toBe(401)
+    expect((await ask(api, 'GET', '/cars/1', 'Bearer ab')).status).toBe(401)
+  })
+})
+
+const people = new Map([
+  ['jürgen', 'pässwörd:1'],
+  ['ann', 'x'],
+])
+const verify = (user: string, password: string) => {
+  const known = sameText(password, people.get(user) ?? '')
+  return known && people.has(user) ? { id: user, scopes: ['cars:read'] } : undefined
+}
+const basicOf = (user: string, password: string) =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+
+describe('Basic', () => {
+  const api = apiOf([
+    basic({ verify }),
+    bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk] }),
+  ])
+  beforeAll(async () => {
+    await api.collection('cars').create({ id: '1', color: 'red' })
+  })
+
+  test('several schemes give several challenges, and each counts', async () => {
+    const without = await ask(api, 'GET', '/cars/1')
+    expect(without.headers.get('www-authenticate')).toBe(
+      `Basic realm="api", charset="UTF-8", ${CHALLENGE}`,
+    )
+    expect((await ask(api, 'GET', '/cars/1', basicOf('jürgen', 'pässwörd:1'))).status).toBe(200)
+    expect((await ask(api, 'GET', '/cars/1', `Bearer ${await token()}`)).status).toBe(200)
+    expect((await ask(api, 'DELETE', '/cars/1', basicOf('ann', 'x'))).status).toBe(403)
+  })
+
+  test.each([
+    ['a wrong password', basicOf('ann', 'y')],
+    ['an unknown user', basicOf('bob', 'x')],
+    ['an unknown user without password', basicOf('bob', '')],
+    ['no colon', `Basic ${Buffer.from('ann').toString('base64')}`],
+    ['nothing', 'Basic'],
+    ['no Base64', 'Basic !!!'],
+    ['latin1', `Basic ${Buffer.from('jürgen:pässwörd:1', 'latin1').toString('base64')}`],
+    ['a control character', basicOf('ann\n', 'x')],
+    ['a null', basicOf('ann\0', 'x')],
+    ['two of them', `${basicOf('ann', 'x')}, ${basicOf('ann', 'x')}`],
+    ['__proto__', basicOf('__proto__', '')],
+  ])('%s: 401', async (_, credentials) => {
+    const answer = await ask(api, 'GET', '/cars/1', credentials)
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('www-authenticate')).toContain('Basic realm="api"')
+  })
+
+  test('is refused in clear text, and not offered there', async () => {
+    const request = (headers: Record<string, string> = {}) =>
+      api.fetch(new Request('http://api.example/cars/1', { headers }))
+    const refused = await request({ authorization: basicOf('ann', 'x') })
+    expect([refused.status, (await firstError(refused)).type]).toEqual([403, 'insecure_transport'])
+    expect((await request()).headers.get('www-authenticate')).toBe(CHALLENGE)
+    const forged = await request({
+      authorization: basicOf('ann', 'x'),
+      'x-forwarded-proto': 'https',
+    })
+    expect(forged.status).toBe(403)
+    const behind = apiOf([basic({ verify })], { trustProxy: 1 })
+    const proxied = (proto: string) =>
+      behind.fetch(
+        new Request('http://api.example/cars/1', {
+          headers: { authorization: basicOf('ann', 'x'), 'x-forwarded-proto': proto },
+        }),
+      )
+    expect([(await proxied('https')).status, (await proxied('http')).status]).toEqual([404, 403])
+  })
+
+  test('over a real TLS connection, and over loopback without', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tls-'))
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-keyout',
+        key,
+        '-out',
+        cert,
+        '-days',
+        '1',
+        '-subj',
+        '/CN=localhost',
+        '-addext',
+        'subjectAltName=DNS:localhost',
+      ],
+      { stdio: 'ignore' },
+    )
+    const server = createTlsServer(
+      { key: readFileSync(key), cert: readFileSync(cert) },
+      api.handler,
+    )
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    // A TCP server's address is an object.
+    const { port } = server.address() as AddressInfo
+    const status = (credentials: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        tlsRequest(
+          {
+            host: '127.0.0.1',
+            servername: 'localhost',
+            port,
+            path: '/cars/1',
+            ca: readFileSync(cert),
+            headers: { authorization: credentials },
+          },
+          response => {
+            response.resume()
+            resolve(response.statusCode)
+          },
+        )
+          .on('error', reject)
+          .end()
+      })
+    expect([await status(basicOf('ann', 'x')), await status(basicOf('ann', 'y'))]).toEqual([
+      200, 401,
+    ])
+    server.close()
+    server.closeAllConnections()
+
+    const plain = createServer(api.handler)
+    await new Promise<void>(resolve => plain.listen(0, '127.0.0.1', resolve))
+    // As above.
+    const url = `http://127.0.0.1:${(plain.address() as AddressInfo).port}/cars/1`
+    const answer = await fetch(url, { headers: { authorization: basicOf('ann', 'x') } })
+    expect(answer.status).toBe(200)
+    plain.close()
+    plain.closeAllConnections()
+  })
+
+  test('sameText', () => {
+    expect([
+      sameText('a', 'a'),
+      sameText('a', 'b'),
+      sameText('', ''),
+      sameText('a', 'aa'),
+      sameText('é', 'e\u0301'),
+    ]).toEqual([true, false, true, false, false])
+  })
+})
+
+describe('pages of other origins', () => {
+  const own = 'https://api.example'
+  const evil = 'https://evil.example'
+  const cases: readonly (readonly [string, Record<string, string>, boolean])[] = [
+    ['Basic from another site', { 'sec-fetch-site': 'cross-site', origin: evil }, true],
+    [
+      'Basic from another host of the site',
+      { 'sec-fetch-site': 'same-site', origin: 'https://x.api.example' },
+      true,
+    ],
+    ['Basic from the same origin', { 'sec-fetch-site': 'same-origin', origin: own }, false],
+    ['Basic typed by a person', { 'sec-fetch-site': 'none' }, false],
+    ['Basic from an old browser elsewhere', { origin: evil }, true],
+    ['Basic from a hidden origin', { origin: 'null' }, true],
+    ['Basic from an old browser here', { origin: own }, false],
+    ['Basic from no browser', {}, false],
+    [
+      'Basic from an origin that may',
+      { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' },
+      false,
+    ],
+  ]
+  const api = apiOf(
+    [basic({ verify: user => ({ id: user, scopes: ['cars:write', 'cars:read'] }) })],
+    { cors: { origins: ['https://app.example'], credentials: true } },
+  )
+
+  test.each(cases)('%s', async (_, headers, refused) => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const answer = await ask(api, method, '/cars/1', basicOf('ann', 'x'), {
+        headers,
+        ...(method !== 'DELETE' && { body: '{}' }),
+      })
+      const type = answer.status >= 400 ? (await firstError(answer)).type : undefined
+      expect(type === 'cross_origin').toBe(refused)
+    }
+    expect((await ask(api, 'GET', '/cars', basicOf('ann', 'x'), { headers })).status).toBe(200)
+  })
+
+  test('cookies count as credentials of the browser, bearer tokens do not', async () => {
+    const open = apiOf([])
+    const post = (headers: Record<string, string>) =>
+      ask(open, 'POST', '/cars', undefined, { body: '{"id":"z","color":"red"}', headers })
+    expect((await post({ cookie: 'session=1', 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect((await post({ 'sec-fetch-site': 'cross-site', origin: evil })).status).toBe(201)
+    const form = {
+      'content-type': 'application/x-www-form-urlencoded',
+      cookie: 'session=1',
+      'sec-fetch-site': 'cross-site',
+    }
+    expect(
+      (await ask(open, 'POST', '/cars', undefined, { body: '_method=GET', headers: form })).status,
+    ).toBe(403)
+  })
+})

@@ -1,0 +1,272 @@
+// Rate limits (promise 20): held under a burst, told truly, one bucket for each client.
+import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { basic, type Limiter, type Policies, type RateLimitOptions } from '../../src/index.ts'
+import { addressKey } from '../../src/rate-limit.ts'
+import { example } from '../fixture.ts'
+
+beforeEach(() => {
+  // Only the clock stands still: what waits goes on.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-01-01T00:00:00.250Z') })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function limited(rateLimit: RateLimitOptions, more: Policies = {}) {
+  const { api } = example({
+    baseUrl: 'https://api.example',
+    rateLimit,
+    onError: () => undefined,
+    ...more,
+  })
+  return (path = '/cars', { method = 'GET', ...headers }: Record<string, string> = {}) =>
+    api.fetch(
+      new Request(`https://api.example${path}`, {
+        method,
+        headers,
+        ...(method === 'POST' && { body: '{}' }),
+      }),
+    )
+}
+
+const header = (name: string) => (answer: Response) => answer.headers.get(name)
+
+describe('one policy', () => {
+  test('every answer tells what is left, the one too many is 429', async () => {
+    const ask = limited({ policies: [{ limit: 3, window: 60 }] })
+    const answers = [await ask(), await ask('/nothing'), await ask('/cars?limit=x'), await ask()]
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, 400, 429])
+    expect(answers.map(header('x-ratelimit-limit'))).toEqual(['3', '3', '3', '3'])
+    expect(answers.map(header('x-ratelimit-remaining'))).toEqual(['2', '1', '0', '0'])
+    const reset = Date.parse('2026-01-01T00:01:01Z') / 1000
+    expect(answers.map(header('x-ratelimit-reset'))).toEqual(Array(4).fill(String(reset)))
+    expect(answers.map(header('ratelimit-policy'))).toEqual(Array(4).fill('"3/60";q=3;w=60'))
+    expect(answers.map(header('ratelimit'))).toEqual(
+      [2, 1, 0, 0].map(left => `"3/60";r=${left};t=60`),
+    )
+    expect(answers.map(header('retry-after'))).toEqual([null, null, null, '60'])
+    const [error] = Object(await answers[3]?.json()).errors
+    expect(error).toMatchObject({ code: 429, type: 'too_many_requests' })
+    expect(answers[3]?.headers.get('access-control-expose-headers')).toContain(
+      'X-RateLimit-Remaining',
+    )
+
+    vi.setSystemTime(Date.now() + 59_999)
+    expect((await ask()).status).toBe(429)
+    vi.setSystemTime(Date.now() + 1)
+    const fresh = await ask()
+    expect([fresh.status, header('x-ratelimit-remaining')(fresh)]).toEqual([200, '2'])
+  })
+
+  test.each([
+    ['a target that is too long', `/${'x'.repeat(9000)}`, {}, 414],
+    ['a query that cannot be read', '/cars?%zz', {}, 400],
+    ['a method that is not there', '/cars', { method: 'DELETE' }, 405],
+    ['an answer that nobody takes', '/cars', { accept: 'x/y' }, 406],
+  ])('%s counts too', async (_, path, headers, status) => {
+    const ask = limited({ policies: [{ limit: 2, window: 60 }] })
+    const answers = [await ask(path, headers), await ask(path, headers), await ask(path, headers)]
+    expect(answers.map(answer => answer.status)).toEqual([status, status, 429])
+    expect(answers.map(header('x-ratelimit-remaining'))).toEqual(['1', '0', '0'])
+  })
+
+  test('its code can be suppressed', async () => {
+    const ask = limited({ policies: [{ limit: 1, window: 60 }] })
+    await ask()
+    const answer = await ask('/cars?suppress_error_codes')
+    expect([
+      answer.status,
+      Object(await answer.json()).errors[0].code,
+      header('retry-after')(answer),
+    ]).toEqual([200, 429, '60'])
+  })
+
+  test('of a burst of four times the limit no more is taken than the limit', async () => {
+    const ask = limited({ policies: [{ limit: 50, window: 60 }] })
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask()))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(150)
+  })
+
+  test('the reset can be printed as ISO 8601', async () => {
+    const ask = limited({ policies: [{ limit: 3, window: 60 }], reset: 'iso' })
+    expect(header('x-ratelimit-reset')(await ask())).toBe('2026-01-01T00:01:00.250Z')
+  })
+})
+
+describe('several policies', () => {
+  test('the tightest is told, all are listed, and what the short one refuses does not use up the long one', async () => {
+    const ask = limited({
+      policies: [
+        { name: 'day', limit: 5, window: 86_400 },
+        { name: 'burst', limit: 2, window: 1 },
+      ],
+    })
+    const first = await ask()
+    expect(header('ratelimit-policy')(first)).toBe('"burst";q=2;w=1, "day";q=5;w=86400')
+    expect(header('ratelimit')(first)).toBe('"burst";r=1;t=1, "day";r=4;t=86400')
+    expect(header('x-ratelimit-limit')(first)).toBe('2')
+    await ask()
+    for (let at = 0; at < 10; at++) expect((await ask()).status).toBe(429)
+    vi.setSystemTime(Date.now() + 1000)
+    expect(header('ratelimit')(await ask())).toBe('"burst";r=1;t=1, "day";r=2;t=86399')
+    await ask()
+    vi.setSystemTime(Date.now() + 1000)
+    await ask()
+    const over = await ask()
+    expect([over.status, header('retry-after')(over), header('x-ratelimit-limit')(over)]).toEqual([
+      429,
+      '86398',
+      '5',
+    ])
+  })
+
+  test('reads and writes apart; the method that counts is the effective one', async () => {
+    const ask = limited({
+      policies: [
+        { on: 'reads', limit: 3, window: 60 },
+        { on: 'writes', limit: 1, window: 60 },
+      ],
+    })
+    const json = { 'content-type': 'application/json' }
+    expect((await ask('/cars', { method: 'POST', ...json })).status).toBe(400)
+    expect((await ask('/cars', { method: 'POST', ...json })).status).toBe(429)
+    expect((await ask('/cars')).status).toBe(200)
+    expect((await ask('/cars?_method=GET', { method: 'POST', ...json })).status).toBe(200)
+    expect((await ask('/cars', { method: 'OPTIONS' })).status).toBe(200)
+    expect((await ask('/cars')).status).toBe(429)
+  })
+
+  test.each([
+    [{ policies: [] }],
+    [{ policies: [{ limit: 0, window: 1 }] }],
+    [{ policies: [{ limit: 1.5, window: 1 }] }],
+    [{ policies: [{ limit: 1, window: 0 }] }],
+    [
+      {
+        policies: [
+          { limit: 1, window: 1 },
+          { limit: 1, window: 1 },
+        ],
+      },
+    ],
+    [{ policies: [{ name: 'a"b', limit: 1, window: 1 }] }],
+    [{ policies: [{ limit: 1, window: 1 }], whenDown: 'maybe' }],
+  ])('%j is a mistake', options => {
+    // Wrong on purpose.
+    expect(() => limited(options as RateLimitOptions)).toThrow(TypeError)
+  })
+})
+
+describe('whose requests', () => {
+  const verify = (user: string, password: string) => (password === 'x' ? { id: user } : undefined)
+  const as = (user: string, password = 'x') => ({
+    authorization: `Basic ${btoa(`${user}:${password}`)}`,
+  })
+  const rateLimit = { policies: [{ limit: 2, window: 60 }] }
+
+  test('a principal has its own, whatever address it has', async () => {
+    const ask = limited(rateLimit, { schemes: [basic({ verify })], trustProxy: 1 })
+    const from = (address: string) => ({ ...as('ann'), 'x-forwarded-for': address })
+    const answers = [
+      await ask('/cars', from('1.1.1.1')),
+      await ask('/cars', from('2.2.2.2')),
+      await ask('/cars', from('3.3.3.3')),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect((await ask('/cars', { ...as('bob'), 'x-forwarded-for': '1.1.1.1' })).status).toBe(200)
+  })
+
+  test('wrong credentials make no bucket, and guessing ends', async () => {
+    const ask = limited(rateLimit, { schemes: [basic({ verify })], trustProxy: 1 })
+    const from = (address: string, user: string, password?: string) =>
+      ask('/cars', { ...as(user, password), 'x-forwarded-for': address })
+    const guesses = []
+    for (const user of ['a', 'b', 'c', 'd'])
+      guesses.push((await from('1.1.1.1', user, 'wrong')).status)
+    expect(guesses).toEqual([401, 401, 429, 429])
+    // Even the right one is not looked at any more; from elsewhere it is.
+    expect((await from('1.1.1.1', 'ann')).status).toBe(429)
+    expect((await from('2.2.2.2', 'ann')).status).toBe(200)
+  })
+
+  test.each<[string, boolean | number, string[], number]>([
+    ['spoofed headers count for nothing', false, ['1.1.1.1', '2.2.2.2', '3.3.3.3'], 1],
+    [
+      'behind one proxy the last entry counts',
+      1,
+      ['1.1.1.1', '9.9.9.9, 2.2.2.2', '8.8.8.8, 1.1.1.1'],
+      2,
+    ],
+    ['true is one proxy', true, ['x, 1.1.1.1', 'y, 1.1.1.1', '2.2.2.2'], 2],
+    [
+      'behind two the second from the end',
+      2,
+      ['1.1.1.1, 5.5.5.5', 'x, 1.1.1.1, 6.6.6.6', '2.2.2.2, 5.5.5.5'],
+      2,
+    ],
+    ['what is no address counts for nothing', 1, ['nonsense', '<script>', 'unknown'], 1],
+    ['an address may have a port', 1, ['1.1.1.1:80', '1.1.1.1:81', '[2001:db8::1]:80'], 2],
+    [
+      'IPv6 counts by its /64',
+      1,
+      ['2001:db8:1:2::1', '2001:db8:1:2:ffff::2', '2001:db8:1:3::1'],
+      2,
+    ],
+    ['IPv4 in IPv6 is IPv4', 1, ['::ffff:1.2.3.4', '1.2.3.4', '::ffff:1.2.3.5'], 2],
+  ])('%s', async (_, trustProxy, addresses, buckets) => {
+    const ask = limited({ policies: [{ limit: 100, window: 60 }] }, { trustProxy })
+    let fresh = 0
+    for (const address of addresses) {
+      const answer = await ask('/cars', {
+        'x-forwarded-for': address,
+        'x-real-ip': address,
+        'client-ip': address,
+        forwarded: `for=${address}`,
+      })
+      if (header('x-ratelimit-remaining')(answer) === '99') fresh++
+    }
+    expect(fresh).toBe(buckets)
+  })
+
+  test.each([
+    ['2001:db8::', 'address:2001:db8:0:0::/64'],
+    ['::1', 'address:0:0:0:0::/64'],
+    ['::', 'address:0:0:0:0::/64'],
+    ['2001:0DB8:0001:0002:3:4:5:6', 'address:2001:db8:1:2::/64'],
+    ['1:2::7:8', 'address:1:2:0:0::/64'],
+    ['1:2:3:4:5:6:7::', 'address:1:2:3:4::/64'],
+    ['fe80::1%eth0', 'address:fe80:0:0:0::/64'],
+    ['10.0.0.1', 'address:10.0.0.1'],
+    [undefined, 'address:unknown'],
+  ])('%s is %s', (address, key) => {
+    expect(addressKey(address)).toBe(key)
+  })
+})
+
+describe('a shared store', () => {
+  test('two nodes count together', async () => {
+    const limiter = new RateLimiterMemory({ points: 3, duration: 60 })
+    const nodes = [limited({ policies: [{ limiter }] }), limited({ policies: [{ limiter }] })]
+    const statuses = []
+    for (let at = 0; at < 4; at++) statuses.push((await nodes[at % 2]?.())?.status)
+    expect(statuses).toEqual([200, 200, 200, 429])
+  })
+
+  const down: Limiter = {
+    points: 5,
+    duration: 60,
+    consume: () => Promise.reject(new Error('redis://secret@host is down')),
+  }
+  test('that is down closes the api, or opens it', async () => {
+    const closed = await limited({ policies: [{ limiter: down }] })()
+    expect([closed.status, header('retry-after')(closed)]).toEqual([503, '5'])
+    expect(await closed.text()).not.toContain('redis')
+    const open = await limited({
+      policies: [{ limiter: down }, { limit: 7, window: 60 }],
+      whenDown: 'open',
+    })()
+    expect([open.status, header('x-ratelimit-limit')(open)]).toEqual([200, '7'])
+  })
+})
