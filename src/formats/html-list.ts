@@ -112,7 +112,7 @@ export function printPages(view: View): Markup | undefined {
   const shown =
     range && !(atStart && atEnd) && markup`<b>${range.first + 1}–${range.last + 1}</b> of `
   const many = total === undefined ? 'an unknown number' : total
-  return markup`<nav class="pages" aria-label="Pages"><p>${place && markup`${shown}<b>${many}</b>`}</p>
+  return markup`<nav class="pages" aria-label="Pages"><p>${place && markup`${shown}<b>${many}</b>${!shown && ' in all'}`}</p>
 ${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${localPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
 }
 
