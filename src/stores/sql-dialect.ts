@@ -55,8 +55,11 @@ export interface SqlDialect {
   readonly forUpdate: Fragment
   /** What the driver is given for a boolean that goes into a column. */
   boolean(value: boolean): unknown
-  /** A value to compare with one of a kind, bound so that no value is an error; of any type for `any`. */
-  bind(value: Scalar, kind: Kind): Fragment
+  /**
+   * A value to compare with one of a kind, bound so that no value is an error; of any type for `any`,
+   * where an object stands for every object and array.
+   */
+  bind(value: Scalar | object, kind: Kind): Fragment
   /** A column as a list of columns names it. */
   read(column: Fragment, type: ColumnType): Fragment
   /** A text, comparable by code point. */

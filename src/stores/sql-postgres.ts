@@ -75,7 +75,8 @@ function mixed(json: Fragment): Mixed {
   }
 }
 
-function mixedKey(value: Scalar): string {
+function mixedKey(value: Scalar | object): string {
+  if (typeof value === 'object') return '4'
   if (typeof value === 'string') return `3${value}`
   const bits = Buffer.alloc(8)
   bits.writeDoubleBE(Number(value) + 0)
@@ -108,7 +109,7 @@ function instant(text: Fragment): Fragment {
 }
 
 /** Bound as text and cast: a driver that guesses types cannot guess wrong, and no value fails to be cast. */
-function bind(value: Scalar, kind: Kind): Fragment {
+function bind(value: Scalar | object, kind: Kind): Fragment {
   switch (kind) {
     case 'any':
     case 'union':

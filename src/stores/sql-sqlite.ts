@@ -63,7 +63,10 @@ export const sqlite: SqlDialect = {
   beginRead: 'begin',
   forUpdate: sql``,
   boolean: Number,
-  bind: value => sql`${typeof value === 'boolean' ? Number(value) : value}`,
+  bind(value) {
+    if (typeof value === 'object') return sql`x''`
+    return sql`${typeof value === 'boolean' ? Number(value) : value}`
+  },
   read: column => column,
   text: value => value,
   json: (column, path) => sqliteInside(column, path, 'value'),
