@@ -5,7 +5,7 @@ import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import type { HeaderList } from '../http.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
-import { type Id, type Stored, UniqueError } from '../store.ts'
+import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
 import { itemRepresentation, removeBlobs } from './blobs.ts'
 import {
   type Call,
@@ -90,7 +90,7 @@ function applyPatch({ body, limits }: Call, item: Item, sent: Json): Json {
 /** `DELETE /<collection>/<id>`: 200 with the last representation. */
 export async function remove(call: Call): Promise<Outcome> {
   const { target, signal, preferences } = call
-  return untilUncontested(async () => {
+  return untilUncontested(call, async () => {
     const current = await requireCurrent(call)
     await runBefore(call, eventOf(call, { item: current.item }), undefined)
     const { id, version, item } = current
@@ -115,7 +115,7 @@ async function change(
 ): Promise<Outcome> {
   const { target, signal } = call
   const { collection } = target
-  return untilUncontested(async () => {
+  return untilUncontested(call, async () => {
     const current = mayCreate(call) ? await currentItem(call) : await requireCurrent(call)
     if (!current) {
       call.authorize?.('create')
@@ -216,13 +216,38 @@ export async function requireCurrent(call: Call): Promise<Stored> {
 /** How often a write begins again because another one came in between: each time that one succeeded. */
 const MOST_ATTEMPTS = 1000
 
-async function untilUncontested(attempt: () => Promise<Outcome | undefined>): Promise<Outcome> {
-  for (let count = 0; count < MOST_ATTEMPTS; count++) {
+async function untilUncontested(
+  { target }: Call,
+  attempt: () => Promise<Outcome | undefined>,
+): Promise<Outcome> {
+  const { collection, id = '' } = target
+  // Most writes meet nobody. Those that do go on one after another: else all but one would lose
+  // every round.
+  return (await attempt()) ?? inTurn(collection.store, id, () => repeated(attempt))
+}
+
+async function repeated(attempt: () => Promise<Outcome | undefined>): Promise<Outcome> {
+  for (let count = 1; count < MOST_ATTEMPTS; count++) {
     const outcome = await attempt()
     if (outcome) return outcome
   }
   const message = 'Too many others are writing this item at the moment'
   throw new HttpError(503, [{ message, type: 'contended' }], { headers: ['Retry-After', '1'] })
+}
+
+const turns = new WeakMap<Store, Map<Id, Promise<void>>>()
+
+/** Does the work when all earlier work on the item in this process has ended. */
+function inTurn<T>(store: Store, id: Id, work: () => Promise<T>): Promise<T> {
+  const items = turns.get(store) ?? new Map<Id, Promise<void>>()
+  turns.set(store, items)
+  const mine = (items.get(id) ?? Promise.resolve()).then(work)
+  const end = () => {
+    if (items.get(id) === settled) items.delete(id)
+  }
+  const settled: Promise<void> = mine.then(end, end)
+  items.set(id, settled)
+  return mine
 }
 
 export function returnApplied({ preferences }: Call): HeaderList {
