@@ -108,6 +108,8 @@ async function introspect(
       redirect: 'error',
       signal: AbortSignal.timeout(timeout),
     })
+    // RFC 7662 §2.2 has it say "inactive"; servers say 400 of what can be none of their tokens.
+    if (response.status === 400) return { active: false }
     const text = await response.text()
     if (response.status !== 200 || text.length > MOST_ANSWER) {
       throw new Error(`The introspection endpoint answered ${response.status}`)

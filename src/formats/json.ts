@@ -57,7 +57,7 @@ function itemText(item: Item): string {
 /**
  * Parses a JSON text. Levels and members are counted before parsing; of a repeated name the last
  * value counts.
- * @throws HttpError 400 for anything else than one JSON value that can be given back.
+ * @throws HttpError 400 for anything else than one JSON value that can be given back, 413 for too many members.
  */
 export function parseJson(
   text: string,
@@ -72,7 +72,7 @@ export function parseJson(
     ])
   }
   if (members > maxMembers) {
-    throw new HttpError(400, [
+    throw new HttpError(413, [
       { message: `The body has more than ${maxMembers} members`, type: 'too_many_members' },
     ])
   }

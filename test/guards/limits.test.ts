@@ -1,0 +1,320 @@
+// Limits are on, each has its option and its own clear refusal (promise 7).
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  defineApi,
+  defineCollection,
+  type Limits,
+  memoryStore,
+  type Store,
+} from '../../src/index.ts'
+import { type ExampleOptions, example, seed } from '../fixture.ts'
+
+interface Request_ {
+  readonly method?: string
+  readonly path: string
+  readonly type?: string
+  readonly body?: string
+  readonly headers?: Record<string, string>
+}
+
+async function ask(
+  options: ExampleOptions,
+  { method = 'GET', path, type = 'application/json', body, headers }: Request_,
+) {
+  const made = example({ baseUrl: 'https://api.example', ...options })
+  const [car] = await seed(made, 1)
+  const url = `https://api.example${path.replace('{id}', String(car?.id))}`
+  const init = {
+    method,
+    headers: { ...headers, ...(body !== undefined && { 'content-type': type }) },
+    ...(body !== undefined && { body }),
+  }
+  const answer = await made.api.fetch(new Request(url, init))
+  const text = await answer.text()
+  const errors: { code: number; type?: string; message: string }[] =
+    answer.status >= 400 ? JSON.parse(text).errors : []
+  return {
+    status: answer.status,
+    types: errors.map(error => error.type),
+    codes: errors.map(error => error.code),
+  }
+}
+
+const car = (more: object) => JSON.stringify({ immatriculation: 'L-1', color: 'red', ...more })
+const form = 'application/x-www-form-urlencoded'
+
+/** Each limit: its option set small, what just fits and what does not, and how that is refused. */
+const CASES: readonly (readonly [keyof Limits, number, Request_, Request_, number, string])[] = [
+  [
+    'target',
+    40,
+    { path: `/cars?color=${'r'.repeat(0)}red` },
+    { path: `/cars?color[in]=${'red,'.repeat(10)}` },
+    414,
+    'target_too_long',
+  ],
+  [
+    'headers',
+    4,
+    { path: '/cars', headers: { a: '1', b: '2' } },
+    { path: '/cars', headers: { a: '1', b: '2', c: '3', d: '4' } },
+    431,
+    'too_many_headers',
+  ],
+  [
+    'parameters',
+    2,
+    { path: '/cars?limit=1&offset=0' },
+    { path: '/cars?limit=1&offset=0&sort=id' },
+    400,
+    'too_many_parameters',
+  ],
+  [
+    'body',
+    60,
+    { method: 'POST', path: '/cars', body: car({}) },
+    { method: 'POST', path: '/cars', body: car({ tags: ['x'.repeat(60)] }) },
+    413,
+    'body_too_large',
+  ],
+  [
+    'depth',
+    3,
+    { method: 'POST', path: '/cars', body: car({ model: { name: 'x' } }) },
+    { method: 'POST', path: '/cars', body: car({ model: { name: [[['x']]] } }) },
+    400,
+    'too_deep',
+  ],
+  [
+    'members',
+    8,
+    { method: 'POST', path: '/cars', body: car({ tags: ['a'] }) },
+    { method: 'POST', path: '/cars', body: car({ tags: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] }) },
+    413,
+    'too_many_members',
+  ],
+  [
+    'filters',
+    1,
+    { path: '/cars?color=red' },
+    { path: '/cars?color=red&doors=5' },
+    400,
+    'too_many_filters',
+  ],
+  [
+    'values',
+    2,
+    { path: '/cars?color[in]=red,blue' },
+    { path: '/cars?color[in]=red,blue,green' },
+    400,
+    'too_many_values',
+  ],
+  [
+    'sortKeys',
+    2,
+    { path: '/cars?sort=color,price' },
+    { path: '/cars?sort=color,price,doors' },
+    400,
+    'too_many_sort_keys',
+  ],
+  [
+    'accept',
+    30,
+    { path: '/cars', headers: { accept: 'application/json' } },
+    { path: '/cars', headers: { accept: `application/json${', a/b'.repeat(10)}` } },
+    400,
+    'header_too_long',
+  ],
+  [
+    'elements',
+    12,
+    {
+      method: 'POST',
+      path: '/cars',
+      type: 'application/xml',
+      body: '<car><immatriculation>L</immatriculation><color>red</color></car>',
+    },
+    {
+      method: 'POST',
+      path: '/cars',
+      type: 'application/xml',
+      body: `<car>${'<tags/>'.repeat(20)}</car>`,
+    },
+    413,
+    '',
+  ],
+  [
+    'patchOperations',
+    1,
+    {
+      method: 'PATCH',
+      path: '/cars/{id}',
+      type: 'application/json-patch+json',
+      body: '[{"op":"test","path":"/color","value":"red"}]',
+    },
+    {
+      method: 'PATCH',
+      path: '/cars/{id}',
+      type: 'application/json-patch+json',
+      body: '[{"op":"test","path":"/color","value":"red"},{"op":"test","path":"/color","value":"red"}]',
+    },
+    413,
+    '',
+  ],
+  [
+    'parameters',
+    3,
+    { method: 'POST', path: '/cars', type: form, body: 'immatriculation=L&color=red&doors=5' },
+    {
+      method: 'POST',
+      path: '/cars',
+      type: form,
+      body: 'immatriculation=L&color=red&doors=5&price=1',
+    },
+    413,
+    '',
+  ],
+  [
+    'parts',
+    2,
+    {
+      method: 'POST',
+      path: '/cars',
+      type: 'multipart/form-data; boundary=b',
+      body: parts(['immatriculation', 'L'], ['color', 'red']),
+    },
+    {
+      method: 'POST',
+      path: '/cars',
+      type: 'multipart/form-data; boundary=b',
+      body: parts(['immatriculation', 'L'], ['color', 'red'], ['doors', '5']),
+    },
+    413,
+    '',
+  ],
+]
+
+function parts(...fields: readonly (readonly [string, string])[]): string {
+  const printed = fields.map(
+    ([name, value]) => `--b\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  return `${printed.join('')}--b--\r\n`
+}
+
+describe('limits', () => {
+  test.each(CASES)('%s', async (name, limit, fits, over, status, type) => {
+    expect((await ask({ limits: { [name]: limit } }, fits)).status).toBeLessThan(400)
+    // What the small limit refuses the default takes, or refuses for another reason.
+    const refused = await ask({ limits: { [name]: limit } }, over)
+    expect([refused.status, ...refused.codes]).toEqual([status, status])
+    if (type !== '') expect(refused.types).toEqual([type])
+    const byDefault = await ask({}, over)
+    expect(byDefault.types).not.toEqual(refused.types.some(Boolean) ? refused.types : ['never'])
+  })
+
+  test.each([
+    [{ body: 0 }],
+    [{ body: -1 }],
+    [{ body: 1.5 }],
+    [{ body: Number.NaN }],
+    [{ body: Number.POSITIVE_INFINITY }],
+    [{ body: '1' }],
+    [{ bodies: 1 }],
+    [{ __proto__: null, constructor: 1 }],
+  ])('%j is a mistake', limits => {
+    // Wrong on purpose.
+    expect(() => example({ limits: limits as Partial<Limits> })).toThrow(TypeError)
+  })
+
+  test('maxLimit and defaultLimit of a collection too', () => {
+    const make = (pages: object) => () =>
+      defineCollection({ name: 'cars', schema: z.object({}), store: memoryStore(), ...pages })
+    for (const pages of [
+      { maxLimit: 0 },
+      { defaultLimit: 101 },
+      { maxLimit: Number.NaN },
+      { defaultLimit: -1 },
+    ]) {
+      expect(make(pages)).toThrow(TypeError)
+    }
+  })
+})
+
+/** A store whose lists wait until they are let go, or their signal fires. */
+function waiting(store: Store) {
+  const signals: (AbortSignal | undefined)[] = []
+  const entered: (() => void)[] = []
+  let open: () => void = () => undefined
+  const gate = new Promise<void>(resolve => {
+    open = resolve
+  })
+  const waitingStore: Store = {
+    ...store,
+    list: async (selection, slice, total, options) => {
+      signals.push(options?.signal)
+      for (const tell of entered.splice(0)) tell()
+      await gate
+      return store.list(selection, slice, total, options)
+    },
+  }
+  return {
+    store: waitingStore,
+    signals,
+    open: () => open(),
+    entered: () => new Promise<void>(resolve => entered.push(resolve)),
+  }
+}
+
+describe('work', () => {
+  const apiOf = (store: Store, limits: Partial<Limits>) => {
+    const cars = defineCollection({ name: 'cars', schema: z.object({}), store })
+    return defineApi({ collections: [cars], limits, onError: () => undefined })
+  }
+  const get = (api: ReturnType<typeof apiOf>, path: string) =>
+    api.fetch(new Request(`http://x${path}`))
+
+  test('that takes too long is a 503, and its signal is aborted', async () => {
+    const { store, signals, open } = waiting(memoryStore())
+    const api = apiOf(store, { workTime: 50 })
+    const answer = await get(api, '/cars')
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(Object(await answer.json()).errors[0]).toMatchObject({
+      code: 503,
+      type: 'work_too_slow',
+    })
+    expect(signals.map(signal => signal?.aborted)).toEqual([true])
+    open()
+    expect((await get(api, '/cars')).status).toBe(200)
+  })
+
+  test('that is too much at once is a 503; what is not worked on yet does not count', async () => {
+    const { store, open, entered } = waiting(memoryStore())
+    const api = apiOf(store, { concurrency: 2 })
+    const first = entered()
+    const slow = [get(api, '/cars')]
+    await first
+    const second = entered()
+    slow.push(get(api, '/cars'))
+    await second
+    const refused = await get(api, '/cars')
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(Object(await refused.json()).errors[0].type).toBe('overloaded')
+    expect((await get(api, '/nothing')).status).toBe(404)
+    open()
+    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200])
+    expect((await get(api, '/cars')).status).toBe(200)
+  })
+
+  test('ends where the client goes away', async () => {
+    const { store, signals, entered } = waiting(memoryStore())
+    const api = apiOf(store, {})
+    const controller = new AbortController()
+    const asked = entered()
+    void api.fetch(new Request('http://x/cars', { signal: controller.signal }))
+    await asked
+    expect(signals[0]?.aborted).toBe(false)
+    controller.abort()
+    expect(signals[0]?.aborted).toBe(true)
+  })
+})

@@ -1,0 +1,236 @@
+// What an operator sees: events, ids of requests, timings, health, a graceful end.
+import { connect } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import {
+  defineApi,
+  defineCollection,
+  memoryStore,
+  onRequest,
+  onResponse,
+  type RequestEvent,
+  type ResponseEvent,
+  shutDown,
+} from '../../src/index.ts'
+import { Car, type ExampleOptions, example, seed } from '../fixture.ts'
+import { converse, serve } from './wire.ts'
+
+const ending: (() => void)[] = []
+afterEach(() => {
+  for (const end of ending.splice(0)) end()
+})
+
+async function make(options: ExampleOptions = {}) {
+  const made = example({ baseUrl: 'https://api.example', ...options })
+  const [car] = await seed(made, 1)
+  const fetch = (path: string, init?: RequestInit) =>
+    made.api.fetch(new Request(`https://api.example${path}`, init))
+  return { ...made, id: String(car?.id), fetch }
+}
+
+describe('events', () => {
+  const cases: readonly (readonly [string, string, Partial<ResponseEvent>, RequestInit?])[] = [
+    ['GET', '/cars', { route: '/cars', operation: 'list', collection: 'cars', status: 200 }],
+    [
+      'GET',
+      '/cars/{id}?fields=id',
+      { route: '/cars/:id', operation: 'read', collection: 'cars', status: 200 },
+    ],
+    [
+      'GET',
+      '/cars/{id}/options/count',
+      {
+        route: '/cars/:parent/options/count',
+        operation: 'count',
+        collection: 'options',
+        status: 200,
+      },
+    ],
+    [
+      'POST',
+      '/cars/{id}?_method=DELETE',
+      { route: '/cars/:id', operation: 'delete', method: 'DELETE', status: 200 },
+    ],
+    [
+      'POST',
+      '/cars/{id}/buy',
+      { route: '/cars/:id/buy', operation: 'buy', status: 400 },
+      { body: '{}', headers: { 'content-type': 'application/json' } },
+    ],
+    ['GET', '/cars/nobody', { route: '/cars/:id', operation: 'read', status: 404 }],
+    ['GET', '/cars/nobody?suppress_error_codes', { route: '/cars/:id', status: 200 }],
+    [
+      'GET',
+      '/secret/path?token=x',
+      { route: undefined, operation: undefined, collection: undefined, status: 404 },
+    ],
+    ['BREW', '/cars', { route: '/cars', operation: undefined, status: 405 }],
+    ['OPTIONS', '/cars', { route: '/cars', operation: undefined, status: 200 }],
+    ['GET', '/', { route: '/', operation: 'describe', collection: undefined, status: 200 }],
+    ['GET', '/health', { route: '/health', operation: undefined, status: 200 }],
+  ]
+  const every = cases.map(
+    ([method, path, wanted, init = {}]) => [method, path, wanted, init] as const,
+  )
+  test.each(every)('%s %s', async (method, path, wanted, init) => {
+    const { fetch, id } = await make({ health: true })
+    const asked: RequestEvent[] = []
+    const answered: ResponseEvent[] = []
+    ending.push(
+      onRequest(event => asked.push(event)),
+      onResponse(event => answered.push(event)),
+    )
+    const answer = await fetch(path.replace('{id}', id), { method, ...init })
+    expect(asked).toMatchObject([{ method, route: wanted.route }])
+    expect(answered).toMatchObject([wanted])
+    const [event] = answered
+    expect(event?.id).toBe(asked[0]?.id)
+    expect(event?.id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(event?.duration).toBeGreaterThanOrEqual(0)
+    expect(event?.error?.status).toBe(
+      answer.status >= 400 ? answer.status : path.includes('suppress') ? 404 : undefined,
+    )
+  })
+
+  test('end when they are told to', async () => {
+    const { fetch } = await make()
+    const answered: ResponseEvent[] = []
+    const end = onResponse(event => answered.push(event))
+    await fetch('/cars')
+    end()
+    await fetch('/cars')
+    expect(answered).toHaveLength(1)
+  })
+
+  test('carry the cause of a failure, which no answer does', async () => {
+    const cause = new Error('password=x')
+    const store = memoryStore()
+    const failing = { ...store, list: () => Promise.reject(cause) }
+    const cars = defineCollection({ name: 'cars', schema: Car, store: failing })
+    const told: unknown[] = []
+    const api = defineApi({
+      collections: [cars],
+      onError: (error, { requestId, reference }) => told.push([error, requestId, reference]),
+    })
+    const answered: ResponseEvent[] = []
+    ending.push(onResponse(event => answered.push(event)))
+    const answer = await api.fetch(
+      new Request('http://x/cars', { headers: { 'x-request-id': 'mine' } }),
+    )
+    const text = await answer.text()
+    expect(answer.status).toBe(500)
+    expect(text).not.toContain('password')
+    expect(answered).toMatchObject([{ status: 500, id: 'mine', error: { cause } }])
+    expect(told).toEqual([[cause, 'mine', expect.stringMatching(/^[0-9a-f-]{36}$/)]])
+    expect(text).toContain(String((told[0] as unknown[])[2]))
+  })
+})
+
+describe('ids of requests', () => {
+  test.each([
+    ['abc-123', 'abc-123'],
+    ['a b', null],
+    ['x'.repeat(129), null],
+    ['<script>', null],
+  ])('%j comes back as %j', async (sent, given) => {
+    const { fetch } = await make()
+    for (const path of ['/cars', '/nothing', '/cars?limit=x']) {
+      const answer = await fetch(path, { headers: { 'x-request-id': sent } })
+      expect(answer.headers.get('x-request-id')).toBe(given)
+    }
+  })
+})
+
+describe('Server-Timing', () => {
+  test('stands on answers where the api says so', async () => {
+    const { fetch } = await make({ serverTiming: true })
+    expect((await fetch('/cars')).headers.get('server-timing')).toMatch(
+      /^auth;dur=[\d.]+, body;dur=[\d.]+, body;dur=[\d.]+, work;dur=[\d.]+$/,
+    )
+    expect((await fetch('/cars?limit=x')).headers.get('server-timing')).toContain('work;dur=')
+    expect((await (await make()).fetch('/cars')).headers.get('server-timing')).toBeNull()
+  })
+})
+
+describe('/health', () => {
+  test('is there where the api says so, for everybody, uncounted', async () => {
+    const { fetch } = await make({
+      health: true,
+      rateLimit: { policies: [{ limit: 1, window: 60 }] },
+      schemes: [{ name: 'Never', challenge: () => 'Never', authenticate: async () => undefined }],
+    })
+    for (let at = 0; at < 3; at++) {
+      const answer = await fetch('/health')
+      expect([answer.status, await answer.text(), answer.headers.get('content-type')]).toEqual([
+        200,
+        '{"status":"ok"}',
+        'application/json',
+      ])
+    }
+    expect((await fetch('/health', { method: 'DELETE' })).headers.get('allow')).toBe(
+      'GET, HEAD, OPTIONS',
+    )
+    expect((await (await make()).fetch('/health')).status).toBe(404)
+  })
+
+  test('tells of a store that is gone, and nothing about it', async () => {
+    const { fetch, api } = await make({ health: true, onError: () => undefined })
+    await api.close()
+    const answer = await fetch('/health')
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+    expect(await answer.text()).toBe(
+      '{"errors":[{"message":"A store cannot be reached","code":503,"type":"unavailable"}]}',
+    )
+  })
+})
+
+describe('shutDown', () => {
+  test('answers what runs, closes what idles, takes nothing new', async () => {
+    let arrived: () => void = () => undefined
+    let open: () => void = () => undefined
+    const running = new Promise<void>(resolve => {
+      arrived = resolve
+    })
+    const gate = new Promise<void>(resolve => {
+      open = resolve
+    })
+    const { api } = await make({
+      storeOf: (name, store) =>
+        name === 'options'
+          ? {
+              ...store,
+              list: async (...parameters) => {
+                arrived()
+                await gate
+                return store.list(...parameters)
+              },
+            }
+          : store,
+    })
+    const served = await serve(api.handler)
+    const idle = connect(served.port, '127.0.0.1')
+    const closed = new Promise(resolve => idle.once('close', resolve))
+    idle.resume().write(`GET /cars HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`)
+    await new Promise(resolve => idle.once('data', resolve))
+    const slow = converse(served.port, [`GET /options HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`])
+    await running
+    const end = shutDown(served.server)
+    await closed
+    open()
+    const { answers, ended } = await slow
+    expect([answers.map(({ status }) => status), ended]).toEqual([[200], true])
+    await end
+    expect(served.server.listening).toBe(false)
+    await shutDown(served.server)
+  })
+
+  test('cuts off what does not end', async () => {
+    const { api } = await make({
+      storeOf: (_, store) => ({ ...store, list: () => new Promise<never>(() => undefined) }),
+    })
+    const served = await serve(api.handler)
+    const hanging = converse(served.port, [`GET /cars HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`])
+    await new Promise(resolve => served.server.once('request', resolve))
+    await shutDown(served.server, 50)
+    expect(await hanging).toMatchObject({ answers: [], ended: true })
+  })
+})
