@@ -1,0 +1,85 @@
+// What the memory benches share: a process that is watched while it serves, and the goal.
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** The most that work may take above idle, in bytes. */
+export const GOAL = 64 * 1024 * 1024
+
+export interface Watched {
+  readonly process: ChildProcess
+  /** What the process said when it was ready. */
+  readonly port: number
+  /**
+   * Runs some work and gives the most memory meanwhile, in bytes of resident size above what the
+   * process had idle, before the first.
+   */
+  watch<T>(work: () => Promise<T>): Promise<{ readonly most: number; readonly result: T }>
+  /** Asks the process a question. */
+  ask(question: string): Promise<unknown>
+}
+
+/** Starts a module as a process of its own, which sends `{ port }` once it serves. */
+export async function watched(file: string, args: readonly string[]): Promise<Watched> {
+  const child = fork(file, [...args], { execArgv: ['--import', 'tsx', '--expose-gc'] })
+  const [{ port }] = await once(child, 'message')
+  const ask = async (question: string): Promise<unknown> => {
+    const answer = once(child, 'message')
+    child.send(question)
+    return (await answer)[0]
+  }
+  let idle: number | undefined
+  return {
+    process: child,
+    port,
+    ask,
+    async watch(work) {
+      await ask('collect')
+      idle ??= residentOf(child.pid)
+      let most = idle
+      const timer = setInterval(() => {
+        most = Math.max(most, residentOf(child.pid))
+      }, 20)
+      try {
+        const result = await work()
+        return { most: Math.max(most, residentOf(child.pid)) - idle, result }
+      } finally {
+        clearInterval(timer)
+      }
+    },
+  }
+}
+
+/** Answers what {@link Watched.ask} asks: collecting garbage, and whatever else the bench knows. */
+export function answerQuestions(answers: Readonly<Record<string, () => unknown>> = {}): void {
+  process.on('message', async question => {
+    global.gc?.()
+    process.send?.((await answers[String(question)]?.()) ?? null)
+  })
+}
+
+/** The resident size of a process: Linux only. */
+function residentOf(pid: number | undefined): number {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]) * 1024
+}
+
+export async function inDirectory<T>(work: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), 'memory-'))
+  try {
+    return await work(directory)
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+/** Prints one figure; where it is above the goal the bench fails. */
+export function report(what: string, most: number, seconds: number): void {
+  const good = most < GOAL
+  if (!good) process.exitCode = 1
+  const size = `${(most / 1024 / 1024).toFixed(1)} MiB above idle`
+  console.log(`${good ? 'ok  ' : 'MORE'} ${what}: ${size}, ${seconds.toFixed(1)} s`)
+}
