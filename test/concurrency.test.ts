@@ -4,12 +4,19 @@ import { z } from 'zod'
 import { defineApi, defineCollection, type Item, memoryStore, type Store } from '../src/index.ts'
 import { sqlStore } from '../src/stores/sql.ts'
 import { DOOR_NAMES, type Door, openDoor } from './doors.ts'
+import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
+
+usePostgres()
+
+let tables = 0
 
 /** Every store that there is: another one is tried by its line here. */
 const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   memory: async () => memoryStore(),
   SQLite: async () => sqlStore({ db: await openDatabase(), create: true }),
+  PostgreSQL: async () =>
+    sqlStore({ db: openPostgres(), table: `counters_${++tables}`, create: true }),
 }
 
 const MEMBERS = 100
