@@ -106,7 +106,7 @@ export interface Store {
    * @param values the members without dates; with the id where the client chose it.
    * @param options.idempotencyKey a key that `begin` gave to this caller: in the same step its answer
    * becomes `{ id, item, version, updatedAt }` of what was created.
-   * @throws UniqueError
+   * @throws UniqueError, UnstorableError
    */
   create(
     values: Item,
@@ -116,7 +116,7 @@ export interface Store {
   /**
    * Replaces the values of an item, if it is still at this version, in one step.
    * @returns `undefined` where it is not: changed or deleted meanwhile.
-   * @throws UniqueError
+   * @throws UniqueError, UnstorableError
    */
   update(id: Id, version: string, values: Item, options?: StoreOptions): Promise<Stored | undefined>
 
@@ -150,6 +150,18 @@ export class UniqueError extends Error {
 
   constructor(fields: readonly string[], options?: { cause?: unknown }) {
     super(`Another item has the same ${fields.join(' and ')}`, options)
+    this.fields = fields
+  }
+}
+
+/** Thrown by a store for values that it cannot keep, such as a text too long for an index. */
+export class UnstorableError extends Error {
+  override readonly name = 'UnstorableError'
+  /** The dotted paths of the values, as far as the store knows them. */
+  readonly fields: readonly string[]
+
+  constructor(fields: readonly string[], options?: { cause?: unknown }) {
+    super(`${fields.join(' and ') || 'A value'} is too long to be indexed`, options)
     this.fields = fields
   }
 }

@@ -12,7 +12,7 @@ import type { Limits } from '../limits.ts'
 import type { Preferences } from '../prefer.ts'
 import type { CollectionTarget, Target } from '../route.ts'
 import type { Filter } from '../selection.ts'
-import { type Id, type Stored, UnavailableError, UniqueError } from '../store.ts'
+import { type Id, type Stored, UnavailableError, UniqueError, UnstorableError } from '../store.ts'
 import { sightOf } from './sight.ts'
 
 /** The body of a request, decoded. */
@@ -51,6 +51,8 @@ export interface Call {
   readonly parameters: readonly Parameter[]
   readonly body: CallBody | undefined
   readonly preconditions: Preconditions
+  /** Whether a program calls, which cannot be asked for a precondition. */
+  readonly inProcess?: boolean
   readonly preferences: Preferences
   /** The `Range` header. */
   readonly range: string | undefined
@@ -169,6 +171,11 @@ export function fromStore(error: unknown): unknown {
     const message = `Another item has the same ${error.fields.join(' and ')}`
     const mistakes = error.fields.map(field => ({ message, field, type: 'not_unique' }))
     return new HttpError(409, mistakes, { cause: error })
+  }
+  if (error instanceof UnstorableError) {
+    const { message, fields } = error
+    const mistakes = fields.map(field => ({ message, field, type: 'too_long' }))
+    return new HttpError(400, mistakes.length > 0 ? mistakes : message, { cause: error })
   }
   if (error instanceof UnavailableError) {
     const options = { headers: ['Retry-After', '5'], cause: error }

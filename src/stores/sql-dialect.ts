@@ -36,6 +36,8 @@ export type Failure =
   /** The constraint's or index's name, or the columns of it. */
   | { readonly kind: 'unique'; readonly index?: string; readonly columns?: readonly string[] }
   | { readonly kind: 'unavailable' }
+  /** A value is too long for an index. */
+  | { readonly kind: 'unstorable'; readonly index?: string }
   /** Others were in the way: the same work may succeed at once. */
   | { readonly kind: 'again' }
   /** It was ended by a timeout or a signal. */

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { type Field, fieldAt, type Item, type Json, type Kind, type Path } from '../fields.ts'
 import type { Shape, Stored } from '../store.ts'
+import { indexesOf } from './shapes.ts'
 import type { ColumnType, Fragment, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
 
 /** How a field lies in a table that exists already. */
@@ -97,6 +98,11 @@ export class Layout {
         )
       }
       seen.add(each.toLowerCase())
+      if (Buffer.byteLength(each) > (dialect.longestName ?? each.length * 4)) {
+        throw new TypeError(
+          `${table}: the name of the column "${each}" is too long for the database`,
+        )
+      }
     }
   }
 
@@ -220,6 +226,15 @@ export class Layout {
     )
     if (names.length === 0) return index === undefined ? [identity.name] : [index]
     return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
+  }
+
+  /** The dotted paths of the index that a database names; none for an index of somebody else. */
+  indexed(index: string | undefined): readonly string[] {
+    const { unique } = this.shape
+    const found =
+      unique.find(set => this.indexName(set, 'unique') === index) ??
+      indexesOf(this.shape).find(set => this.indexName(set, 'by') === index)
+    return found ?? (index === `${this.table}_pkey` ? [this.shape.identity.name] : [])
   }
 
   indexName(set: readonly string[], kind: 'unique' | 'by'): string {

@@ -128,7 +128,8 @@ export class PoolSession implements Session {
     if (first && writes.length === 1) {
       return [await settled(this.#tried(first.work, undefined, first.single ? undefined : begin))]
     }
-    const fatal = (error: unknown) => (failure(error)?.kind ?? 'unique') !== 'unique'
+    const shared = ['unavailable', 'again', 'cancelled']
+    const fatal = (error: unknown) => shared.includes(failure(error)?.kind ?? '')
     return this.#tried(runner => together(writes, runner, fatal), undefined, begin)
   }
 

@@ -145,6 +145,11 @@ function failure(error: unknown): Failure | undefined {
   const code = 'code' in error ? String(error.code) : ''
   if (code === '23505') return uniqueFailure(error)
   if (code === '40001' || code === '40P01') return { kind: 'again' }
+  if (code === '54000') {
+    // `index row size 2728 exceeds btree version 4 maximum 2704 for index "cars_by_color"`
+    const index = /"([^"]+)"/.exec(error.message)?.[1]
+    return { kind: 'unstorable', ...(index !== undefined && { index }) }
+  }
   if (code === '57014') return { kind: 'cancelled' }
   // Several addresses tried at once fail as one.
   const [first] = error instanceof AggregateError ? error.errors : []

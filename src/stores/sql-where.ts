@@ -173,11 +173,10 @@ function bind(
   { kind, canonical }: Pick<Operand, 'kind' | 'canonical'>,
   dialect: SqlDialect,
 ): Fragment {
-  if (kind !== 'date-time' || typeof value !== 'string') return dialect.bind(value, kind)
-  const time = instantOf(value)
-  return canonical
-    ? dialect.bind(new Date(time).toISOString(), 'string')
-    : dialect.bind(time, 'integer')
+  if (kind !== 'date-time') return dialect.bind(value, kind)
+  const time = instantOf(String(value))
+  if (!canonical) return dialect.bind(time, 'integer')
+  return dialect.bind(Number.isNaN(time) ? '' : new Date(time).toISOString(), 'string')
 }
 
 function searchConditions({ text, paths }: Search, layout: Layout): Fragment[] {
@@ -212,8 +211,9 @@ export function orderOf(sort: readonly SortKey[], backward: boolean, layout: Lay
 type Key = NonNullable<Extract<Slice, { backward: boolean }>['key']>
 
 /**
- * The condition of standing after a place in a sort (before it, if backward). Its first part bounds
- * the first key alone: that is what a database takes to find the place in an index.
+ * The condition of standing after a place in a sort (before it, if backward). Where all keys go one
+ * way, rows are compared as they stand in an index; else the first part of the condition bounds the
+ * first key alone, which is what a database takes to find about the place.
  */
 export function afterCondition(
   sort: readonly SortKey[],
@@ -238,6 +238,8 @@ export function afterCondition(
         : sql`${place.order} = ${bind(value, place, layout.dialect)}`
     return sql`(${strictly} or (${same} and ${beyond(at + 1)}))`
   }
+  const whole = keys.length > 1 ? rowCondition(keys, layout.dialect) : undefined
+  if (whole) return whole
   const [first] = keys
   const bound = first && keys.length > 1 ? leadingBound(first, layout.dialect) : undefined
   return bound ? sql`${bound} and ${beyond(0)}` : beyond(0)
@@ -247,6 +249,18 @@ interface PlaceKey {
   readonly place: Place
   readonly value: Scalar | null
   readonly down: boolean
+}
+
+/** Rows compared as wholes; `undefined` where null counts or the keys go both ways. */
+function rowCondition(keys: readonly PlaceKey[], dialect: SqlDialect): Fragment | undefined {
+  const down = keys[0]?.down ?? false
+  const bound: Fragment[] = []
+  for (const { place, value, down: each } of keys) {
+    if (each !== down || value === null || (down && place.maybe)) return undefined
+    bound.push(bind(value, place, dialect))
+  }
+  const row = sql.join(keys.map(({ place }) => place.order))
+  return sql`(${row}) ${sql.raw(down ? '<' : '>')} (${sql.join(bound)})`
 }
 
 function strictlyAfter({ place, value, down }: PlaceKey, dialect: SqlDialect): Fragment {

@@ -11,6 +11,7 @@ import {
   type Stored,
   type StoreOptions,
   UniqueError,
+  UnstorableError,
 } from '../store.ts'
 import { newVersion } from './ids.ts'
 import { BATCH, mergeShapes } from './shapes.ts'
@@ -147,11 +148,14 @@ export function sqlStore<Database>({
     )
   }
 
-  /** Names the fields of a unique set that a write would break. */
+  /** Names the fields of a unique set that a write would break, or of a value too long for its index. */
   function named(error: unknown): never {
     const failure = dialect.failure(error)
-    if (failure?.kind !== 'unique') throw error
     const { layout } = attached()
+    if (failure?.kind === 'unstorable') {
+      throw new UnstorableError(layout.indexed(failure.index), { cause: error })
+    }
+    if (failure?.kind !== 'unique') throw error
     throw new UniqueError(layout.uniqueSet(failure.index, failure.columns), { cause: error })
   }
 

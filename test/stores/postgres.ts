@@ -49,11 +49,17 @@ export function postgres(): Server {
 }
 
 /** Another connection pool to the database; closing its store, or itself, ends it. */
-export function openPostgres(options: pg.PoolConfig = {}): Kysely<unknown> {
+export function openPostgres(
+  options: pg.PoolConfig = {},
+  onStatement?: (statement: string) => void,
+): Kysely<unknown> {
   const pool = new pg.Pool({ connectionString: postgres().url, max: 8, ...options })
   // A connection that is lost while nobody uses it is replaced at the next use.
   pool.on('error', () => undefined)
-  return new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  return new Kysely<unknown>({
+    dialect: new PostgresDialect({ pool }),
+    log: ({ query }) => onStatement?.(query.sql),
+  })
 }
 
 /** One statement, by a connection of its own. */
