@@ -48,6 +48,7 @@ export function callsOf(context: CallContext, name: string): Calls {
       parameters: parametersOf(parameters),
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       preconditions: {},
+      inProcess: true,
       preferences: {},
       range: undefined,
       idempotencyKey: undefined,

@@ -191,7 +191,8 @@ export async function currentItem(call: Call): Promise<Stored | undefined> {
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !mayCreate(call)) return undefined
   const { ifMatch, ifUnmodifiedSince } = preconditions
-  if (current && collection.requirePrecondition && !ifMatch && ifUnmodifiedSince === undefined) {
+  const asked = collection.requirePrecondition && !call.inProcess
+  if (current && asked && !ifMatch && ifUnmodifiedSince === undefined) {
     const message = 'This collection takes changes only with If-Match: send the ETag that you read'
     throw new HttpError(428, [{ message, field: 'if-match', type: 'precondition_required' }])
   }

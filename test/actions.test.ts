@@ -1,0 +1,265 @@
+// Actions: what they take, what they may do, and how they are answered (conventions, "Writing").
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { defineAction, defineApi, defineCollection, type Item, memoryStore } from '../src/index.ts'
+import { eachDoor } from './doors.ts'
+
+async function counters() {
+  /** Runs between what an action has read and what it writes. */
+  let meanwhile = async (_id: unknown): Promise<void> => {}
+  const collection = defineCollection({
+    name: 'counters',
+    schema: z.object({
+      name: z.string(),
+      total: z.int().default(0),
+      note: z
+        .string()
+        .transform(text => `${text}!`)
+        .optional(),
+    }),
+    store: memoryStore(),
+    requirePrecondition: true,
+    actions: {
+      look: { on: 'item', method: 'GET', run: ({ item }) => ({ total: item?.total }) },
+      echo: defineAction({
+        on: 'collection',
+        method: 'GET',
+        input: z.object({
+          n: z.int(),
+          tags: z.array(z.string()).default([]),
+          deep: z.object({ on: z.iso.date() }).optional(),
+        }),
+        output: z.object({ n: z.int() }),
+        run: ({ input }) => input,
+      }),
+      add: {
+        on: 'item',
+        run: async ({ id, item, update }) => {
+          await meanwhile(id)
+          return update({ total: Number(item?.total) + 1 })
+        },
+      },
+      quiet: {
+        on: 'item',
+        run: async ({ item, update }) => void (await update({ total: Number(item?.total) + 1 })),
+      },
+      reset: { on: 'item', method: 'PUT', run: ({ update }) => update({ total: 0, note: null }) },
+      annotate: defineAction({
+        on: 'item',
+        method: 'PATCH',
+        input: z.object({ note: z.string() }),
+        run: ({ input, update }) => update(input),
+      }),
+      spoil: { on: 'item', run: ({ update }) => update({ total: 'many', colour: 'red' }) },
+      erase: { on: 'collection', method: 'DELETE', run: () => undefined },
+      end: {
+        on: 'item',
+        run: async ({ collection, id = '' }) => void (await collection('counters').delete(id)),
+      },
+      time: { on: 'collection', run: () => ({ at: new Date(0), nothing: undefined }) },
+      none: { on: 'collection', run: () => null },
+      number: { on: 'collection', run: () => 7 },
+      list: { on: 'collection', run: async () => [1, 'a', null] },
+    },
+  })
+  const api = defineApi({ collections: [collection] })
+  const store = collection.definition.store
+  const { id } = await store.create({ name: 'one', total: 3 })
+  return {
+    api,
+    path: `/counters/${id}`,
+    interfere: (work: () => Promise<void>) => {
+      meanwhile = async () => {
+        meanwhile = async () => {}
+        await work()
+      }
+    },
+    touch: async () => {
+      const stored = await store.get(id)
+      if (stored) await store.update(id, stored.version, { name: 'touched', total: 50 })
+    },
+  }
+}
+
+const ANY = { 'if-match': '*' }
+
+describe('actions', () => {
+  eachDoor(counters, (door, made) => {
+    const path = (action = '') => `${made().path}${action && `/${action}`}`
+    const etag = async () => (await door.request(path())).headers.get('etag') ?? ''
+
+    it('a safe one needs no precondition, and changes nothing', async () => {
+      expect(await door.request(path('look'))).toMatchObject({ status: 200, json: { total: 3 } })
+      expect(await door.request(path('look'), { method: 'HEAD' })).toMatchObject({
+        status: 200,
+        text: '',
+      })
+      expect(await door.request(path('look').replace(/[^/]+\/look/, 'nothing/look'))).toMatchObject(
+        { status: 404 },
+      )
+      expect(await door.request(path('look'), { method: 'POST' })).toMatchObject({ status: 405 })
+    })
+
+    it('one that may change something needs it where the collection says so', async () => {
+      expect(await door.request(path('add'), { method: 'POST' })).toMatchObject({
+        status: 428,
+        json: { errors: [{ field: 'if-match' }] },
+      })
+      expect(
+        await door.request(path('add'), { method: 'POST', headers: { 'if-match': await etag() } }),
+      ).toMatchObject({ status: 200, json: { total: 4 } })
+    })
+
+    const inputs: readonly [query: string, status: number, json: object][] = [
+      ['n=7', 200, { n: 7, tags: [] }],
+      [
+        'n=7&tags=a&tags=b&deep.on=2024-02-29',
+        200,
+        { n: 7, tags: ['a', 'b'], deep: { on: '2024-02-29' } },
+      ],
+      ['n=7&deep[on]=2024-02-29', 200, { deep: { on: '2024-02-29' } }],
+      ['n=x', 400, { errors: [{ field: 'n', type: 'invalid_type' }] }],
+      ['', 400, { errors: [{ field: 'n', type: 'required' }] }],
+      ['n=1&m=2', 400, { errors: [{ field: 'm', type: 'unknown_field' }] }],
+      ['n=1&deep.on=2024-02-30', 400, { errors: [{ field: 'deep.on' }] }],
+    ]
+    for (const [query, status, json] of inputs) {
+      it(`the input of a safe one is its query: ?${query}`, async () => {
+        expect(await door.request(`/counters/echo?${query}`)).toMatchObject({ status, json })
+        const long = {
+          method: 'POST',
+          body: `_method=GET&${query}`,
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        }
+        expect(await door.request('/counters/echo', long)).toMatchObject({ status, json })
+      })
+    }
+
+    it('may answer any method that it declares', async () => {
+      expect(
+        await door.request(path('annotate'), {
+          method: 'PATCH',
+          headers: ANY,
+          json: { note: 'a' },
+        }),
+      ).toMatchObject({ status: 200, json: { note: 'a!', total: 3 } })
+      expect(await door.request(path('reset'), { method: 'PUT', headers: ANY })).toMatchObject({
+        status: 200,
+        json: { total: 0 },
+      })
+      expect(
+        await door.request(path('reset?_method=put'), { method: 'POST', headers: ANY }),
+      ).toMatchObject({ status: 200 })
+      expect(await door.request(path('reset'), { method: 'POST', headers: ANY })).toMatchObject({
+        status: 405,
+      })
+    })
+
+    it('what update() leaves alone stays as it is', async () => {
+      await door.request(path('annotate'), { method: 'PATCH', headers: ANY, json: { note: 'a' } })
+      expect(await door.request(path('add'), { method: 'POST', headers: ANY })).toMatchObject({
+        json: { note: 'a!', total: 4 },
+      })
+    })
+
+    it('what update() may not store is refused, and nothing changes', async () => {
+      const before = await door.request(path())
+      expect(await door.request(path('spoil'), { method: 'POST', headers: ANY })).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'colour', type: 'unknown_field' }, { field: 'total' }] },
+      })
+      expect((await door.request(path())).text).toBe(before.text)
+    })
+
+    it('an item that was changed meanwhile: 409, and 412 where the client named a version', async () => {
+      made().interfere(made().touch)
+      const headers = { 'if-unmodified-since': new Date(Date.now() + 60_000).toUTCString() }
+      expect(await door.request(path('add'), { method: 'POST', headers })).toMatchObject({
+        status: 409,
+        json: { errors: [{ type: 'changed_meanwhile' }] },
+      })
+      made().interfere(made().touch)
+      expect(
+        await door.request(path('add'), { method: 'POST', headers: { 'if-match': await etag() } }),
+      ).toMatchObject({ status: 412 })
+      expect(await door.request(path())).toMatchObject({ json: { total: 50 } })
+    })
+
+    const results: readonly [action: string, json: unknown][] = [
+      ['time', { at: '1970-01-01T00:00:00.000Z' }],
+      ['none', null],
+      ['number', 7],
+      ['list', [1, 'a', null]],
+    ]
+    for (const [action, json] of results) {
+      it(`gives JSON of any kind: ${JSON.stringify(json)}`, async () => {
+        const answer = await door.request(`/counters/${action}`, { method: 'POST' })
+        expect(answer.status).toBe(200)
+        expect(JSON.parse(answer.text)).toEqual(json)
+      })
+    }
+
+    it('one of an item that gives nothing is answered as a change: 303, or as Prefer says', async () => {
+      const run = (prefer?: string) =>
+        door.request(path('quiet'), {
+          method: 'POST',
+          headers: { ...ANY, ...(prefer && { prefer }) },
+        })
+      const see = await run()
+      expect(see).toMatchObject({ status: 303, text: '' })
+      expect(see.headers.get('location')).toBe(door.base + path())
+      const whole = await run('return=representation')
+      expect(whole).toMatchObject({ status: 200, json: { total: 5 } })
+      expect(whole.headers.get('content-location')).toBe(door.base + path())
+      expect(whole.headers.get('etag')).toBe(await etag())
+      expect(whole.headers.get('preference-applied')).toBe('return=representation')
+      expect(await run('return=minimal')).toMatchObject({ status: 204, text: '' })
+      expect(((await door.request(path())).json as Item).total).toBe(6)
+    })
+
+    it('one of the collection that gives nothing: 303 to the collection', async () => {
+      const answer = await door.request('/counters/erase', { method: 'DELETE' })
+      expect(answer).toMatchObject({ status: 303, text: '' })
+      expect(answer.headers.get('location')).toBe(`${door.base}/counters`)
+      const minimal = await door.request('/counters/erase', {
+        method: 'DELETE',
+        headers: { prefer: 'return=minimal' },
+      })
+      expect(minimal).toMatchObject({ status: 204 })
+    })
+
+    it('one that removed its item: 303 to the collection', async () => {
+      // In process no precondition is asked of the program itself.
+      const answer = await door.request(path('end'), { method: 'POST', headers: ANY })
+      expect(answer.status).toBe(303)
+      expect(answer.headers.get('location')).toBe(`${door.base}/counters`)
+      expect(await door.request(path())).toMatchObject({ status: 404 })
+    })
+  })
+
+  const mistakes: readonly [name: string, action: Parameters<typeof define>[1]][] = [
+    ['a name that is no verb', {}],
+    ['a/b', {}],
+    ['count', {}],
+    ['search', {}],
+    ['filtered', { on: 'collection', method: 'GET', input: z.object({ limit: z.int() }) }],
+  ]
+  for (const [name, action] of mistakes) {
+    it(`${JSON.stringify(name)} is a mistake at definition`, () =>
+      expect(() => define(name, action)).toThrow(TypeError))
+  }
+})
+
+function define(
+  name: string,
+  action: { on?: 'collection' | 'item'; method?: 'GET'; input?: z.ZodObject },
+) {
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string() }),
+    search: ['name'],
+    store: memoryStore(),
+    actions: { [name]: { on: 'collection', run: () => 1, ...action } },
+  })
+  return defineApi({ collections: [things] })
+}
