@@ -63,15 +63,18 @@ export interface Decoded extends CallBody {
  * @throws HttpError 400, 413, 415
  */
 export async function decodeBody(
-  { body, headers, signal }: HttpRequest,
+  request: HttpRequest,
   { format, type }: Content,
   { limits, fields, upload, sent }: Pick<ReadContext, 'limits' | 'fields' | 'upload' | 'sent'>,
 ): Promise<Decoded> {
+  const { body, headers } = request
   const length = headers['content-length']
   const context: ReadContext = {
     fields,
     limits,
-    signal,
+    get signal() {
+      return request.signal
+    },
     parameters: type?.parameters ?? new Map(),
     length: length === undefined ? undefined : Number(length),
     ...(upload && { upload }),

@@ -63,6 +63,7 @@ export function callsOf(context: CallContext, name: string): Calls {
         callsOf({ ...context, defaults: { ...defaults, ...options, ...given } }, other),
     }
     try {
+      call.signal.throwIfAborted()
       return (await perform(call)).result
     } catch (error) {
       await call.uploads?.discard().catch(() => undefined)

@@ -247,14 +247,16 @@ async function readForm(
 }
 
 function readContent(
-  { limits }: ApiDefinition,
+  api: ApiDefinition,
   exchange: Exchange,
   content: Content,
-  { collection, action }: CollectionTarget,
+  target: CollectionTarget,
 ): Promise<Decoded> {
+  const { limits } = api
+  const { collection, action } = target
   const { request } = exchange
   const fields = action ? action.inputFields : collection.takenFields
-  const uploads = action ? undefined : uploadsOf(collection, limits.upload, request.signal)
+  const uploads = action ? undefined : uploadsFor(api, request, target)
   exchange.uploads = uploads
   return decodeBody(request, content, {
     limits,
@@ -264,6 +266,10 @@ function readContent(
     },
     ...(uploads && { upload: uploads.put }),
   })
+}
+
+function uploadsFor({ limits }: ApiDefinition, request: HttpRequest, target: CollectionTarget) {
+  return target.collection.blobs && uploadsOf(target.collection, limits.upload, request.signal)
 }
 
 function methodNotAllowed(
@@ -295,7 +301,7 @@ async function callOf(
 ): Promise<Call> {
   const { request, method, principal, suppressed, extension, negotiated } = exchange
   const { target, operation, href, allow } = known
-  const { headers, signal } = request
+  const { headers } = request
   let { body } = known
   if (!body && takesBody(operation, method) && hasBody(request)) {
     body = await readContent(api, exchange, contentOf(request, api, method, extension), target)
@@ -317,16 +323,18 @@ async function callOf(
     preferences: suppressed ? { ...preferences, return: 'representation' } : preferences,
     range: headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
-    uploads: exchange.uploads ?? uploadsOf(target.collection, api.limits.upload, signal),
+    uploads: exchange.uploads ?? uploadsFor(api, request, target),
     variant: negotiated?.format.name ?? '',
     streams: negotiated?.format.streams === true,
     principal,
     authorize: other => allow([other]),
-    signal,
+    get signal() {
+      return request.signal
+    },
     limits: api.limits,
     href,
     collection: (name, options) => {
-      const defaults = { signal, ...(principal && { principal }), ...options }
+      const defaults = { signal: request.signal, ...(principal && { principal }), ...options }
       return callsOf({ version: target.version, limits: api.limits, href, defaults }, name)
     },
   }

@@ -9,10 +9,10 @@ import type { Stored } from '../store.ts'
 import { removeBlobs } from './blobs.ts'
 import {
   type Call,
-  eventOf,
   inScope,
   notFound,
   type Outcome,
+  optionsOf,
   requireParent,
   requireSight,
   runBefore,
@@ -57,7 +57,7 @@ async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined>
   if (id !== undefined && !safe) return requireCurrent(call)
   await requireParent(call)
   if (id === undefined) return undefined
-  const stored = await collection.store.get(id, { signal: call.signal })
+  const stored = await collection.store.get(id, optionsOf(call, collection.store))
   if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
   return stored
 }
@@ -91,8 +91,8 @@ async function run(
 ): Promise<unknown> {
   const { principal, signal } = call
   let stored = current
-  const event = eventOf(call, { value: input, ...(current && { item: current.item }) })
-  const value = await runBefore(call, event, input)
+  const told = { value: input, ...(current && { item: current.item }) }
+  const value = await runBefore(call, told, input)
   return action.run({
     input: value,
     ...(current && { item: current.item, id: current.id }),

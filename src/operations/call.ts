@@ -12,7 +12,15 @@ import type { Limits } from '../limits.ts'
 import type { Preferences } from '../prefer.ts'
 import type { CollectionTarget, Target } from '../route.ts'
 import type { Filter } from '../selection.ts'
-import { type Id, type Stored, UnavailableError, UniqueError, UnstorableError } from '../store.ts'
+import {
+  type Id,
+  type Store,
+  type Stored,
+  type StoreOptions,
+  UnavailableError,
+  UniqueError,
+  UnstorableError,
+} from '../store.ts'
 import { sightOf } from './sight.ts'
 
 /** The body of a request, decoded. */
@@ -69,6 +77,7 @@ export interface Call {
    * @throws HttpError 401, 403
    */
   readonly authorize?: (operation: string) => void
+  /** Made when somebody asks. */
   readonly signal: AbortSignal
   readonly limits: Limits
   /** The absolute address of a target. */
@@ -91,6 +100,13 @@ export interface Outcome {
   readonly result: unknown
 }
 
+const NO_OPTIONS: StoreOptions = {}
+
+/** What a store is told with a call. To make a signal costs as much as a read in memory takes. */
+export function optionsOf(call: Call, { atOnce }: Store): StoreOptions {
+  return atOnce ? NO_OPTIONS : { signal: call.signal }
+}
+
 export function eventOf(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {
   const { target, operation, principal, signal } = call
   return {
@@ -104,10 +120,14 @@ export function eventOf(call: Call, more: Partial<OperationEvent> = {}): Operati
 }
 
 /** Runs the collection's `before` hook; what it returns takes the place of the value. */
-export async function runBefore<T>(call: Call, event: OperationEvent, value: T): Promise<T | Item> {
+export async function runBefore<T>(
+  call: Call,
+  more: Partial<OperationEvent>,
+  value: T,
+): Promise<T | Item> {
   const { before } = call.target.collection.hooks
   if (!before) return value
-  const replaced = await before(event)
+  const replaced = await before(eventOf(call, more))
   return isObject(replaced) ? replaced : value
 }
 
@@ -130,13 +150,13 @@ export function inScope({ target, principal }: Call, item: Item): boolean {
 
 /** An item of any collection, where it is there and in the principal's sight. */
 export async function visibleItem(
-  { principal, signal }: Call,
+  call: Call,
   collection: CollectionDefinition,
   id: Id,
 ): Promise<Stored | undefined> {
-  const stored = await collection.store.get(id, { signal })
+  const stored = await collection.store.get(id, optionsOf(call, collection.store))
   if (!stored) return undefined
-  return (sightOf(collection, principal)?.sees(stored.item) ?? true) ? stored : undefined
+  return (sightOf(collection, call.principal)?.sees(stored.item) ?? true) ? stored : undefined
 }
 
 /** @throws HttpError 404 where the parent of the target does not exist. */

@@ -8,10 +8,10 @@ import type { HeaderList } from '../http.ts'
 import { recordOf } from './blobs.ts'
 import {
   type Call,
-  eventOf,
   inScope,
   notFound,
   type Outcome,
+  optionsOf,
   requireParent,
   runBefore,
 } from './call.ts'
@@ -25,12 +25,12 @@ const INERT: HeaderList = [
 ]
 
 export async function download(call: Call): Promise<Outcome> {
-  const { target, signal, method, range, preconditions } = call
+  const { target, method, range, preconditions } = call
   const { collection, id = '', property = '' } = target
   await requireParent(call)
-  const stored = await collection.store.get(id, { signal })
+  const stored = await collection.store.get(id, optionsOf(call, collection.store))
   if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
-  await runBefore(call, eventOf(call, { item: stored.item }), undefined)
+  await runBefore(call, { item: stored.item }, undefined)
   const record = recordOf(stored.item, property)
   if (!record || !collection.blobs) {
     throw new HttpError(404, [

@@ -11,11 +11,11 @@ import type { Slice, Stored, TotalMode } from '../store.ts'
 import { fieldsShown, itemRepresentation, present } from './blobs.ts'
 import {
   type Call,
-  eventOf,
   inScope,
   lastModifiedOf,
   notFound,
   type Outcome,
+  optionsOf,
   requireParent,
   runBefore,
   scopeOf,
@@ -24,11 +24,11 @@ import { sightOf } from './sight.ts'
 
 /** `GET /<collection>`: a page, or with a streaming format the whole list. */
 export async function list(call: Call): Promise<Outcome> {
-  const { target, streams, signal } = call
+  const { target, streams } = call
   const { collection } = target
   const { query, window } = readList(call)
   await requireParent(call)
-  await runBefore(call, eventOf(call), undefined)
+  await runBefore(call, {}, undefined)
   const scope = scopeOf(call)
   const scoped = { ...query, where: [...scope, ...query.where] }
   const total = countMode(call, call.preferences.count ?? collection.total)
@@ -46,7 +46,7 @@ export async function list(call: Call): Promise<Outcome> {
   }
 
   if (streams && call.method !== 'HEAD') {
-    const batches = collection.store.stream(scoped, { signal })
+    const batches = collection.store.stream(scoped, { signal: call.signal })
     const data = shownBatches(batches, show)
     return {
       status: 200,
@@ -59,7 +59,7 @@ export async function list(call: Call): Promise<Outcome> {
   const { ifMatch, ifNoneMatch } = call.preconditions
   // The count is enough for HEAD, but for a condition on the page's tag.
   if (call.method === 'HEAD' && !ifMatch && !ifNoneMatch) {
-    const known = await collection.store.count(scoped, total, { signal })
+    const known = await collection.store.count(scoped, total, optionsOf(call, collection.store))
     return {
       status: 200,
       headers: [...headHeaders(call, query, window, known), ...applied],
@@ -71,7 +71,7 @@ export async function list(call: Call): Promise<Outcome> {
   const slice = sliceOf(window, query, call)
   // One more than the page tells whether there is a next one, whatever the total.
   const wanted = { ...slice, limit: window.limit === 0 ? 0 : window.limit + 1 }
-  const page = await collection.store.list(scoped, wanted, total, { signal })
+  const page = await collection.store.list(scoped, wanted, total, optionsOf(call, collection.store))
   const more = page.items.length > window.limit
   const backward = 'backward' in slice && slice.backward
   const items = more ? (backward ? page.items.slice(1) : page.items.slice(0, -1)) : page.items
@@ -97,14 +97,15 @@ export async function list(call: Call): Promise<Outcome> {
 
 /** `GET /<collection>/count`: the same filters as the list. */
 export async function count(call: Call): Promise<Outcome> {
-  const { target, signal } = call
+  const { target } = call
   const { query } = readList(call)
   await requireParent(call)
-  await runBefore(call, eventOf(call), undefined)
+  await runBefore(call, {}, undefined)
   const mode = countMode(call, call.preferences.count === 'estimated' ? 'estimated' : 'exact')
   const scope = scopeOf(call)
   const where = [...scope, ...query.where]
-  const number = await target.collection.store.count({ ...query, where }, mode, { signal })
+  const { store } = target.collection
+  const number = await store.count({ ...query, where }, mode, optionsOf(call, store))
   return {
     status: 200,
     headers: call.preferences.count === mode ? countApplied({ count: mode }) : [],
@@ -116,7 +117,7 @@ export async function count(call: Call): Promise<Outcome> {
 
 /** `GET /<collection>/<id>`. */
 export async function read(call: Call): Promise<Outcome> {
-  const { target, signal } = call
+  const { target } = call
   const { collection, id = '' } = target
   const mistakes: Mistake[] = []
   const fields = readFields(call.parameters, collection.selectableFields, mistakes)
@@ -131,9 +132,9 @@ export async function read(call: Call): Promise<Outcome> {
   }
   refuse(mistakes)
   await requireParent(call)
-  const stored = await collection.store.get(id, { signal })
+  const stored = await collection.store.get(id, optionsOf(call, collection.store))
   if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
-  await runBefore(call, eventOf(call, { item: stored.item }), undefined)
+  await runBefore(call, { item: stored.item }, undefined)
   return {
     status: 200,
     headers: [],

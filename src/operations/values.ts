@@ -5,7 +5,7 @@ import { type Item, isObject, type Json } from '../fields.ts'
 import { idObjection, idOf } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
 import { present, receiveBlobs } from './blobs.ts'
-import { type Call, eventOf, requireSight, runBefore, visibleItem } from './call.ts'
+import { type Call, requireSight, runBefore, visibleItem } from './call.ts'
 
 /** The decoded body. @throws HttpError 400 where there is none. */
 export function requireBody({ body }: Call): Json {
@@ -105,7 +105,7 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
   const { collection } = call.target
   const sent = await newValuesFor(call, requireBody(call), id)
   const checked = await collection.validator.create(sent)
-  const values = await runBefore(call, eventOf(call, { value: checked }), checked)
+  const values = await runBefore(call, { value: checked }, checked)
   const chosen = values[collection.shape.identity.name]
   const objection = chosen === undefined ? undefined : idObjection(collection, String(chosen))
   if (objection !== undefined) {

@@ -9,10 +9,10 @@ import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
 import { itemRepresentation, removeBlobs } from './blobs.ts'
 import {
   type Call,
-  eventOf,
   inScope,
   notFound,
   type Outcome,
+  optionsOf,
   requireParent,
   requireSight,
   runBefore,
@@ -31,12 +31,13 @@ import {
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
 export async function create(call: Call): Promise<Outcome> {
-  const { target, signal } = call
+  const { store } = call.target.collection
   await requireParent(call)
   const stored = await once(call, async idempotencyKey => {
     const values = await newValues(call)
-    const options = { signal, ...(idempotencyKey !== undefined && { idempotencyKey }) }
-    const made = await target.collection.store.create(values, options)
+    const options = optionsOf(call, store)
+    const keyed = idempotencyKey === undefined ? options : { ...options, idempotencyKey }
+    const made = await store.create(values, keyed)
     return { ...made } satisfies Json
   })
   return created(call, stored)
@@ -89,12 +90,13 @@ function applyPatch({ body, limits }: Call, item: Item, sent: Json): Json {
 
 /** `DELETE /<collection>/<id>`: 200 with the last representation. */
 export async function remove(call: Call): Promise<Outcome> {
-  const { target, signal, preferences } = call
+  const { target, preferences } = call
+  const { store } = target.collection
   return untilUncontested(call, async () => {
     const current = await requireCurrent(call)
-    await runBefore(call, eventOf(call, { item: current.item }), undefined)
+    await runBefore(call, { item: current.item }, undefined)
     const { id, version, item } = current
-    if (!(await target.collection.store.delete(id, version, { signal }))) return undefined
+    if (!(await store.delete(id, version, optionsOf(call, store)))) return undefined
     const minimal = preferences.return === 'minimal'
     const outcome: Outcome = {
       status: minimal ? 204 : 200,
@@ -113,8 +115,9 @@ async function change(
   call: Call,
   next: (own: Item, current: Stored) => Promise<Item>,
 ): Promise<Outcome> {
-  const { target, signal } = call
+  const { target } = call
   const { collection } = target
+  const { store } = collection
   return untilUncontested(call, async () => {
     const current = mayCreate(call) ? await currentItem(call) : await requireCurrent(call)
     if (!current) {
@@ -123,15 +126,12 @@ async function change(
     }
     const own = ownValues(collection, current.item)
     const checked = await next(own, current)
-    const values = await runBefore(
-      call,
-      eventOf(call, { item: current.item, value: checked }),
-      checked,
-    )
+    const values = await runBefore(call, { item: current.item, value: checked }, checked)
     if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
     requireSight(call, withOwnValues(collection, current.item, values))
     await checkReferences(call, values, current.item)
-    const stored = await collection.store.update(current.id, current.version, values, { signal })
+    const options = optionsOf(call, store)
+    const stored = await store.update(current.id, current.version, values, options)
     if (!stored) return undefined
     call.uploads?.keep(stored.item)
     await removeBlobs(call, current.item, stored.item)
@@ -145,10 +145,10 @@ function mayCreate({ operation, target }: Call): boolean {
 
 /** A PUT that creates; `undefined` where another one was faster: there is an item to replace now. */
 async function createAt(call: Call): Promise<Outcome | undefined> {
-  const { target, signal } = call
-  const values = await newValues(call, target.id)
+  const { store } = call.target.collection
+  const values = await newValues(call, call.target.id)
   try {
-    return await created(call, await target.collection.store.create(values, { signal }))
+    return await created(call, await store.create(values, optionsOf(call, store)))
   } catch (error) {
     const taken = error instanceof UniqueError && (await currentItem(call)) !== undefined
     if (taken) return undefined
@@ -183,10 +183,10 @@ export async function changed(call: Call, stored: Stored): Promise<Outcome> {
  * @throws HttpError 412, and 428 where the collection requires a precondition and none was sent.
  */
 export async function currentItem(call: Call): Promise<Stored | undefined> {
-  const { target, method, preconditions, signal } = call
+  const { target, method, preconditions } = call
   const { collection, id = '' } = target
   await requireParent(call)
-  const stored = await collection.store.get(id, { signal })
+  const stored = await collection.store.get(id, optionsOf(call, collection.store))
   const current = stored && inScope(call, stored.item) ? stored : undefined
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !mayCreate(call)) return undefined

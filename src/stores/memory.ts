@@ -108,6 +108,7 @@ export function memoryStore({
   }
 
   return {
+    atOnce: true,
     get examined() {
       return examined
     },
