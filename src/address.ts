@@ -27,6 +27,17 @@ export function baseOf(
   return `http${secure ? 's' : ''}://${forwarded ?? host}${request.prefix}${prefix}`
 }
 
+/**
+ * The origin of a base and the path behind it. A `Host` that may be one need not be an address that
+ * `new URL()` takes: `a.b.999` is none.
+ */
+export function splitBase(base: string): { origin: string; path: string } {
+  const slash = base.indexOf('/', base.indexOf('://') + 3)
+  return slash === -1
+    ? { origin: base, path: '' }
+    : { origin: base.slice(0, slash), path: base.slice(slash) }
+}
+
 /** The last value counts: the nearest proxy wrote it, the ones before may be the client's own. */
 function lastOf(text: string | undefined): string | undefined {
   return text?.split(',').at(-1)?.trim()

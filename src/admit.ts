@@ -1,6 +1,6 @@
 // Whether a request may go on, before its body is read: who sends it, how much that one may ask for,
 // and whether it may do what it asks.
-import { throughProxies } from './address.ts'
+import { splitBase, throughProxies } from './address.ts'
 import {
   type AccessRule,
   type Authenticated,
@@ -88,7 +88,7 @@ export async function count(
 function checkOrigin({ cors }: ApiDefinition, request: HttpRequest, base: string): void {
   if (isSafe(request.method)) return
   const allowed = (origin: string) => cors.origins !== '*' && cors.origins.has(origin)
-  if (!isForged(request, new URL(base).origin, allowed)) return
+  if (!isForged(request, splitBase(base).origin, allowed)) return
   const message = 'A page of another origin may not write here with the credentials of the browser'
   throw new HttpError(403, [{ message, type: 'cross_origin' }])
 }

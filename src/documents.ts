@@ -1,4 +1,5 @@
 // Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
+import { splitBase } from './address.ts'
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
 import type { Json } from './fields.ts'
@@ -42,9 +43,8 @@ export function documentsOf(api: ApiDefinition): ReadonlyMap<string, ServedDocum
 /** Where the metadata of a protected resource is, for challenges. */
 export function metadataAddress(api: ApiDefinition, base: string): string | undefined {
   if (issuersOf(api).length === 0) return undefined
-  // A base is an absolute address by now: its path goes behind the well-known one.
-  const { origin, pathname } = new URL(base)
-  return origin + WELL_KNOWN + pathname.replace(/\/$/, '')
+  const { origin, path } = splitBase(base)
+  return origin + WELL_KNOWN + path
 }
 
 function issuersOf({ schemes }: ApiDefinition): string[] {

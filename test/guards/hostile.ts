@@ -361,6 +361,12 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ['Host', '<script>'],
   ['Host', 'x'.repeat(5000)],
   ['Host', 'a,b'],
+  ['Host', 'G127.0.0.1:80'],
+  ['Host', '1.2.3.999'],
+  ['Host', 'x.0x1'],
+  ['Host', 'xn--a'],
+  ['Host', '[::1::2]'],
+  ['Host', '[:]'],
   ['Host', 'localhost:80:80'],
   ['Host', '\u00e9.example'],
   ['X-Forwarded-Host', '['],
@@ -822,7 +828,7 @@ export const HOSTILE: readonly HostileRequest[] = [
     headers: [header],
   })),
   ...HEADERS.filter(([name]) =>
-    /^(?:x-http|prefer|origin|sec-|cookie|expect|content-[te])/i.test(name),
+    /^(?:host|x-http|prefer|origin|sec-|cookie|expect|content-[te])/i.test(name),
   ).map(header => ({
     name: `header of a write ${shown(header.join(': '))}`,
     ...json('{"nope":1}', 'POST', LIST),
