@@ -14,7 +14,7 @@ import { OPERATIONS } from './definition.ts'
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
 import { parseSort, RESERVED } from './query.ts'
 import { COUNT, DOWNLOAD, SEARCH } from './route.ts'
-import { fieldsOf, type Schema, type SomeSchema, zodOf } from './schema.ts'
+import { fieldsOf, rootField, type Schema, type SomeSchema, zodOf } from './schema.ts'
 import { withTieBreak } from './selection.ts'
 import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
 import type { Identity, Shape, Store, TotalMode } from './store.ts'
@@ -249,6 +249,7 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
     unique: setsOf(name, fields, [...relation, ...(options.unique ?? [])]),
     indexes: setsOf(name, fields, [...parents, ...(options.indexes ?? [])]),
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
+    ...(rootField(schema, 'output').open && { open: true }),
   }
   return Object.freeze(shape)
 }

@@ -149,6 +149,7 @@ export {
   type TotalMode,
   UnavailableError,
   UniqueError,
+  UnstorableError,
 } from './store.ts'
 export { fileBlobs } from './stores/file-blobs.ts'
 export { memoryStore } from './stores/memory.ts'

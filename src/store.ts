@@ -34,6 +34,8 @@ export interface Shape {
   readonly name: string
   /** Every field of an item, the server-owned ones included, in the order of printing. */
   readonly fields: Fields
+  /** Whether items may have members beyond the named ones. */
+  readonly open?: boolean
   readonly identity: Identity
   /** The names of the dates that the store sets; absent where items have none. */
   readonly createdAt?: string

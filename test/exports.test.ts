@@ -54,6 +54,7 @@ test('rest-conventions', async () => {
       "HttpError",
       "UnavailableError",
       "UniqueError",
+      "UnstorableError",
       "basic",
       "bearerJwt",
       "blob",

@@ -23,6 +23,7 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
     name: one.name,
     identity: one.identity,
     fields: mergeFields(one.fields, other.fields),
+    ...((one.open || other.open) && { open: true }),
     ...(createdAt !== undefined && { createdAt }),
     ...(updatedAt !== undefined && { updatedAt }),
     unique: distinct([...one.unique, ...other.unique]),

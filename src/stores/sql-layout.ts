@@ -74,6 +74,11 @@ export class Layout {
   /** @throws TypeError for fields that a table cannot hold, and for columns that there cannot be. */
   constructor(shape: Shape, dialect: SqlDialect, options: LayoutOptions = {}) {
     const { table = shape.name, columns = {}, version = 'version' } = options
+    if (shape.open) {
+      throw new TypeError(
+        `${shape.name}: its schema takes members that it does not name, and a table has no column for them; say z.object() or z.strictObject(), and give the others a member of their own, such as extra: z.record(z.string(), z.json())`,
+      )
+    }
     this.shape = shape
     this.dialect = dialect
     this.table = table

@@ -3,6 +3,8 @@ import { runInNewContext } from 'node:vm'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineCollection } from '../../src/collection.ts'
 import type { Field } from '../../src/fields.ts'
 import type { Filter } from '../../src/selection.ts'
 import { type Shape, type Slice, type Stored, UnavailableError } from '../../src/store.ts'
@@ -336,6 +338,7 @@ describe('a table that exists', () => {
       { columns: { tags: { json: false } } },
       'must hold JSON',
     ],
+    ['members without a name', { ...LEGACY, open: true }, {}, 'extra: z.record('],
     [
       'no field for the id',
       { ...LEGACY, identity: { name: 'key', kind: 'text' } },
@@ -349,6 +352,16 @@ describe('a table that exists', () => {
     expect(() => store.attach(shape)).toThrow(message)
     await store.close()
   })
+})
+
+test('a collection whose schema takes any members says so at definition', () => {
+  const store = sqlStore({
+    db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(':memory:') }) }),
+  })
+  const open = z.looseObject({ color: z.string() })
+  expect(() => defineCollection({ name: 'cars', schema: open, store })).toThrow(TypeError)
+  const schema = z.object({ color: z.string(), extra: z.record(z.string(), z.json()).optional() })
+  expect(defineCollection({ name: 'cars', schema, store }).name).toBe('cars')
 })
 
 test('tables print as statements for a migration', () => {
