@@ -9,9 +9,11 @@ import {
   defineCollection,
   HttpError,
   jsonServer,
+  type Policies,
   type Store,
   simpleRest,
 } from '../src/index.ts'
+import { accessTo } from './auth.ts'
 
 const COLORS = ['black', 'blue', 'green', 'grey', 'orange', 'red', 'silver', 'white', 'yellow']
 
@@ -89,13 +91,19 @@ const buy = defineAction({
  * The api over whatever stores. Version 1 gives photos in the flat form, version 2 in the object form.
  * @param storeFor gives the store of each collection, by its name.
  * @param blobs keeps the files of photos.
+ * @param policies such as schemes: with any, reading needs `<collection>:read` and the rest `<collection>:write`.
  */
-export function carsApi(storeFor: (name: string) => Store, blobs: BlobStore) {
+export function carsApi(
+  storeFor: (name: string) => Store,
+  blobs: BlobStore,
+  policies: Policies = {},
+) {
   const cars = defineCollection({
     name: 'cars',
     description: 'The cars for sale, and those that are sold',
     schema: Car,
     store: storeFor('cars'),
+    access: accessTo('cars'),
     id: 'integer',
     unique: ['immatriculation'],
     indexes: ['color', 'model.name', 'model.brand', 'price', 'created_at'],
@@ -107,6 +115,7 @@ export function carsApi(storeFor: (name: string) => Store, blobs: BlobStore) {
     description: 'What a car is equipped with',
     schema: Option,
     store: storeFor('options'),
+    access: accessTo('options'),
     id: 'integer',
     parents: { car_id: 'cars' },
   })
@@ -114,6 +123,7 @@ export function carsApi(storeFor: (name: string) => Store, blobs: BlobStore) {
     name: 'models',
     schema: Model,
     store: storeFor('models'),
+    access: accessTo('models'),
     id: 'integer',
     unique: [['brand', 'name']],
     search: ['name', 'brand'],
@@ -124,12 +134,14 @@ export function carsApi(storeFor: (name: string) => Store, blobs: BlobStore) {
     description: 'Which cars are of which models',
     schema: CarModel,
     store: storeFor('cars_models'),
+    access: accessTo('cars_models'),
     relation: { car_id: 'cars', model_id: 'models' },
   })
   const accounts = defineCollection({
     name: 'accounts',
     schema: Account,
     store: storeFor('accounts'),
+    access: accessTo('accounts'),
     unique: ['email'],
     search: ['name', 'email', 'city'],
   })
@@ -138,6 +150,7 @@ export function carsApi(storeFor: (name: string) => Store, blobs: BlobStore) {
     description: 'Photos of cars',
     schema: Photo,
     store: storeFor('photos'),
+    access: accessTo('photos'),
     blobs,
     search: ['comment'],
   } as const
@@ -150,6 +163,7 @@ export function carsApi(storeFor: (name: string) => Store, blobs: BlobStore) {
       { version: 2, collections: [...common, photos] },
     ],
     dialects: [simpleRest, jsonServer],
+    ...policies,
   })
   return { api, cars, options, models, carsModels, accounts, photos }
 }

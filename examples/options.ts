@@ -5,10 +5,14 @@ export interface Options {
   /** 0 takes any free port. */
   readonly port: number
   readonly host: string
-  /** A SQLite file, made where there is none; `:memory:` keeps nothing. */
+  /** A SQLite file, made where there is none; `:memory:` keeps nothing; the address of a PostgreSQL. */
   readonly database: string
   /** A directory for the files of photos, made where there is none; `:memory:` keeps nothing. */
   readonly blobs: string
+  /** Whether callers must say who they are. */
+  readonly auth: boolean
+  /** How many requests a caller may make in how many seconds; `undefined` is no limit. */
+  readonly rateLimit: { readonly limit: number; readonly window: number } | undefined
 }
 
 /** In the place of a file or a folder: nothing is kept. */
@@ -19,6 +23,8 @@ export const DEFAULTS: Options = {
   host: '127.0.0.1',
   database: 'data/example.db',
   blobs: 'data/blobs',
+  auth: false,
+  rateLimit: { limit: 1_000_000, window: 60 },
 }
 
 export const USAGE = `Usage: npm start -- [options]
@@ -26,8 +32,12 @@ export const USAGE = `Usage: npm start -- [options]
   --port <number>     PORT      0 takes any free port          (${DEFAULTS.port})
   --host <address>    HOST      the address to listen on       (${DEFAULTS.host})
   --database <file>   DATABASE  a SQLite file, or :memory:     (${DEFAULTS.database})
+  --store <address>   STORE     postgres://…: there instead
   --blobs <folder>    BLOBS     where the files of photos live (${DEFAULTS.blobs};
                                 with a database in memory, there too)
+  --auth                        callers must say who they are: set AUTH_ISSUER, AUTH_AUDIENCE
+                                and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, or all
+  --rate-limit <n>/<s>  RATE_LIMIT  requests in seconds, or off (1000000/60)
   --help                        shows this`
 
 /** Why an example cannot start, for a person. */
@@ -47,18 +57,20 @@ export function parseOptions(
 ): Options | 'help' {
   const given = parseFlags(args)
   if (given.help) return 'help'
-  const text = (name: keyof Options) => {
+  const text = (name: keyof Options | 'store') => {
     const flag = given[name]
     if (flag === '') throw new OptionError(`--${name} needs a value`)
     return flag ?? (env[name.toUpperCase()] || undefined)
   }
-  const database = text('database') ?? DEFAULTS.database
+  const database = storeOf(text('store')) ?? text('database') ?? DEFAULTS.database
   return {
     port: portOf(text('port'), given.port === undefined ? 'PORT' : '--port'),
     host: text('host') ?? DEFAULTS.host,
     database,
     // Files of items that are gone would only be left over.
     blobs: text('blobs') ?? (database === MEMORY ? MEMORY : DEFAULTS.blobs),
+    auth: given.auth === true,
+    rateLimit: rateLimitOf(given['rate-limit'] ?? (env.RATE_LIMIT || undefined)),
   }
 }
 
@@ -71,7 +83,10 @@ function parseFlags(args: readonly string[]) {
         port: { type },
         host: { type },
         database: { type },
+        store: { type },
         blobs: { type },
+        auth: { type: 'boolean' },
+        'rate-limit': { type },
         help: { type: 'boolean' },
       },
     })
@@ -80,6 +95,26 @@ function parseFlags(args: readonly string[]) {
     const [message = ''] = error instanceof Error ? error.message.split('. ', 1) : []
     throw new OptionError(message, { cause: error })
   }
+}
+
+/** Whether a database is a PostgreSQL and not a file. */
+export function isPostgres(database: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(database)
+}
+
+function storeOf(text: string | undefined): string | undefined {
+  if (text === undefined || isPostgres(text)) return text
+  const example = 'postgres://user:password@host:5432/database'
+  throw new OptionError(`--store must be an address such as ${example}; a file is a --database`)
+}
+
+function rateLimitOf(text: string | undefined): Options['rateLimit'] {
+  if (text === undefined) return DEFAULTS.rateLimit
+  if (text === 'off') return undefined
+  const [, limit, window] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? []
+  if (limit !== undefined) return { limit: Number(limit), window: Number(window) }
+  const shown = JSON.stringify(text)
+  throw new OptionError(`The rate limit must be <requests>/<seconds> or off, not ${shown}`)
 }
 
 function portOf(text: string | undefined, source: string): number {

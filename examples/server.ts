@@ -1,12 +1,27 @@
-// The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`.
+// The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`,
+// or `npm start -- --store postgres://user:password@host/database`.
 import { createServer } from 'node:http'
+import { harden, type Policies } from '../src/index.ts'
+import { schemesOf } from './auth.ts'
 import { type CarsApi, carsApi } from './cars-api.ts'
 import { drain, listen } from './listen.ts'
-import { OptionError, type Options, parseOptions, StartError, USAGE } from './options.ts'
+import {
+  isPostgres,
+  OptionError,
+  type Options,
+  parseOptions,
+  StartError,
+  USAGE,
+} from './options.ts'
 import { seed } from './seed.ts'
 import { openStores } from './stores.ts'
 
-async function start({ port, host, database, blobs }: Options): Promise<void> {
+async function start(options: Options): Promise<void> {
+  const { port, host, database, blobs, auth, rateLimit } = options
+  const policies: Policies = {
+    ...(auth && { schemes: schemesOf(process.env), access: { root: 'public' } }),
+    ...(rateLimit && { rateLimit: { policies: [rateLimit] } }),
+  }
   const stopping = new AbortController()
   let stop: (() => Promise<void>) | undefined
   const onSignal = () => {
@@ -18,15 +33,17 @@ async function start({ port, host, database, blobs }: Options): Promise<void> {
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
 
   const stores = await openStores(database, blobs)
-  const cars = carsApi(stores.storeFor, stores.blobs)
+  const cars = carsApi(stores.storeFor, stores.blobs, policies)
   const close = async () => {
     await cars.api.close()
     process.exit(0)
   }
-  if ((await stores.seeding.read()) !== 'done') console.log(`Filling ${database}`)
-  const made = await seed(cars, stores.seeding, stopping.signal)
+  const made = await stores.seeding.alone(async () => {
+    if ((await stores.seeding.read()) !== 'done') console.log(`Filling ${shown(database)}`)
+    return seed(cars, stores.seeding, stopping.signal)
+  })
   if (stopping.signal.aborted) return close()
-  const server = createServer(cars.api.handler)
+  const server = harden(createServer(cars.api.handler))
   const address = await listen(server, port, host)
   stop = async () => {
     await drain(server)
@@ -36,13 +53,20 @@ async function start({ port, host, database, blobs }: Options): Promise<void> {
   console.log(await greeting(cars, address, database, made))
 }
 
+/** A database without the password of its address. */
+function shown(database: string): string {
+  if (!isPostgres(database)) return database
+  const { host, pathname } = new URL(database)
+  return `postgres://${host}${pathname}`
+}
+
 /** What is served, and three lines to try. */
 async function greeting({ api }: CarsApi, address: string, database: string, made: number) {
   const { name, collections } = api.definition.defaultVersion
   const root = `${address}/${name}/`
   const [car] = await api.collection('cars').list({ limit: 1 })
   return [
-    `Serving ${root} from ${database}${made > 0 ? `, with ${made} new items` : ''}`,
+    `Serving ${root} from ${shown(database)}${made > 0 ? `, with ${made} new items` : ''}`,
     ...[...collections.keys()].map(collection => `  ${root}${collection}`),
     'Try:',
     `  curl ${root}`,

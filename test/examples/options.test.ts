@@ -21,6 +21,10 @@ const GOOD: [args: string, env: Env, expected: Partial<Options>][] = [
   ['', { PORT: '', HOST: '', DATABASE: '', BLOBS: '' }, {}],
   ['--port 82', { PORT: '81' }, { port: 82 }],
   ['--port 82', { PORT: 'nonsense' }, { port: 82 }],
+  ['--auth', {}, { auth: true }],
+  ['--rate-limit 5/10', {}, { rateLimit: { limit: 5, window: 10 } }],
+  ['--rate-limit off', { RATE_LIMIT: '1/1' }, { rateLimit: undefined }],
+  ['', { RATE_LIMIT: '7/60' }, { rateLimit: { limit: 7, window: 60 } }],
   ['--database b.db', { DATABASE: 'a.db', PORT: '81' }, { database: 'b.db', port: 81 }],
 ]
 
@@ -35,6 +39,10 @@ const BAD: [args: string, env: Env, message: RegExp][] = [
   ['--port', {}, /--port/],
   ['--host=', {}, /^--host needs a value$/],
   ['--database=', {}, /^--database needs a value$/],
+  ['--rate-limit 5', {}, /<requests>\/<seconds> or off, not "5"$/],
+  ['--rate-limit 0/1', {}, /not "0\/1"$/],
+  ['--rate-limit 1/0', {}, /not "1\/0"$/],
+  ['', { RATE_LIMIT: 'much' }, /not "much"$/],
   ['--prot 80', {}, /'--prot'/],
   ['8080', {}, /'8080'/],
 ]

@@ -1,0 +1,52 @@
+// Who may use the example with `--auth`: tokens of an issuer, a user with a password, or both.
+import { type Access, basic, bearerJwt, type Scheme, sameText } from '../src/index.ts'
+import { OptionError } from './options.ts'
+
+export const COLLECTIONS = ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']
+
+/** Reading needs `<collection>:read`, everything else `<collection>:write`. */
+export function accessTo(name: string): Access {
+  return { list: [`${name}:read`], read: [`${name}:read`], default: [`${name}:write`] }
+}
+
+/**
+ * The schemes that the environment names: `AUTH_ISSUER` with `AUTH_AUDIENCE` and `AUTH_JWKS_URI`,
+ * `BASIC_USER` with `BASIC_PASS`.
+ * @throws OptionError where there is none, or half of one.
+ */
+export function schemesOf(env: Readonly<Record<string, string | undefined>>): Scheme[] {
+  const schemes: Scheme[] = []
+  const token = together(env, ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_JWKS_URI'])
+  if (token) {
+    const [issuer = '', audience = '', jwksUri = ''] = token
+    schemes.push(bearerJwt({ issuer, audience, jwksUri }))
+  }
+  const password = together(env, ['BASIC_USER', 'BASIC_PASS'])
+  if (password) schemes.push(basicOf(password))
+  if (schemes.length > 0) return schemes
+  throw new OptionError(
+    '--auth needs AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, in the environment',
+  )
+}
+
+function basicOf([user = '', password = '']: readonly string[]): Scheme {
+  const scopes = COLLECTIONS.flatMap(name => [`${name}:read`, `${name}:write`])
+  return basic({
+    verify(given, secret) {
+      // Both are compared, whatever the first says: the time tells nothing.
+      const [sameUser, samePassword] = [sameText(given, user), sameText(secret, password)]
+      return sameUser && samePassword ? { id: user, scopes } : undefined
+    },
+  })
+}
+
+/** The values of variables that belong together; `undefined` where none is set. */
+function together(
+  env: Readonly<Record<string, string | undefined>>,
+  names: readonly string[],
+): string[] | undefined {
+  const values = names.flatMap(name => (env[name] ? [env[name]] : []))
+  if (values.length === 0) return undefined
+  if (values.length === names.length) return values
+  throw new OptionError(`${names.join(', ')} belong together: set all of them`)
+}
