@@ -57,7 +57,7 @@ export function parseOptions(
 ): Options | 'help' {
   const given = parseFlags(args)
   if (given.help) return 'help'
-  const text = (name: keyof Options | 'store') => {
+  const text = (name: Exclude<keyof Options, 'auth' | 'rateLimit'> | 'store') => {
     const flag = given[name]
     if (flag === '') throw new OptionError(`--${name} needs a value`)
     return flag ?? (env[name.toUpperCase()] || undefined)
