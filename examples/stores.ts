@@ -1,12 +1,12 @@
-// Where the examples keep what they have: one SQLite database with a table for each collection, one
-// folder of files.
+// Where the examples keep what they have: one database with a table for each collection, SQLite or
+// PostgreSQL, and one folder of files.
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Kysely, SqliteDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { type BlobStore, fileBlobs, memoryBlobs, type Store } from '../src/index.ts'
 import { prepareSqlite, sqlStore } from '../src/stores/sql.ts'
-import { MEMORY, StartError } from './options.ts'
+import { isPostgres, MEMORY, StartError } from './options.ts'
 
 /** How far the first items of a database are made. */
 export const SEEDING = ['no', 'begun', 'done'] as const
@@ -19,33 +19,41 @@ export interface Stores {
   readonly seeding: {
     read(): Promise<Seeding>
     write(state: Seeding): Promise<void>
+    /** Does something while no other server of the same database does. */
+    alone<T>(work: () => Promise<T>): Promise<T>
   }
 }
 
 /**
- * Opens a SQLite file and a folder, made where there are none; `:memory:` is gone with the process.
+ * Opens a database and a folder; a file and a folder are made where there are none, and `:memory:` is
+ * gone with the process.
  * @throws StartError
  */
 export async function openStores(database: string, blobs: string): Promise<Stores> {
   try {
-    if (database !== MEMORY) await mkdir(dirname(database), { recursive: true })
-    const dialect = new SqliteDialect({ database: new Database(database) })
-    const db = new Kysely<unknown>({ dialect })
-    await prepareSqlite(db)
+    const { db, seeding } = isPostgres(database)
+      ? await openPostgres(database)
+      : await openSqlite(database)
     return {
-      storeFor: table => sqlStore({ db, table, create: true }),
+      storeFor: table => sqlStore({ db, table, create: true, timeout: 10_000 }),
       blobs: blobs === MEMORY ? memoryBlobs() : fileBlobs(blobs),
-      seeding: seedingOf(db),
+      seeding,
     }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new StartError(`Cannot open the database ${database}: ${reason}`, { cause: error })
+    const reason = error instanceof Error ? error.message || String(error) : String(error)
+    const what = isPostgres(database) ? new URL(database).host : database
+    throw new StartError(`Cannot open the database ${what}: ${reason}`, { cause: error })
   }
 }
 
-/** SQLite keeps a number for whoever uses a database: 0 in a new one. */
-function seedingOf(db: Kysely<unknown>): Stores['seeding'] {
-  return {
+type Opened = Pick<Stores, 'seeding'> & { readonly db: Kysely<unknown> }
+
+async function openSqlite(file: string): Promise<Opened> {
+  if (file !== MEMORY) await mkdir(dirname(file), { recursive: true })
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(file) }) })
+  await prepareSqlite(db)
+  // SQLite keeps a number for whoever uses a database: 0 in a new one.
+  const seeding: Stores['seeding'] = {
     async read() {
       const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db)
       return SEEDING[rows[0]?.user_version ?? 0] ?? 'done'
@@ -53,5 +61,41 @@ function seedingOf(db: Kysely<unknown>): Stores['seeding'] {
     async write(state) {
       await sql.raw(`pragma user_version = ${SEEDING.indexOf(state)}`).execute(db)
     },
+    alone: work => work(),
   }
+  return { db, seeding }
+}
+
+/** The driver is loaded by those who use it alone. */
+async function openPostgres(connectionString: string): Promise<Opened> {
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 5000 })
+  // A connection that is lost while nobody uses it is replaced at the next use.
+  pool.on('error', error => console.error(`PostgreSQL: ${error.message}`))
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  const lock = sql`hashtext('rest-conventions example')`
+  const seeding: Stores['seeding'] = {
+    async read() {
+      const { rows } = await sql<{ state: number }>`select state from example_seeding`.execute(db)
+      return SEEDING[rows[0]?.state ?? 0] ?? 'done'
+    },
+    async write(state) {
+      await sql`update example_seeding set state = ${SEEDING.indexOf(state)}`.execute(db)
+    },
+    alone: work =>
+      db.connection().execute(async connection => {
+        await sql`select pg_advisory_lock(${lock})`.execute(connection)
+        try {
+          await sql`create table if not exists example_seeding (state integer)`.execute(connection)
+          await sql`insert into example_seeding select 0 where not exists (select 1 from example_seeding)`.execute(
+            connection,
+          )
+          return await work()
+        } finally {
+          await sql`select pg_advisory_unlock(${lock})`.execute(connection)
+        }
+      }),
+  }
+  await sql`select 1`.execute(db)
+  return { db, seeding }
 }
