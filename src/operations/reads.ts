@@ -45,15 +45,13 @@ export async function list(call: Call): Promise<Outcome> {
     fields: fieldsShown(collection, query.fields),
   }
 
-  if (streams && call.method !== 'HEAD') {
+  if (streams) {
+    const common = { status: 200, headers: applied, vary, result: undefined }
+    if (call.method === 'HEAD') return common
     const batches = collection.store.stream(scoped, { signal: call.signal })
-    const data = shownBatches(batches, show)
     return {
-      status: 200,
-      headers: applied,
-      representation: { kind: 'stream', ...base, data },
-      vary,
-      result: undefined,
+      ...common,
+      representation: { kind: 'stream', ...base, data: shownBatches(batches, show) },
     }
   }
   const { ifMatch, ifNoneMatch } = call.preconditions
