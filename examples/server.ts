@@ -1,11 +1,12 @@
 // The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`,
 // or `npm start -- --store postgres://user:password@host/database`.
 import { createServer } from 'node:http'
-import { harden, type Policies } from '../src/index.ts'
+import { harden, type Policies, type RateLimitPolicy } from '../src/index.ts'
 import { schemesOf } from './auth.ts'
 import { type CarsApi, carsApi } from './cars-api.ts'
 import { drain, listen } from './listen.ts'
 import {
+  DEFAULTS,
   isPostgres,
   OptionError,
   type Options,
@@ -14,14 +15,10 @@ import {
   USAGE,
 } from './options.ts'
 import { seed } from './seed.ts'
-import { openStores } from './stores.ts'
+import { openStores, type Stores } from './stores.ts'
 
 async function start(options: Options): Promise<void> {
   const { port, host, database, blobs, auth, rateLimit } = options
-  const policies: Policies = {
-    ...(auth && { schemes: schemesOf(process.env), access: { root: 'public' } }),
-    ...(rateLimit && { rateLimit: { policies: [rateLimit] } }),
-  }
   const stopping = new AbortController()
   let stop: (() => Promise<void>) | undefined
   const onSignal = () => {
@@ -33,6 +30,10 @@ async function start(options: Options): Promise<void> {
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
 
   const stores = await openStores(database, blobs)
+  const policies: Policies = {
+    ...(auth && { schemes: schemesOf(process.env), access: { root: 'public' } }),
+    ...(rateLimit && { rateLimit: { policies: [await policyOf(rateLimit, stores)] } }),
+  }
   const cars = carsApi(stores.storeFor, stores.blobs, policies)
   const close = async () => {
     await cars.api.close()
@@ -51,6 +52,16 @@ async function start(options: Options): Promise<void> {
   }
   if (stopping.signal.aborted) return stop()
   console.log(await greeting(cars, address, database, made))
+}
+
+/** One count for all servers where the limit was asked for: it costs a write for each request. */
+async function policyOf(
+  asked: NonNullable<Options['rateLimit']>,
+  { limiterOf }: Stores,
+): Promise<RateLimitPolicy> {
+  if (!limiterOf || asked === DEFAULTS.rateLimit) return asked
+  const { limit, window } = asked
+  return { name: `${limit}/${window}`, limiter: await limiterOf(limit, window) }
 }
 
 /** A database without the password of its address. */

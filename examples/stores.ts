@@ -4,8 +4,9 @@ import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
-import { type BlobStore, fileBlobs, memoryBlobs, type Store } from '../src/index.ts'
-import { prepareSqlite, sqlStore } from '../src/stores/sql.ts'
+import { RateLimiterPostgres } from 'rate-limiter-flexible'
+import { type BlobStore, fileBlobs, type Limiter, memoryBlobs, type Store } from '../src/index.ts'
+import { preparePostgres, prepareSqlite, sqlStore } from '../src/stores/sql.ts'
 import { isPostgres, MEMORY, StartError } from './options.ts'
 
 /** How far the first items of a database are made. */
@@ -16,6 +17,8 @@ export interface Stores {
   /** The store of a collection, by its name. Closing any of them closes the database. */
   readonly storeFor: (name: string) => Store
   readonly blobs: BlobStore
+  /** Counts requests for all servers of the same database; absent where there is one server. */
+  readonly limiterOf?: (limit: number, window: number) => Promise<Limiter>
   readonly seeding: {
     read(): Promise<Seeding>
     write(state: Seeding): Promise<void>
@@ -31,13 +34,13 @@ export interface Stores {
  */
 export async function openStores(database: string, blobs: string): Promise<Stores> {
   try {
-    const { db, seeding } = isPostgres(database)
+    const { db, ...others } = isPostgres(database)
       ? await openPostgres(database)
       : await openSqlite(database)
     return {
       storeFor: table => sqlStore({ db, table, create: true, timeout: 10_000 }),
       blobs: blobs === MEMORY ? memoryBlobs() : fileBlobs(blobs),
-      seeding,
+      ...others,
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message || String(error) : String(error)
@@ -46,7 +49,7 @@ export async function openStores(database: string, blobs: string): Promise<Store
   }
 }
 
-type Opened = Pick<Stores, 'seeding'> & { readonly db: Kysely<unknown> }
+type Opened = Pick<Stores, 'seeding' | 'limiterOf'> & { readonly db: Kysely<unknown> }
 
 async function openSqlite(file: string): Promise<Opened> {
   if (file !== MEMORY) await mkdir(dirname(file), { recursive: true })
@@ -70,8 +73,7 @@ async function openSqlite(file: string): Promise<Opened> {
 async function openPostgres(connectionString: string): Promise<Opened> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 5000 })
-  // A connection that is lost while nobody uses it is replaced at the next use.
-  pool.on('error', error => console.error(`PostgreSQL: ${error.message}`))
+  preparePostgres(pool, error => console.error(`PostgreSQL: ${error.message}`))
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
   const lock = sql`hashtext('rest-conventions example')`
   const seeding: Stores['seeding'] = {
@@ -96,6 +98,18 @@ async function openPostgres(connectionString: string): Promise<Opened> {
         }
       }),
   }
+  const limiterOf = (points: number, duration: number) =>
+    // It makes its table, which two at a time cannot.
+    seeding.alone(
+      () =>
+        new Promise<Limiter>((resolve, reject) => {
+          const options = { storeClient: pool, points, duration, tableName: 'example_limits' }
+          const limiter = new RateLimiterPostgres(options, error => {
+            if (error) reject(error)
+            else resolve(limiter)
+          })
+        }),
+    )
   await sql`select 1`.execute(db)
-  return { db, seeding }
+  return { db, seeding, limiterOf }
 }

@@ -26,7 +26,9 @@ export function encode(machine: Machine, exchange: Exchange, outcome: Outcome): 
     headers.push('Last-Modified', printHttpDate(validators.lastModified))
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
   headers.push(...versionHeaders(api, exchange), ...corsHeaders(api.cors, requestHeaders.origin))
-  headers.push(...varyHeader(api, exchange, outcome.vary), ...commonHeaders(exchange))
+  // A file is what it is, whatever is accepted.
+  const chosen = exchange.negotiated !== undefined
+  headers.push(...varyHeader(api, exchange, chosen, outcome.vary), ...commonHeaders(exchange))
   if (exchange.suppressed) headers.push('Cache-Control', 'no-store')
   else if (status === 200 || status === 206 || status === 304)
     headers.push('Cache-Control', cacheControlOf(exchange, outcome))
@@ -85,9 +87,10 @@ function headOnly({ request }: Exchange, status: number, headers: HeaderList): H
 function varyHeader(
   { cors, schemes }: ApiDefinition,
   { extension }: Exchange,
+  chosen: boolean,
   more: readonly string[] = [],
 ): HeaderList {
-  const names = extension === undefined ? ['Accept', ...more] : [...more]
+  const names = chosen && extension === undefined ? ['Accept', ...more] : [...more]
   if (cors.origins !== '*') names.push('Origin')
   if (schemes.length > 0) names.push('Authorization')
   return names.length > 0 ? ['Vary', names.join(', ')] : []
@@ -140,7 +143,7 @@ export function encodeError(machine: Machine, exchange: Exchange, error: HttpErr
     ...versionHeaders(api, exchange),
     ...corsHeaders(api.cors, request.headers.origin),
   ]
-  headers.push(...varyHeader(api, exchange), 'Cache-Control', 'no-store')
+  headers.push(...varyHeader(api, exchange, true), 'Cache-Control', 'no-store')
   headers.push(...commonHeaders(exchange))
   const status = exchange.suppressed ? suppressedStatus(error.status) : error.status
   const { errors } = error

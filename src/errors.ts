@@ -72,9 +72,12 @@ export function toHttpError(thrown: unknown, reference: string): HttpError {
   return new HttpError(500, [{ message, type: 'internal' }], { cause: thrown })
 }
 
-/** Throws all the mistakes as one refusal, if there are any. */
+/** How many mistakes one answer tells. */
+export const MOST_MISTAKES = 100
+
+/** Throws the mistakes as one refusal, if there are any; of very many the first. */
 export function refuse(mistakes: readonly Mistake[], status = 400): void {
-  if (mistakes.length > 0) throw new HttpError(status, mistakes)
+  if (mistakes.length > 0) throw new HttpError(status, mistakes.slice(0, MOST_MISTAKES))
 }
 
 /** `; did you mean "color"?`, or `''` where no name is near. */

@@ -1,6 +1,6 @@
 // The validators of a create, a replace and a patch, derived once from a collection's schema.
 import { z } from 'zod'
-import { HttpError, type Mistake, refuse, suggestion } from './errors.ts'
+import { HttpError, type Mistake, MOST_MISTAKES, refuse, suggestion } from './errors.ts'
 import { type Field, type Fields, type Item, isObject, type Json, sameJson } from './fields.ts'
 import { changeOf, isPlain, keepingSchema } from './keeping.ts'
 import { fieldsOf, rootField, type Schema } from './schema.ts'
@@ -72,12 +72,12 @@ export function mistakesOf(
   value: unknown,
   members?: Fields,
 ): Mistake[] {
-  return issues.flatMap(issue => {
+  return issues.slice(0, MOST_MISTAKES).flatMap(issue => {
     const field = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map(key =>
-        unknownMember(field ? `${field}.${key}` : key, members?.keys() ?? []),
-      )
+      return issue.keys
+        .slice(0, MOST_MISTAKES)
+        .map(key => unknownMember(field ? `${field}.${key}` : key, members?.keys() ?? []))
     }
     const missing = ABSENT.has(issue.code) && valueBelow(value, issue.path) === undefined
     const said = missing ? issue.message.replace(/, received undefined$/, '') : issue.message
@@ -98,13 +98,21 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
 
 /** zod drops members it does not know; a client must hear of them instead. What is there already may be sent back. */
 function unknownMembers(value: Item, current: Json | undefined, members: Fields, prefix: string) {
-  const mistakes: Mistake[] = []
-  for (const [name, member] of Object.entries(value)) {
+  return collected(Object.entries(value), ([name, member]) => {
     const known = memberOf(current, name)
-    if (known !== undefined && sameJson(known, member)) continue
+    if (known !== undefined && sameJson(known, member)) return []
     const field = members.get(name)
-    if (!field) mistakes.push(unknownMember(prefix + name, members.keys()))
-    else mistakes.push(...unknownWithin(member, known, field, `${prefix}${name}.`))
+    if (!field) return [unknownMember(prefix + name, members.keys())]
+    return unknownWithin(member, known, field, `${prefix}${name}.`)
+  })
+}
+
+/** The mistakes of each part. More than are told are not looked for: to find near names takes long. */
+function collected<T>(parts: readonly T[], mistakesOfPart: (part: T, at: number) => Mistake[]) {
+  const mistakes: Mistake[] = []
+  for (const [at, part] of parts.entries()) {
+    if (mistakes.length >= MOST_MISTAKES) break
+    mistakes.push(...mistakesOfPart(part, at))
   }
   return mistakes
 }
@@ -119,7 +127,9 @@ function unknownWithin(
   if (Array.isArray(value)) {
     if (!element) return []
     const before = Array.isArray(current) ? current : []
-    return value.flatMap((each, at) => unknownWithin(each, before[at], element, `${prefix}${at}.`))
+    return collected(value, (each, at) =>
+      unknownWithin(each, before[at], element, `${prefix}${at}.`),
+    )
   }
   if (!isObject(value) || field.open) return []
   const options = field.options?.filter(option => suits(value, option)) ?? []
@@ -130,7 +140,7 @@ function unknownWithin(
   }
   if (field.members) return unknownMembers(value, current, field.members, prefix)
   if (field.kind !== 'record' || !element) return []
-  return Object.entries(value).flatMap(([name, each]) =>
+  return collected(Object.entries(value), ([name, each]) =>
     unknownWithin(each, memberOf(current, name), element, `${prefix}${name}.`),
   )
 }

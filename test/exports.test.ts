@@ -219,10 +219,13 @@ test('rest-conventions/sql', async () => {
   expect(await namesOf('stores/sql.ts')).toMatchInlineSnapshot(`
     [
       "createTableSql",
+      "preparePostgres",
       "prepareSqlite",
       "sqlStore",
       "type ColumnOptions",
       "type LayoutOptions",
+      "type PostgresClient",
+      "type PostgresPool",
       "type SqlStoreOptions",
     ]
   `)

@@ -398,6 +398,32 @@ describe('the signal', () => {
     await server.close()
   })
 
+  it('an action that goes on after it changes nothing', async () => {
+    const controller = new AbortController()
+    const outcomes: unknown[] = []
+    const store = memoryStore()
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ size: z.int() }),
+      store,
+      actions: {
+        grow: {
+          on: 'item',
+          run: ({ update }) => {
+            controller.abort(new Error('gone'))
+            return update({ size: 9 }).catch((error: unknown) => outcomes.push(error))
+          },
+        },
+      },
+    })
+    const api = defineApi({ collections: [things] })
+    const { id } = await api.collection(things).create({ size: 1 })
+    const init = { method: 'POST', signal: controller.signal }
+    await api.fetch(new Request(`http://api.test/things/${id}/grow`, init)).catch(() => undefined)
+    expect(outcomes).toEqual([new Error('gone')])
+    expect((await store.get(id))?.item).toMatchObject({ size: 1 })
+  })
+
   it('is the one of the request through fetch', async () => {
     const controller = new AbortController()
     const seen: AbortSignal[] = []

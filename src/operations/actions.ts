@@ -114,6 +114,7 @@ async function update(
 ): Promise<Stored> {
   const { collection } = call.target
   if (!stored) throw new TypeError('update() is for actions on an item')
+  call.signal.throwIfAborted()
   // A program's changes are JSON by declaration; the schema checks them.
   const values = await patchedValues(call, stored, shown => mergePatch(shown, changes as Json))
   if (sameJson(values, ownValues(collection, stored.item))) return stored

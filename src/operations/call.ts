@@ -127,7 +127,10 @@ export async function runBefore<T>(
 ): Promise<T | Item> {
   const { before } = call.target.collection.hooks
   if (!before) return value
-  const replaced = await before(eventOf(call, more))
+  const event = eventOf(call, more)
+  const replaced = await before(event)
+  // A hook may take long: nothing is done any more for who has gone, or has been refused, meanwhile.
+  event.signal.throwIfAborted()
   return isObject(replaced) ? replaced : value
 }
 

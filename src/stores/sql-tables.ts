@@ -121,3 +121,31 @@ export async function prepareSqlite<Database>(db: Kysely<Database>): Promise<voi
     await sql.raw(`pragma ${pragma}`).execute(db)
   }
 }
+
+/** The pool of pg, as far as {@link preparePostgres} asks for it. */
+export interface PostgresPool {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: PostgresClient) => void): unknown
+}
+
+export interface PostgresClient {
+  on(event: 'error', listener: (error: Error) => void): unknown
+}
+
+/**
+ * What a pool of pg needs once, before it is used: listeners for lost connections, without which Node
+ * ends the process. A call that a lost connection was serving throws an `UnavailableError` by itself;
+ * the pool replaces the connection.
+ * @param onError is told of each connection that is lost.
+ */
+export function preparePostgres<Pool extends PostgresPool>(
+  pool: Pool,
+  onError: (error: Error) => void = () => {},
+): Pool {
+  pool.on('error', onError)
+  // One that is in use tells its own listeners only.
+  pool.on('connect', client => {
+    client.on('error', onError)
+  })
+  return pool
+}

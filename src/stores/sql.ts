@@ -27,12 +27,18 @@ import { type Statements, statementsOf } from './sql-statements.ts'
 import { createTables, DIALECTS } from './sql-tables.ts'
 
 export type { ColumnOptions, LayoutOptions } from './sql-layout.ts'
-export { createTableSql, prepareSqlite } from './sql-tables.ts'
+export {
+  createTableSql,
+  type PostgresClient,
+  type PostgresPool,
+  preparePostgres,
+  prepareSqlite,
+} from './sql-tables.ts'
 
 export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
   /**
-   * The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}. A pool of pg needs a
-   * listener for `error`: without one, a connection that is lost while nobody uses it ends the process.
+   * The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}; a pool of pg must
+   * have gone through {@link preparePostgres}.
    */
   readonly db: Kysely<Database>
   /** Which database it is. Default: by what the dialect of the Kysely says of itself. */

@@ -89,9 +89,9 @@ describe('Error body', () => {
         expect(entries(query).length).toBe(4)
       })
 
-      it('a body of a hundred thousand mistakes makes no answer without end', async () => {
+      it('a body of forty thousand mistakes makes no answer without end', async () => {
         const { api } = failingApi({ limits: { body: 1024 * 1024 } })
-        const tags = Array.from({ length: 100_000 }, () => 1)
+        const tags = Array.from({ length: 40_000 }, () => 1)
         const answer = await api.fetch(
           new Request('http://api.test/things', {
             method: 'POST',

@@ -130,7 +130,7 @@ function compareIds(one: Id, other: Id): number {
 test('a total is counted once while nobody changes anything', async () => {
   const table = newTable()
   const statements: string[] = []
-  const db = openPostgres({}, query => statements.push(query))
+  const db = openPostgres({}, query => statements.push(query.sql))
   const store = sqlStore({ db, table, create: true })
   store.attach(SHAPE)
   await closing([store], async () => {

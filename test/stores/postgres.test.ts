@@ -1,10 +1,9 @@
-import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
-import pg from 'pg'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { Filter } from '../../src/selection.ts'
 import type { Slice } from '../../src/store.ts'
 import { sqlStore } from '../../src/stores/sql.ts'
-import { openPostgres, postgres, usePostgres } from './postgres.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
 import { agrees, by, is, SHAPE } from './questions.ts'
 
 usePostgres()
@@ -33,17 +32,11 @@ function stepsOf(plan: Plan): Plan[] {
 }
 
 describe('PostgreSQL answers by an index', () => {
-  const seen: { sql: string; parameters: readonly unknown[] }[] = []
+  const seen: CompiledQuery[] = []
   let db: Kysely<unknown>
   let store: ReturnType<typeof sqlStore>
   beforeAll(async () => {
-    const pool = new pg.Pool({ connectionString: postgres().url, max: 2 })
-    db = new Kysely<unknown>({
-      dialect: new PostgresDialect({ pool }),
-      log: ({ query }) => {
-        seen.push(query)
-      },
-    })
+    db = openPostgres({}, query => seen.push(query))
     store = sqlStore({ db, create: true, table: 'planned' })
     store.attach(SHAPE)
     await store.create({ color: 'c1', price: 1, year: 1 })

