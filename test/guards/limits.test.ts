@@ -251,6 +251,8 @@ function waiting(store: Store) {
   })
   const waitingStore: Store = {
     ...store,
+    // It waits: a signal may come while it does.
+    atOnce: false,
     list: async (selection, slice, total, options) => {
       signals.push(options?.signal)
       for (const tell of entered.splice(0)) tell()
