@@ -55,10 +55,9 @@ async function walk(row: Row): Promise<void> {
   else if (body !== undefined) expect(JSON.parse(text)).toEqual(body)
 }
 
-function table(name: string, rows: readonly Row[], later: readonly string[] = []): void {
+function table(name: string, rows: readonly Row[]): void {
   describe(name, () => {
     for (const row of rows) test(`${row.row}: ${row.ask}`, () => walk(row))
-    for (const row of later) test.todo(row)
   })
 }
 
@@ -773,25 +772,30 @@ table('Cache headers', [
   },
 ])
 
-table(
-  'Status codes',
-  [
-    { row: '200', ask: 'GET cars/1' },
-    { row: '201', ask: 'POST models', send: { brand: 'Seat', name: 'Ibiza' }, status: 201 },
-    { row: '304', ask: 'GET cars/1', headers: { 'if-none-match': '*' }, status: 304, body: '' },
-    {
-      row: '400',
-      ask: 'POST cars',
-      send: '{',
-      headers: { 'content-type': 'application/json' },
-      status: 400,
-      body: refused(400),
-    },
-    { row: '404', ask: 'GET cars/99999', status: 404, body: refused(404) },
-    { row: '404', ask: 'GET lorries', status: 404, body: refused(404) },
-  ],
-  ['401: with authentication', '403: with authentication'],
-)
+table('Status codes', [
+  { row: '200', ask: 'GET cars/1' },
+  { row: '201', ask: 'POST models', send: { brand: 'Seat', name: 'Ibiza' }, status: 201 },
+  { row: '304', ask: 'GET cars/1', headers: { 'if-none-match': '*' }, status: 304, body: '' },
+  {
+    row: '400',
+    ask: 'POST cars',
+    send: '{',
+    headers: { 'content-type': 'application/json' },
+    status: 400,
+    body: refused(400),
+  },
+  // 401 needs a server with `--auth`: see auth.test.ts.
+  {
+    row: '403',
+    ask: 'POST models',
+    send: { brand: 'Seat', name: 'Leon' },
+    headers: { cookie: 'session=1', 'sec-fetch-site': 'cross-site' },
+    status: 403,
+    body: refused(403),
+  },
+  { row: '404', ask: 'GET cars/99999', status: 404, body: refused(404) },
+  { row: '404', ask: 'GET lorries', status: 404, body: refused(404) },
+])
 
 table('Error body', [
   {
@@ -851,7 +855,11 @@ table('Versioning', [
   { row: 'no such version', ask: 'GET ../v9/cars', status: 404, body: refused(404) },
 ])
 
-table('Limits', [], ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])
+table('Limits', [
+  { row: 'X-RateLimit-Limit', ask: 'GET cars/1', gives: { 'x-ratelimit-limit': '1000000' } },
+  { row: 'X-RateLimit-Remaining', ask: 'GET cars/1', gives: { 'x-ratelimit-remaining': /^\d+$/ } },
+  { row: 'X-RateLimit-Reset', ask: 'GET cars/1', gives: { 'x-ratelimit-reset': /^\d{10}$/ } },
+])
 
 const query = (parameters: Record<string, string>) => new URLSearchParams(parameters)
 table('Stock clients, by the dialects', [
