@@ -99,9 +99,9 @@ export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Rout
     match(path) {
       if (!path.startsWith('/') || path.startsWith('//')) return undefined
       const { segments, extension } = readPath(path, extensions)
-      const normal = `/${segments.map(encodeURIComponent).join('/')}`
+      const decoded = `/${segments.join('/')}`
       for (const route of table.get(tableKey(segments)) ?? []) {
-        const found = route.match(normal)
+        const found = route.match(decoded)
         const target = found && route.target(found.params)
         if (target) return { target, template: route.template, methods: route.methods, extension }
       }
@@ -120,6 +120,8 @@ function readPath(path: string, extensions: ReadonlySet<string>) {
   return { segments: raw.map(decodeSegment), extension }
 }
 
+const NOT_IN_SEGMENT = /[/\\\p{Cc}]/u
+
 function decodeSegment(raw: string): string {
   const segment = percentDecode(raw)
   if (segment === undefined) {
@@ -127,7 +129,7 @@ function decodeSegment(raw: string): string {
       { message: 'The path has an escape that is no UTF-8', type: 'invalid_path' },
     ])
   }
-  if (/[/\\\p{Cc}]/u.test(segment)) {
+  if (NOT_IN_SEGMENT.test(segment)) {
     const message = 'A path segment may hold no slash, backslash or control character'
     throw new HttpError(400, [{ message, type: 'invalid_path' }])
   }
@@ -217,7 +219,7 @@ function route(
     methods: methods.has('GET')
       ? new Map([...methods, ['HEAD', methods.get('GET') ?? '']])
       : methods,
-    match: match(template, { sensitive: true, trailing: false }),
+    match: match(template, { sensitive: true, trailing: false, decode: false }),
     target,
   }
 }
@@ -237,9 +239,8 @@ export function pathOf(target: Target, formats: ApiDefinition['formats']): strin
   const segments = version.name === '' ? [] : [version.name]
   if (parent) segments.push(parent.collection.name, idSegment(parent.id, []))
   segments.push(collection.name)
-  const extensions = formats.flatMap(format => format.extensions)
   // Only the end of a path can be taken for an extension.
-  if (id !== undefined) segments.push(idSegment(id, kind === 'item' ? extensions : []))
+  if (id !== undefined) segments.push(idSegment(id, kind === 'item' ? formats : []))
   if (kind === 'count') segments.push(COUNT)
   if (kind === 'search') segments.push(SEARCH)
   if (action) segments.push(action.name)
@@ -248,10 +249,11 @@ export function pathOf(target: Target, formats: ApiDefinition['formats']): strin
 }
 
 /** An id in a path; a dot that would make its end an extension is escaped. */
-function idSegment(id: Id, extensions: readonly string[]): string {
+function idSegment(id: Id, formats: ApiDefinition['formats']): string {
   const text = encodeURIComponent(id)
   const dot = text.lastIndexOf('.')
-  if (dot === -1 || !extensions.includes(text.slice(dot + 1))) return text
+  const end = text.slice(dot + 1)
+  if (dot === -1 || !formats.some(({ extensions }) => extensions.includes(end))) return text
   return `${text.slice(0, dot)}%2E${text.slice(dot + 1)}`
 }
 
@@ -267,7 +269,7 @@ export function idObjection(
   if (taken) return `${JSON.stringify(id)} is the name of an action here`
   if (id === '' || id === '.' || id === '..') return 'An id may not be empty, "." or ".."'
   if (id.length > 255) return 'An id may have at most 255 characters'
-  return /[/\\\p{Cc}]/u.test(id)
+  return NOT_IN_SEGMENT.test(id)
     ? 'An id may hold no slash, backslash or control character'
     : undefined
 }
