@@ -17,6 +17,7 @@ const OVERRIDES = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])
  * @throws HttpError 400 where another method carries one, or where it names anything else.
  */
 export function effectiveMethod(method: string, overrides: readonly string[]): string {
+  if (overrides.length === 0) return method
   const names = new Set(overrides.map(name => name.toUpperCase()))
   const [name] = names
   if (name === undefined) return method

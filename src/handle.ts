@@ -169,8 +169,11 @@ async function answer(
     if (!exchange.negotiated) throw notAcceptable(api.formats)
   }
 
-  const body = await timed(machine, exchange, 'body', () => readForm(api, exchange, target))
-  if (body) exchange.method = effectiveMethod(request.method, [...overrides, ...body.overrides])
+  const form =
+    request.method === 'POST'
+      ? await timed(machine, exchange, 'body', () => readForm(api, exchange, target))
+      : undefined
+  if (form) exchange.method = effectiveMethod(request.method, [...overrides, ...form.overrides])
   const operation = match.methods.get(exchange.method)
   if (operation === undefined) throw methodNotAllowed(api, exchange, match)
   exchange.operation = operation
@@ -178,9 +181,11 @@ async function answer(
   const href = (to: Target) => base + pathOf(to, api.formats)
   if (target.kind === 'root') return root(api, target.version, href, exchange.may)
 
-  const call = await timed(machine, exchange, 'body', () =>
-    callOf(api, exchange, { target, operation, parameters, body, href, allow }),
-  )
+  const bare = form !== undefined || !takesBody(operation, exchange.method) || !hasBody(request)
+  const body = bare
+    ? form
+    : await timed(machine, exchange, 'body', () => readBody(api, exchange, target))
+  const call = callOf(api, exchange, { target, operation, parameters, body, href, allow })
   const work = () => machine.workload.run(() => perform(call), request.abort)
   return conditional(exchange, call, await timed(machine, exchange, 'work', work))
 }
@@ -198,13 +203,16 @@ function matchOf(router: Router, path: string, fallThrough: boolean): Match | un
 }
 
 /** A step, its time noted where the api tells. */
-async function timed<T>(
+function timed<T>(
   { api }: Machine,
   { timings }: Exchange,
   name: string,
   step: () => Promise<T>,
 ): Promise<T> {
-  if (!api.serverTiming) return step()
+  return api.serverTiming ? noted(timings, name, step) : step()
+}
+
+async function noted<T>(timings: string[], name: string, step: () => Promise<T>): Promise<T> {
   const started = performance.now()
   try {
     return await step()
@@ -289,7 +297,16 @@ function takesBody(operation: string, method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && operation !== 'delete'
 }
 
-async function callOf(
+function readBody(
+  api: ApiDefinition,
+  exchange: Exchange,
+  target: CollectionTarget,
+): Promise<Decoded> {
+  const { request, method, extension } = exchange
+  return readContent(api, exchange, contentOf(request, api, method, extension), target)
+}
+
+function callOf(
   api: ApiDefinition,
   exchange: Exchange,
   known: Pick<Call, 'operation' | 'href'> & {
@@ -298,14 +315,10 @@ async function callOf(
     parameters: readonly Parameter[]
     body: Decoded | undefined
   },
-): Promise<Call> {
-  const { request, method, principal, suppressed, extension, negotiated } = exchange
-  const { target, operation, href, allow } = known
+): Call {
+  const { request, method, principal, suppressed, negotiated } = exchange
+  const { target, operation, href, allow, body } = known
   const { headers } = request
-  let { body } = known
-  if (!body && takesBody(operation, method) && hasBody(request)) {
-    body = await readContent(api, exchange, contentOf(request, api, method, extension), target)
-  }
   const sent = method === 'GET' || method === 'HEAD' ? (body?.parameters ?? []) : []
   const blanks = negotiated?.format.skipsBlanks !== true
   const parameters = [...known.parameters, ...sent].filter(

@@ -27,14 +27,14 @@ export async function perform(call: Call): Promise<Outcome> {
   const { hooks } = collection
   try {
     const outcome = await (action ? act(call, action) : operationOf(call)(call))
-    await hooks.after?.(eventOf(call), outcome.result)
+    if (hooks.after) await hooks.after(eventOf(call), outcome.result)
     return { ...outcome, cacheControl: collection.cacheControl }
   } catch (thrown) {
     const error = fromStore(thrown)
     await hooks.error?.(eventOf(call), error)
     throw error
   } finally {
-    await call.uploads?.discard()
+    if (call.uploads) await call.uploads.discard()
   }
 }
 

@@ -269,7 +269,7 @@ export async function itemRepresentation(
   fields?: readonly Path[],
 ): Promise<Representation> {
   const { collection } = call.target
-  const shown = await present(call, item, fields)
+  const shown = collection.blobs ? await present(call, item, fields) : item
   const data = fields ? picker(fields)(shown) : shown
   return { kind: 'item', name: collection.itemName, fields: fieldsShown(collection, fields), data }
 }

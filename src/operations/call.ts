@@ -3,14 +3,20 @@
 import type { Principal } from '../auth.ts'
 import type { BlobRecord } from '../blobs.ts'
 import type { Preconditions, Validators } from '../conditional.ts'
-import type { CallOptions, Calls, CollectionDefinition, OperationEvent } from '../definition.ts'
+import type {
+  CallOptions,
+  Calls,
+  CollectionDefinition,
+  Hooks,
+  OperationEvent,
+} from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { type Item, isObject, type Json, valueAt } from '../fields.ts'
 import type { Representation, Upload } from '../formats/format.ts'
 import type { HeaderList, Parameter } from '../http.ts'
 import type { Limits } from '../limits.ts'
 import type { Preferences } from '../prefer.ts'
-import type { CollectionTarget, Target } from '../route.ts'
+import type { CollectionTarget, Parent, Target } from '../route.ts'
 import type { Filter } from '../selection.ts'
 import {
   type Id,
@@ -120,18 +126,24 @@ export function eventOf(call: Call, more: Partial<OperationEvent> = {}): Operati
 }
 
 /** Runs the collection's `before` hook; what it returns takes the place of the value. */
-export async function runBefore<T>(
+export function runBefore<T>(
   call: Call,
   more: Partial<OperationEvent>,
   value: T,
-): Promise<T | Item> {
+): T | Item | Promise<T | Item> {
   const { before } = call.target.collection.hooks
-  if (!before) return value
-  const event = eventOf(call, more)
-  const replaced = await before(event)
+  return before ? replaced(before, eventOf(call, more), value) : value
+}
+
+async function replaced<T>(
+  before: NonNullable<Hooks['before']>,
+  event: OperationEvent,
+  value: T,
+): Promise<T | Item> {
+  const given = await before(event)
   // A hook may take long: nothing is done any more for who has gone, or has been refused, meanwhile.
   event.signal.throwIfAborted()
-  return isObject(replaced) ? replaced : value
+  return isObject(given) ? given : value
 }
 
 /** The filters that a parent and the row rule put on every operation. */
@@ -163,11 +175,13 @@ export async function visibleItem(
 }
 
 /** @throws HttpError 404 where the parent of the target does not exist. */
-export async function requireParent(call: Call): Promise<void> {
+export function requireParent(call: Call): Promise<void> | undefined {
   const { parent } = call.target
-  if (parent && !(await visibleItem(call, parent.collection, parent.id))) {
-    throw notFound(parent.collection, parent.id)
-  }
+  return parent && requireVisible(call, parent)
+}
+
+async function requireVisible(call: Call, { collection, id }: Parent): Promise<void> {
+  if (!(await visibleItem(call, collection, id))) throw notFound(collection, id)
 }
 
 /**
