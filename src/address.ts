@@ -60,19 +60,36 @@ function forwardedProto({ headers }: HttpRequest): boolean | undefined {
  */
 export function throughProxies(request: HttpRequest, hops: number): HttpRequest {
   if (hops === 0) return request
-  const { method, target, prefix, headers, body } = request
-  return {
-    method,
-    target,
-    prefix,
-    headers,
-    body,
-    address: forwardedFor(request, hops) ?? request.address,
-    secure: forwardedProto(request) ?? true,
-    abort: request.abort,
-    get signal() {
-      return request.signal
-    },
+  return new ProxiedRequest(request, hops)
+}
+
+class ProxiedRequest implements HttpRequest {
+  readonly method: string
+  readonly target: string
+  readonly prefix: string
+  readonly headers: HttpRequest['headers']
+  readonly body: HttpRequest['body']
+  readonly address: string | undefined
+  readonly secure: boolean
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest, hops: number) {
+    this.method = request.method
+    this.target = request.target
+    this.prefix = request.prefix
+    this.headers = request.headers
+    this.body = request.body
+    this.address = forwardedFor(request, hops) ?? request.address
+    this.secure = forwardedProto(request) ?? true
+    this.#request = request
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+
+  abort(reason: Error): void {
+    this.#request.abort(reason)
   }
 }
 

@@ -57,6 +57,34 @@ export interface Decoded extends CallBody {
   readonly parameters: readonly Parameter[]
 }
 
+type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload' | 'sent'>
+
+/** A class, so that the signal is made only when a format asks for it: see node.ts. */
+class BodyContext implements ReadContext {
+  readonly fields: ReadContext['fields']
+  readonly limits: ReadContext['limits']
+  readonly parameters: ReadContext['parameters']
+  readonly length: number | undefined
+  readonly upload?: NonNullable<ReadContext['upload']>
+  readonly sent?: NonNullable<ReadContext['sent']>
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest, type: MediaType | undefined, options: BodyOptions) {
+    const length = request.headers['content-length']
+    this.fields = options.fields
+    this.limits = options.limits
+    this.parameters = type?.parameters ?? new Map()
+    this.length = length === undefined ? undefined : Number(length)
+    if (options.upload) this.upload = options.upload
+    if (options.sent) this.sent = options.sent
+    this.#request = request
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+}
+
 /**
  * Reads and decodes a body.
  * @param fields what the target takes, for formats without types of their own.
@@ -65,21 +93,11 @@ export interface Decoded extends CallBody {
 export async function decodeBody(
   request: HttpRequest,
   { format, type }: Content,
-  { limits, fields, upload, sent }: Pick<ReadContext, 'limits' | 'fields' | 'upload' | 'sent'>,
+  options: BodyOptions,
 ): Promise<Decoded> {
-  const { body, headers } = request
-  const length = headers['content-length']
-  const context: ReadContext = {
-    fields,
-    limits,
-    get signal() {
-      return request.signal
-    },
-    parameters: type?.parameters ?? new Map(),
-    length: length === undefined ? undefined : Number(length),
-    ...(upload && { upload }),
-    ...(sent && { sent }),
-  }
+  const { body } = request
+  const { limits, sent } = options
+  const context = new BodyContext(request, type, options)
   if (body === undefined) throw new HttpError(400, 'The request needs a body')
   const decoded = { type: type?.type, parameters: [], overrides: [] }
   const bytes = 'parsed' in body ? bytesOf(body.parsed) : body

@@ -41,6 +41,7 @@ export function callsOf(context: CallContext, name: string): Calls {
     }: { value?: unknown; parameters?: ListParameters; options?: CallOptions | undefined },
   ): Promise<unknown> {
     if (!collection) return undefined
+    const signal = options.signal ?? defaults.signal ?? NEVER
     const call: Call = {
       target: { version, collection, ...target },
       operation,
@@ -56,14 +57,14 @@ export function callsOf(context: CallContext, name: string): Calls {
       variant: '',
       streams: false,
       principal: options.principal ?? defaults.principal,
-      signal: options.signal ?? defaults.signal ?? NEVER,
+      signal: () => signal,
       limits,
       href,
       collection: (other, given) =>
         callsOf({ ...context, defaults: { ...defaults, ...options, ...given } }, other),
     }
     try {
-      call.signal.throwIfAborted()
+      signal.throwIfAborted()
       return (await perform(call)).result
     } catch (error) {
       await call.uploads?.discard().catch(() => undefined)

@@ -1,5 +1,6 @@
 // Every request ends: how long a client may take over its body, and how long the work may take.
 import { HttpError } from './errors.ts'
+import type { HttpRequest } from './http.ts'
 import type { Limits } from './limits.ts'
 
 /**
@@ -53,10 +54,10 @@ interface Work {
 export interface Workload {
   /**
    * Does one piece of work more.
-   * @param abort called where the time is over; what the work gives then is dropped.
+   * @param request aborted where the time is over; what the work gives then is dropped.
    * @throws HttpError 503 where too much is going on already, or the time is over.
    */
-  run<T>(work: () => Promise<T>, abort: (reason: Error) => void): Promise<T>
+  run<T>(work: () => Promise<T>, request: Pick<HttpRequest, 'abort'>): Promise<T>
 }
 
 /** How often deadlines are looked at, in milliseconds: one timer for all costs less than one for each. */
@@ -83,7 +84,7 @@ export function workloadOf({
   }
 
   return {
-    run: (work, abort) =>
+    run: (work, request) =>
       new Promise((resolve, reject) => {
         if (going.size >= concurrency) {
           const message = 'Too many requests are being worked on at the moment'
@@ -94,7 +95,7 @@ export function workloadOf({
           expire() {
             const error = unavailable('The work took too long', 'work_too_slow')
             reject(error)
-            abort(error)
+            request.abort(error)
           },
         }
         going.add(entry)

@@ -1,40 +1,51 @@
 // The Web standard door: a `Request` in, a `Response` out, for Hono, Bun, Deno, workers, and tests
 // without a port.
 import { timedBody } from './deadlines.ts'
+import type { ApiDefinition } from './definition.ts'
 import type { Machine } from './exchange.ts'
 import { handle } from './handle.ts'
-import type { HttpRequest, HttpResponse, RequestHeaders } from './http.ts'
+import type { HttpRequest, HttpResponse, RequestBody, RequestHeaders } from './http.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 
 export function fetchDoor(machine: Machine): Fetch {
   return async request => {
-    const answer = await handle(machine, readRequest(machine, request))
+    const answer = await handle(machine, new FetchRequest(machine.api, request))
     // Without falling through there always is one.
     return answer ? toResponse(answer) : new Response(null, { status: 404 })
   }
 }
 
-function readRequest({ api }: Machine, request: Request): HttpRequest {
-  let controller: AbortController | undefined
-  const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
-  const { host, protocol } = new URL(request.url)
-  return {
-    method: request.method,
-    target: start === -1 ? '/' : request.url.slice(start),
-    prefix: '',
-    headers: headersOf(request.headers, host),
-    body: request.body ? timedBody(request.body, api.limits) : undefined,
-    address: undefined,
-    secure: protocol === 'https:',
-    get signal() {
-      controller ??= controllerOf(request)
-      return controller.signal
-    },
-    abort(reason) {
-      controller ??= controllerOf(request)
-      controller.abort(reason)
-    },
+class FetchRequest implements HttpRequest {
+  readonly method: string
+  readonly target: string
+  readonly prefix = ''
+  readonly headers: RequestHeaders
+  readonly body: RequestBody | undefined
+  readonly address = undefined
+  readonly secure: boolean
+  readonly #request: Request
+  #controller: AbortController | undefined
+
+  constructor({ limits }: ApiDefinition, request: Request) {
+    const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
+    const { host, protocol } = new URL(request.url)
+    this.method = request.method
+    this.target = start === -1 ? '/' : request.url.slice(start)
+    this.headers = headersOf(request.headers, host)
+    this.body = request.body ? timedBody(request.body, limits) : undefined
+    this.secure = protocol === 'https:'
+    this.#request = request
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= controllerOf(this.#request)
+    return this.#controller.signal
+  }
+
+  abort(reason: Error): void {
+    this.#controller ??= controllerOf(this.#request)
+    this.#controller.abort(reason)
   }
 }
 

@@ -186,7 +186,7 @@ async function answer(
     ? form
     : await timed(machine, exchange, 'body', () => readBody(api, exchange, target))
   const call = callOf(api, exchange, { target, operation, parameters, body, href, allow })
-  const work = () => machine.workload.run(() => perform(call), request.abort)
+  const work = () => machine.workload.run(() => perform(call), request)
   return conditional(exchange, call, await timed(machine, exchange, 'work', work))
 }
 
@@ -341,9 +341,7 @@ function callOf(
     streams: negotiated?.format.streams === true,
     principal,
     authorize: other => allow([other]),
-    get signal() {
-      return request.signal
-    },
+    signal: () => request.signal,
     limits: api.limits,
     href,
     collection: (name, options) => {

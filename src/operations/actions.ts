@@ -97,7 +97,7 @@ async function run(
     input: value,
     ...(current && { item: current.item, id: current.id }),
     principal,
-    signal,
+    signal: signal(),
     collection: name => call.collection(name),
     update: async changes => {
       stored = await update(call, stored, changes)
@@ -114,7 +114,7 @@ async function update(
 ): Promise<Stored> {
   const { collection } = call.target
   if (!stored) throw new TypeError('update() is for actions on an item')
-  call.signal.throwIfAborted()
+  call.signal().throwIfAborted()
   // A program's changes are JSON by declaration; the schema checks them.
   const values = await patchedValues(call, stored, shown => mergePatch(shown, changes as Json))
   if (sameJson(values, ownValues(collection, stored.item))) return stored

@@ -84,7 +84,7 @@ export interface Call {
    */
   readonly authorize?: (operation: string) => void
   /** Made when somebody asks. */
-  readonly signal: AbortSignal
+  readonly signal: () => AbortSignal
   readonly limits: Limits
   /** The absolute address of a target. */
   readonly href: (target: Target) => string
@@ -110,7 +110,7 @@ const NO_OPTIONS: StoreOptions = {}
 
 /** What a store is told with a call. To make a signal costs as much as a read in memory takes. */
 export function optionsOf(call: Call, { atOnce }: Store): StoreOptions {
-  return atOnce ? NO_OPTIONS : { signal: call.signal }
+  return atOnce ? NO_OPTIONS : { signal: call.signal() }
 }
 
 export function eventOf(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {
@@ -119,7 +119,7 @@ export function eventOf(call: Call, more: Partial<OperationEvent> = {}): Operati
     collection: target.collection.name,
     operation,
     principal,
-    signal,
+    signal: signal(),
     ...(target.id !== undefined && { id: target.id }),
     ...more,
   }
