@@ -107,8 +107,7 @@ export function memoryStore({
     }
   }
 
-  return {
-    atOnce: true,
+  const store: MemoryStore = {
     get examined() {
       return examined
     },
@@ -189,6 +188,8 @@ export function memoryStore({
       uniques = []
     },
   }
+  // Not enumerable: what spreads this store to put something around its methods may take its time.
+  return Object.defineProperty(store, 'atOnce', { value: true })
 }
 
 function newId({ identity }: Shape, values: Item, last: Id | undefined, now: number): Id {
