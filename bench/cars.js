@@ -33,18 +33,15 @@ export function valuesOf(at) {
   }
 }
 
-/** When all of them were made. */
-export const MADE = Date.UTC(2026, 0, 31, 12)
+/** When car number `at` was made: one every seven minutes. */
+export const madeAt = at => Date.UTC(2025, 0, 31, 12) + at * 420_000
 
 /** The cars as they are served, ids from 1. */
 export function makeCars(count = 10_000) {
-  const date = new Date(MADE).toISOString()
-  return Array.from({ length: count }, (_, at) => ({
-    id: at + 1,
-    ...valuesOf(at),
-    created_at: date,
-    updated_at: date,
-  }))
+  return Array.from({ length: count }, (_, at) => {
+    const date = new Date(madeAt(at)).toISOString()
+    return { id: at + 1, ...valuesOf(at), created_at: date, updated_at: date }
+  })
 }
 
 /** The cars in memory, as one writes it by hand. */

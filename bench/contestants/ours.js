@@ -1,7 +1,7 @@
-// rest-conventions, every convention on; colours are declared as an index.
+// rest-conventions, every convention on, each request counted; colours are declared as an index.
 import { createServer } from 'node:http'
 import { z } from 'zod'
-import { COLORS, MADE, valuesOf } from '../cars.js'
+import { COLORS, madeAt, valuesOf } from '../cars.js'
 
 export const name = 'rest-conventions'
 
@@ -15,9 +15,9 @@ const Car = z.object({
 })
 
 export async function start(cars) {
-  const { defineCollection, memoryStore } = await import(process.env.BUILD)
-  let clock = () => MADE
-  const store = memoryStore({ clock: () => clock() })
+  const { defineApi, defineCollection, memoryStore } = await import(process.env.BUILD)
+  let now
+  const store = memoryStore({ clock: () => now ?? Date.now() })
   const collection = defineCollection({
     name: 'cars',
     schema: Car,
@@ -25,7 +25,14 @@ export async function start(cars) {
     id: 'integer',
     indexes: ['color'],
   })
-  for (let at = 0; at < cars.length; at++) await store.create(valuesOf(at))
-  clock = Date.now
-  return createServer(collection.handler).listen(0, '127.0.0.1')
+  for (let at = 0; at < cars.length; at++) {
+    now = madeAt(at)
+    await store.create(valuesOf(at))
+  }
+  now = undefined
+  const rateLimit = { policies: [{ limit: 1_000_000_000, window: 3600 }] }
+  return createServer(defineApi({ collections: [collection], rateLimit }).handler).listen(
+    0,
+    '127.0.0.1',
+  )
 }
