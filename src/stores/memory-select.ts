@@ -20,7 +20,7 @@ type Place = Extract<Slice, { backward: boolean }>['key']
 
 /** How many items the filters let through: the width of a part where one answers them all. */
 export function countOf(filters: Filters, source: Source): number {
-  const part = narrowest(filters, source)
+  const part = narrowest(partsOf(filters, source))
   return isExact(part, filters) ? part.width : gathered(part, filters, source).length
 }
 
@@ -35,12 +35,13 @@ export function sliceOf(
   const after = 'key' in slice ? slice.key : undefined
   const offset = 'offset' in slice ? slice.offset : 0
   const sort = backward ? selection.sort.map(reversed) : selection.sort
-  const narrow = narrowest(selection, source)
+  const parts = partsOf(selection, source)
+  const narrow = narrowest(parts)
   const total = isExact(narrow, selection) ? narrow.width : undefined
   const inTurn = (items: Stored[]) => (backward ? items.reverse() : items)
   if (slice.limit === 0 && (total !== undefined || !wantsTotal)) return { items: [], total }
 
-  const walk = walkable(selection, sort, after, source)
+  const walk = walkable(parts, sort, after)
   if (walk && (total !== undefined || !wantsTotal)) {
     // A walk meets a match every `width / matches` items; gathering looks at each of the narrowest part.
     const looks = ((offset + slice.limit) * walk.width) / Math.max(narrow.width, 1)
@@ -56,7 +57,7 @@ export function sliceOf(
 
 /** Whether the order of a selection is that of an index, so that it can be had a batch at a time. */
 export function isWalkable(selection: Selection, source: Source): boolean {
-  return walkable(selection, selection.sort, undefined, source) !== undefined
+  return walkable(partsOf(selection, source), selection.sort, undefined) !== undefined
 }
 
 function reversed({ path, descending }: SortKey): SortKey {
@@ -67,9 +68,13 @@ function isExact({ rest }: Part, { search }: Filters): boolean {
   return rest.length === 0 && search === undefined
 }
 
+/** What each index leaves of the filters. */
+function partsOf({ where }: Filters, { indexes }: Source): readonly Part[] {
+  return indexes.map(index => index.part(where))
+}
+
 /** The part with the fewest items, of an index that answers all filters where there is one. */
-function narrowest({ where }: Filters, { indexes }: Source): Part {
-  const parts = indexes.map(index => index.part(where))
+function narrowest(parts: readonly Part[]): Part {
   return parts.reduce((best, part) =>
     part.width < best.width || (part.width === best.width && part.rest.length < best.rest.length)
       ? part
@@ -79,12 +84,10 @@ function narrowest({ where }: Filters, { indexes }: Source): Part {
 
 /** The narrowest part that can be walked in the order of the sort. */
 function walkable(
-  { where }: Filters,
+  parts: readonly Part[],
   sort: readonly SortKey[],
   after: Place,
-  { indexes }: Source,
 ): Part | undefined {
-  const parts = indexes.map(index => index.part(where))
   const inOrder = parts.filter(part => part.index.gives(sort, part, after))
   return inOrder.sort((one, other) => one.width - other.width)[0]
 }
