@@ -81,7 +81,29 @@ export function chooseFormat(
       },
     ])
   }
-  return byAccept(writers, accept)
+  return remembered(formats, accept, () => byAccept(writers, accept))
+}
+
+/** How many texts are remembered, and how long one may be: strangers choose them. */
+const MOST_TEXTS = 200
+const MOST_LENGTH = 256
+
+const results = new WeakMap<readonly Format[], Map<string, Negotiated | undefined>>()
+
+/** What an `Accept` came to before, in these formats: asking negotiator again costs a third of a read. */
+function remembered(
+  formats: readonly Format[],
+  accept: string,
+  choose: () => Negotiated | undefined,
+): Negotiated | undefined {
+  const known = results.get(formats) ?? new Map<string, Negotiated | undefined>()
+  if (known.has(accept)) return known.get(accept)
+  const chosen = choose()
+  if (accept.length > MOST_LENGTH) return chosen
+  if (known.size >= MOST_TEXTS) known.clear()
+  known.set(accept, chosen)
+  results.set(formats, known)
+  return chosen
 }
 
 function byAccept(writers: readonly Format[], accept: string): Negotiated | undefined {
