@@ -131,9 +131,12 @@ async function started(
 ): Promise<Server> {
   const { process: server, port } = await child('serve.js', [file, title], 0)
   const ask = (request: Request) => asking(port, request)
-  const requests = contestant.constant
-    ? await work.requests({ name: '' }, ask)
-    : await work.requests(contestant, ask)
+  const bare = await work.requests(contestant.constant ? { name: '' } : contestant, ask)
+  // As every client that is no test sends one.
+  const requests = bare.map(request => ({
+    ...request,
+    headers: { Accept: 'application/json', ...request.headers },
+  }))
   for (const request of requests) {
     const answer = await ask(request)
     if (answer.status !== work.status) {

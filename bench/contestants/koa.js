@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import Router from '@koa/router'
 import Koa from 'koa'
-import { bodyParser } from 'koa-bodyparser'
+import bodyParser from 'koa-bodyparser'
 import { carStore, linkOf } from '../cars.js'
 import { Car } from './hono.js'
 
