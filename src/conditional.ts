@@ -75,7 +75,10 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
     }
     return parsed
   }
-  const date = (name: string) => parseHttpDate(headers[name] ?? '')
+  const date = (name: string) => {
+    const text = headers[name]
+    return text === undefined ? undefined : parseHttpDate(text)
+  }
   const ifMatch = tags('if-match', true)
   const ifNoneMatch = tags('if-none-match', !reads)
   refuse(mistakes)

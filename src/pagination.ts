@@ -232,15 +232,21 @@ export function single(
   name: string,
   mistakes: Mistake[],
 ): string | undefined {
-  const values = parameters.filter(parameter => parameter.name === name)
-  if (values.length > 1) {
+  let found: Parameter | undefined
+  let times = 0
+  for (const parameter of parameters) {
+    if (parameter.name !== name) continue
+    found ??= parameter
+    times++
+  }
+  if (times > 1) {
     mistakes.push({
-      message: `${name} is given ${values.length} times; give it once`,
+      message: `${name} is given ${times} times; give it once`,
       field: name,
       type: 'repeated_parameter',
     })
   }
-  return values[0]?.value
+  return found?.value
 }
 
 function wholeNumber(
