@@ -61,6 +61,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'stores/memory-blobs',
     'stores/file-blobs',
     'stores/s3-blobs',
+    'stores/sql-text',
     'stores/sql-dialect',
     'stores/sql-sqlite',
     'stores/sql-postgres',

@@ -1,5 +1,5 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
-import { sql } from 'kysely'
+
 import type { Json } from '../fields.ts'
 import {
   type Attempt,
@@ -8,9 +8,9 @@ import {
   type StoreOptions,
   UnavailableError,
 } from '../store.ts'
-import type { Fragment } from './sql-dialect.ts'
 import type { Row, Runner, Session } from './sql-session.ts'
 import { IDEMPOTENCY } from './sql-tables.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 const table = sql.table(IDEMPOTENCY)
 const [name, key, fingerprint, answer, expires] = [

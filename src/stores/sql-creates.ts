@@ -2,15 +2,14 @@
 // transaction is the only writer, or one row of a table, locked until the end of the transaction,
 // has all makers of ids wait for each other.
 import { randomInt } from 'node:crypto'
-import { sql } from 'kysely'
 import { assemble, type Id, type Stored, type StoreOptions } from '../store.ts'
 import { newVersion, nextInteger, nextUuid } from './ids.ts'
 import type { SqlAttempts } from './sql-attempts.ts'
-import type { Fragment } from './sql-dialect.ts'
 import type { Layout } from './sql-layout.ts'
 import type { Prepared, Runner, Session } from './sql-session.ts'
 import type { Statements } from './sql-statements.ts'
 import { SEQUENCES } from './sql-tables.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 export class SqlCreates {
   readonly #session: Session

@@ -1,11 +1,8 @@
-// What differs from one database to another: all of it stands behind `SqlDialect`. Fragments are
-// parts of a statement with their values bound.
-import { type Kysely, type RawBuilder, sql } from 'kysely'
+// What differs from one database to another: all of it stands behind `SqlDialect`.
+import type { Kysely } from 'kysely'
 import type { Kind, Path, Scalar } from '../fields.ts'
 import type { LikeStep } from '../selection.ts'
-
-/** A part of a statement. */
-export type Fragment = RawBuilder<unknown>
+import { type Fragment, sql } from './sql-text.ts'
 
 /** A path inside a JSON column; `declared` where its names come from the schema and not from a request. */
 export interface JsonPath {
@@ -45,6 +42,8 @@ export type Failure =
 
 export interface SqlDialect {
   readonly name: DialectName
+  /** What stands for a bound value; positions count from 1. */
+  placeholder(position: number): string
   /** Of columns that the store makes. */
   readonly types: Readonly<Record<ColumnType, string>>
   /** The longest name of a table or an index, in bytes; absent where there is no limit. */

@@ -1,11 +1,11 @@
 // Where a collection's items lie in a table: a column for each top-level field, JSON text for what
 // is no scalar.
 import { createHash } from 'node:crypto'
-import { sql } from 'kysely'
 import { type Field, fieldAt, type Item, type Json, type Kind, type Path } from '../fields.ts'
 import type { Shape, Stored } from '../store.ts'
 import { indexesOf } from './shapes.ts'
-import type { ColumnType, Fragment, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
+import type { ColumnType, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 /** How a field lies in a table that exists already. */
 export interface ColumnOptions {

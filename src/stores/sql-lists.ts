@@ -1,9 +1,9 @@
 // The statements of lists and counts.
-import { sql } from 'kysely'
+
 import type { Selection } from '../selection.ts'
 import type { Slice } from '../store.ts'
-import type { Fragment } from './sql-dialect.ts'
 import type { Layout } from './sql-layout.ts'
+import { type Fragment, sql } from './sql-text.ts'
 import { afterCondition, all, conditionOf, orderOf } from './sql-where.ts'
 
 type Filters = Pick<Selection, 'where' | 'search'>

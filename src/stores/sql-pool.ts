@@ -1,31 +1,27 @@
 // The way to a database with many connections: calls run side by side, others' conflicts are tried
 // again, a signal or a timeout reaches the database.
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Kysely,
-  type QueryExecutor,
-  sql,
-} from 'kysely'
+import { CompiledQuery, type DatabaseConnection, type QueryExecutor } from 'kysely'
 import type { StoreOptions } from '../store.ts'
-import type { Fragment, SqlDialect } from './sql-dialect.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 import {
   answer,
+  between,
   closed,
   compileFor,
+  executorOf,
   type GivenKysely,
   MOST_WRITES,
   meaningOf,
   type Prepared,
-  type Row,
   type Runner,
+  runnerOf,
   type Session,
   settled,
   together,
   type Write,
   type WriteOptions,
-  withoutPlugins,
 } from './sql-session.ts'
+import type { Fragment } from './sql-text.ts'
 
 /** How often work is tried where others are in the way. */
 const TRIES = 10
@@ -35,10 +31,10 @@ const LOCK = '7215423909113245'
 
 export class PoolSession implements Session {
   generation = 0
-  readonly #db: Kysely<unknown>
+  readonly #db: GivenKysely
   readonly #executor: QueryExecutor
   readonly #dialect: SqlDialect
-  readonly #prepare: ((db: Kysely<unknown>) => Promise<void>) | undefined
+  readonly #prepare: ((runner: Runner) => Promise<void>) | undefined
   readonly #timeout: number | undefined
   /** The backend of each connection: what to cancel. */
   readonly #backends = new WeakMap<DatabaseConnection, number>()
@@ -55,11 +51,11 @@ export class PoolSession implements Session {
   constructor(
     db: GivenKysely,
     dialect: SqlDialect,
-    prepare: ((db: Kysely<unknown>) => Promise<void>) | undefined,
+    prepare: ((runner: Runner) => Promise<void>) | undefined,
     timeout: number | undefined,
   ) {
-    this.#db = withoutPlugins(db)
-    this.#executor = this.#db.getExecutor()
+    this.#db = db
+    this.#executor = executorOf(db)
     this.#dialect = dialect
     this.#prepare = prepare
     this.#timeout = timeout
@@ -70,7 +66,7 @@ export class PoolSession implements Session {
   }
 
   compile(statement: Fragment): Prepared {
-    return compileFor(this.#db, statement)
+    return compileFor(this.#dialect, statement)
   }
 
   read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
@@ -160,8 +156,8 @@ export class PoolSession implements Session {
         await this.#tables()
         return await this.#executor.provideConnection(async connection => {
           await this.#meet(connection)
-          return this.#watched(connection, signal, runner =>
-            begin === undefined ? work(runner) : between(begin, work, runner),
+          return this.#watched(connection, signal, (runner, leave) =>
+            begin === undefined ? work(runner) : between(begin, work, runner, leave),
           )
         })
       } catch (error) {
@@ -185,13 +181,16 @@ export class PoolSession implements Session {
   async #make(): Promise<void> {
     const prepare = this.#prepare
     if (!prepare) return
-    await this.#db
-      .transaction()
-      .setIsolationLevel('read committed')
-      .execute(async transaction => {
-        await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)}::bigint)`.execute(transaction)
-        await prepare(transaction)
-      })
+    await this.#executor.provideConnection(connection =>
+      between(
+        this.#dialect.begin,
+        async runner => {
+          await runner.say(`select pg_advisory_xact_lock(${LOCK}::bigint)`)
+          await prepare(runner)
+        },
+        runnerOf(connection),
+      ),
+    )
   }
 
   /** Learns the backend of a connection that is new. */
@@ -208,7 +207,7 @@ export class PoolSession implements Session {
   async #watched<T>(
     connection: DatabaseConnection,
     signal: AbortSignal | undefined,
-    work: (runner: Statements) => Promise<T>,
+    work: (runner: Runner, leave: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
     let over = false
     let sent: Promise<unknown> | undefined
@@ -236,17 +235,14 @@ export class PoolSession implements Session {
       // Meets the cancellation, should it be on its way still.
       await connection.executeQuery(CompiledQuery.raw('select 1')).catch(() => undefined)
     }
-    const run = async (statement: CompiledQuery, parameters = statement.parameters) => {
+    const { run, say } = runnerOf(connection)
+    const unlessAborted: Runner['run'] = async (statement, parameters) => {
       signal?.throwIfAborted()
-      // Rows have their columns by name.
-      return connection.executeQuery<Row>({ ...statement, parameters })
+      return run(statement, parameters)
     }
     try {
-      return await work({
-        run,
-        say: text => connection.executeQuery(CompiledQuery.raw(text)),
-        leave,
-      })
+      // From `leave` on nothing cancels: what ends a transaction must come to its end.
+      return await work({ run: unlessAborted, say }, leave)
     } finally {
       await leave()
     }
@@ -257,34 +253,6 @@ export class PoolSession implements Session {
     this.#running.add(running)
     return running
   }
-}
-
-interface Statements extends Runner {
-  /** Runs a statement that begins or ends a transaction. */
-  say(text: string): Promise<unknown>
-  /** From here on nothing cancels: what ends a transaction must come to its end. */
-  leave(): Promise<void>
-}
-
-/** All of the work in a transaction, or nothing of it. */
-async function between<T>(
-  begin: string,
-  work: (runner: Runner) => Promise<T>,
-  runner: Statements,
-): Promise<T> {
-  await runner.say(begin)
-  let result: T
-  try {
-    result = await work(runner)
-  } catch (error) {
-    await runner.leave()
-    // A connection that is lost has nothing to roll back.
-    await runner.say('rollback').catch(() => undefined)
-    throw error
-  }
-  await runner.leave()
-  await runner.say('commit')
-  return result
 }
 
 /** What was asked for, or at once the signal's reason. */

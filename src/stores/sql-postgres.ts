@@ -1,15 +1,15 @@
 // PostgreSQL, 13 and later, and what speaks as it does. The database's encoding must be UTF8.
-import { sql } from 'kysely'
+
 import type { Kind, Path, Scalar } from '../fields.ts'
 import type { LikeStep } from '../selection.ts'
 import {
   type Failure,
-  type Fragment,
   type JsonPath,
   literalOrBound,
   type Mixed,
   type SqlDialect,
 } from './sql-dialect.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 /** By code point, whatever the order of the database is. */
 const C = sql`collate "C"`
@@ -170,6 +170,7 @@ function uniqueFailure(error: Error): Failure {
 
 export const postgres: SqlDialect = {
   name: 'postgres',
+  placeholder: position => `$${position}`,
   types: {
     text: 'text collate "C"',
     integer: 'bigint',

@@ -1,31 +1,35 @@
 // The way to a database with one connection: one call after another, writes that wait together in
 // one commit, errors in a store's words.
-import { type Kysely, sql } from 'kysely'
+import type { DatabaseConnection, QueryExecutor } from 'kysely'
 import type { StoreOptions } from '../store.ts'
-import type { Fragment, SqlDialect } from './sql-dialect.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 import {
   answer,
+  between,
   closed,
   compileFor,
+  executorOf,
   type GivenKysely,
   MOST_WRITES,
   meaningOf,
   type Prepared,
   type Runner,
+  runnerOf,
   type Session,
   settled,
   together,
   type Write,
   type WriteOptions,
-  withoutPlugins,
 } from './sql-session.ts'
+import type { Fragment } from './sql-text.ts'
 
 export class SerialSession implements Session {
   /** One connection is one way. */
   readonly generation = 0
-  readonly #db: Kysely<unknown>
+  readonly #db: GivenKysely
+  readonly #executor: QueryExecutor
   readonly #dialect: SqlDialect
-  readonly #prepare: ((db: Kysely<unknown>) => Promise<void>) | undefined
+  readonly #prepare: ((runner: Runner) => Promise<void>) | undefined
   #prepared = false
   #last: Promise<unknown> = Promise.resolve()
   #writes: Write[] = []
@@ -35,9 +39,10 @@ export class SerialSession implements Session {
   constructor(
     db: GivenKysely,
     dialect: SqlDialect,
-    prepare: ((db: Kysely<unknown>) => Promise<void>) | undefined,
+    prepare: ((runner: Runner) => Promise<void>) | undefined,
   ) {
-    this.#db = withoutPlugins(db)
+    this.#db = db
+    this.#executor = executorOf(db)
     this.#dialect = dialect
     this.#prepare = prepare
   }
@@ -47,20 +52,20 @@ export class SerialSession implements Session {
   }
 
   compile(statement: Fragment): Prepared {
-    return compileFor(this.#db, statement)
+    return compileFor(this.#dialect, statement)
   }
 
   read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
-    return this.#inTurn(() => {
+    return this.#inTurn(runner => {
       signal?.throwIfAborted()
-      return work(runnerOf(this.#db))
+      return work(runner)
     })
   }
 
   snapshot<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
-    return this.#inTurn(() => {
+    return this.#inTurn(runner => {
       signal?.throwIfAborted()
-      return this.#between(this.#dialect.beginRead, work)
+      return between(this.#dialect.beginRead, work, runner)
     })
   }
 
@@ -100,13 +105,13 @@ export class SerialSession implements Session {
   }
 
   #flushInTurn(): void {
-    this.#inTurn(() => this.#flush(), true).catch(error => {
+    this.#inTurn(runner => this.#flush(runner), true).catch(error => {
       // The tables could not be made: the flush itself does not fail.
       for (const { reject } of this.#writes.splice(0)) reject(error)
     })
   }
 
-  async #flush(): Promise<void> {
+  async #flush(runner: Runner): Promise<void> {
     // Lets the requests that came at the same time add their writes.
     await new Promise(resolve => setImmediate(resolve))
     const writes = this.#writes.splice(0, MOST_WRITES)
@@ -115,44 +120,24 @@ export class SerialSession implements Session {
     try {
       const results =
         first && writes.length === 1
-          ? [await settled(this.#alone(first))]
-          : await this.#between(this.#dialect.begin, runner => together(writes, runner))
+          ? [await settled(this.#alone(first, runner))]
+          : await between(this.#dialect.begin, each => together(writes, each), runner)
       answer(writes, results, this.#dialect)
     } catch (error) {
       for (const { reject } of writes) reject(meaningOf(error, this.#dialect))
     }
   }
 
-  #alone({ work, single }: Write): Promise<unknown> {
-    return single ? work(runnerOf(this.#db)) : this.#between(this.#dialect.begin, work)
-  }
-
-  #between<T>(begin: string, work: (runner: Runner) => Promise<T>): Promise<T> {
-    return this.#db.connection().execute(async connection => {
-      await sql.raw(begin).execute(connection)
-      try {
-        const result = await work(runnerOf(connection))
-        await sql.raw('commit').execute(connection)
-        return result
-      } catch (error) {
-        // An error that undid the transaction itself leaves nothing to roll back.
-        await sql
-          .raw('rollback')
-          .execute(connection)
-          .catch(() => undefined)
-        throw error
-      }
-    })
+  #alone({ work, single }: Write, runner: Runner): Promise<unknown> {
+    return single ? work(runner) : between(this.#dialect.begin, work, runner)
   }
 
   /** One after another: Kysely's own lock for the connection of SQLite wakes all that wait, each time. */
-  #inTurn<T>(work: () => Promise<T>, closing = false): Promise<T> {
+  #inTurn<T>(work: (runner: Runner) => Promise<T>, closing = false): Promise<T> {
     if (this.#closed && !closing) return Promise.reject(closed())
     const result = this.#last.then(async () => {
       try {
-        if (!this.#prepared) await this.#prepare?.(this.#db)
-        this.#prepared = true
-        return await work()
+        return await this.#executor.provideConnection(connection => this.#on(connection, work))
       } catch (error) {
         throw meaningOf(error, this.#dialect)
       }
@@ -160,11 +145,11 @@ export class SerialSession implements Session {
     this.#last = result.catch(() => undefined)
     return result
   }
-}
 
-function runnerOf(db: Kysely<unknown>): Runner {
-  return {
-    run: (statement, parameters = statement.parameters) =>
-      db.executeQuery({ ...statement, parameters }),
+  async #on<T>(connection: DatabaseConnection, work: (runner: Runner) => Promise<T>): Promise<T> {
+    const runner = runnerOf(connection)
+    if (!this.#prepared) await this.#prepare?.(runner)
+    this.#prepared = true
+    return work(runner)
   }
 }

@@ -1,17 +1,26 @@
 // The way to a database: statements compiled and run, errors in a store's words. With one
 // connection calls take turns; with a pool they do not.
-import { CompiledQuery, type Kysely, type QueryResult } from 'kysely'
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Kysely,
+  type QueryExecutor,
+  type QueryResult,
+} from 'kysely'
 import { type StoreOptions, UnavailableError } from '../store.ts'
-import type { Fragment, SqlDialect } from './sql-dialect.ts'
+import type { SqlDialect } from './sql-dialect.ts'
+import { type Fragment, print } from './sql-text.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** A statement compiled once, to be run again with other values. */
+/** A statement printed once, to be run again with other values. */
 export type Prepared = CompiledQuery<Row>
 
 /** Where statements are run: the database, or one transaction of it. */
 export interface Runner {
   run(statement: Prepared, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
+  /** Runs a statement without values, of which no row is read. */
+  say(text: string): Promise<unknown>
 }
 
 export interface WriteOptions {
@@ -59,14 +68,49 @@ export type GivenKysely = Pick<Kysely<unknown>, 'destroy' | 'getExecutor'> & {
 }
 
 /** Plugins that rename columns would rename the declared ones too. */
-export function withoutPlugins(db: GivenKysely): Kysely<unknown> {
-  // The names of the user's tables, which are the type of a Kysely, are not the store's business.
-  return db.withoutPlugins() as Kysely<unknown>
+export function executorOf(db: GivenKysely): QueryExecutor {
+  // A Kysely without plugins is one, whatever its tables are.
+  return (db.withoutPlugins() as Kysely<unknown>).getExecutor()
 }
 
-export function compileFor(db: Kysely<unknown>, statement: Fragment): Prepared {
+/** What Kysely has beside the text and the values of a statement: only its plugins read that. */
+const RAW = CompiledQuery.raw('')
+
+export function compileFor(dialect: SqlDialect, statement: Fragment): Prepared {
   // Every row has its columns by name.
-  return statement.compile(db) as Prepared
+  return { ...RAW, ...print(statement, dialect.placeholder) } as Prepared
+}
+
+export function runnerOf(connection: DatabaseConnection): Runner {
+  return {
+    run: (statement, parameters = statement.parameters) =>
+      connection.executeQuery<Row>({ ...statement, parameters }),
+    say: text => connection.executeQuery({ ...RAW, sql: text }),
+  }
+}
+
+/**
+ * All of the work in a transaction, or nothing of it.
+ * @param leave is awaited before the transaction ends.
+ */
+export async function between<T>(
+  begin: string,
+  work: (runner: Runner) => Promise<T>,
+  runner: Runner,
+  leave: () => Promise<void> = async () => {},
+): Promise<T> {
+  await runner.say(begin)
+  try {
+    const result = await work(runner)
+    await leave()
+    await runner.say('commit')
+    return result
+  } catch (error) {
+    await leave()
+    // An error that undid the transaction itself leaves nothing to roll back, nor does a connection that is lost.
+    await runner.say('rollback').catch(() => undefined)
+    throw error
+  }
 }
 
 export function closed(): UnavailableError {
@@ -99,16 +143,14 @@ export async function together(
   fatal: (error: unknown) => boolean = () => false,
 ): Promise<PromiseSettledResult<unknown>[]> {
   const results: PromiseSettledResult<unknown>[] = []
-  // What it gives is not read.
-  const say = (text: string) => runner.run(CompiledQuery.raw(text) as Prepared)
   for (const { work } of writes) {
-    await say(`savepoint ${SAVEPOINT}`)
+    await runner.say(`savepoint ${SAVEPOINT}`)
     const result = await settled(work(runner))
     if (result.status === 'rejected') {
       if (fatal(result.reason)) throw result.reason
-      await say(`rollback to ${SAVEPOINT}`)
+      await runner.say(`rollback to ${SAVEPOINT}`)
     }
-    await say(`release ${SAVEPOINT}`)
+    await runner.say(`release ${SAVEPOINT}`)
     results.push(result)
   }
   return results

@@ -1,14 +1,14 @@
 // SQLite, 3.38 and later, by a driver with the interface of better-sqlite3: it, libsql, node:sqlite.
-import { sql } from 'kysely'
+
 import type { LikeStep } from '../selection.ts'
 import {
-  type Fragment,
   type JsonPath,
   type JsonType,
   literalOrBound,
   type Mixed,
   type SqlDialect,
 } from './sql-dialect.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 /**
  * A JSON path as SQLite reads it: a literal where the schema names it, so that an index on the same
@@ -58,6 +58,7 @@ const CLOSED = /connection is not open|database is not open|already been destroy
 
 export const sqlite: SqlDialect = {
   name: 'sqlite',
+  placeholder: () => '?',
   types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
   begin: 'begin immediate',
   beginRead: 'begin',

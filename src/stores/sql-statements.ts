@@ -1,9 +1,9 @@
 // The statements of one item, compiled once for a table: compiling is half of what they cost.
-import { sql } from 'kysely'
-import type { Fragment } from './sql-dialect.ts'
+
 import type { Layout } from './sql-layout.ts'
 import type { Prepared } from './sql-session.ts'
 import { SEQUENCES } from './sql-tables.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 /** Each with what its parameters are, in their order. */
 export interface Statements {

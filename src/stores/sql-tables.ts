@@ -1,23 +1,13 @@
 // The tables of a SQL store: the collection's own, and two small ones that all stores of a database share.
-import {
-  type Dialect,
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  sql,
-} from 'kysely'
+import { CompiledQuery, type Kysely } from 'kysely'
 import { fieldAt, toPath } from '../fields.ts'
 import type { Shape } from '../store.ts'
 import { hasOrder, indexesOf } from './shapes.ts'
-import type { DialectName, Fragment, SqlDialect } from './sql-dialect.ts'
+import type { DialectName, SqlDialect } from './sql-dialect.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
 import { postgres } from './sql-postgres.ts'
 import { sqlite } from './sql-sqlite.ts'
+import { type Fragment, print, sql } from './sql-text.ts'
 
 export const DIALECTS: Readonly<Record<DialectName, SqlDialect>> = { sqlite, postgres }
 
@@ -73,11 +63,6 @@ function indexStatement(layout: Layout, set: readonly string[], kind: 'unique' |
   return sql`create ${what} if not exists ${name} on ${layout.from} (${sql.join(parts)})`
 }
 
-/** Makes what is not there yet. */
-export async function createTables(layout: Layout, db: Kysely<unknown>): Promise<void> {
-  for (const statement of tableStatements(layout)) await statement.execute(db)
-}
-
 /**
  * The same statements as text, for a migration. An index ends in the id; one on a path inside JSON,
  * or on a date-time, is on an expression, and only the very same expression is served by it.
@@ -87,24 +72,8 @@ export function createTableSql(
   shape: Shape,
   { dialect = 'sqlite', ...options }: LayoutOptions & { readonly dialect?: DialectName } = {},
 ): string[] {
-  const printer = new Kysely<unknown>({ dialect: PRINTERS[dialect] })
   const layout = new Layout(shape, DIALECTS[dialect], options)
-  return tableStatements(layout).map(each => each.compile(printer).sql)
-}
-
-const PRINTERS: Readonly<Record<DialectName, Dialect>> = {
-  sqlite: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: db => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
-  postgres: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: db => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
+  return tableStatements(layout).map(each => print(each, layout.dialect.placeholder).sql)
 }
 
 /**
@@ -118,7 +87,7 @@ export async function prepareSqlite<Database>(db: Kysely<Database>): Promise<voi
     'busy_timeout = 5000',
     'foreign_keys = on',
   ]) {
-    await sql.raw(`pragma ${pragma}`).execute(db)
+    await db.executeQuery(CompiledQuery.raw(`pragma ${pragma}`))
   }
 }
 

@@ -1,5 +1,5 @@
 // Filters, search, places and order as SQL: what `matcher` and `comparer` mean, for a table.
-import { sql } from 'kysely'
+
 import { type Field, fieldAt, instantOf, type Kind, type Scalar } from '../fields.ts'
 import {
   type Filter,
@@ -12,8 +12,9 @@ import {
 } from '../selection.ts'
 import type { Slice } from '../store.ts'
 import { fits } from './shapes.ts'
-import type { Fragment, JsonType, Mixed, SqlDialect } from './sql-dialect.ts'
+import type { JsonType, Mixed, SqlDialect } from './sql-dialect.ts'
 import type { Layout, Place } from './sql-layout.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 const TRUE = sql`1 = 1`
 const FALSE = sql`1 = 0`
@@ -29,11 +30,11 @@ export function conditionOf(
 }
 
 export function all(conditions: readonly Fragment[]): Fragment {
-  return sql.join(conditions, sql` and `)
+  return sql.join(conditions, ' and ')
 }
 
 function any(conditions: readonly Fragment[]): Fragment {
-  return conditions.length === 0 ? FALSE : sql`(${sql.join(conditions, sql` or `)})`
+  return conditions.length === 0 ? FALSE : sql`(${sql.join(conditions, ' or ')})`
 }
 
 function filterCondition({ path, operator, values }: Filter, layout: Layout): Fragment {

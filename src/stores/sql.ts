@@ -24,7 +24,7 @@ import { SqlReads } from './sql-reads.ts'
 import { SerialSession } from './sql-serial.ts'
 import type { Runner, Session } from './sql-session.ts'
 import { type Statements, statementsOf } from './sql-statements.ts'
-import { createTables, DIALECTS } from './sql-tables.ts'
+import { DIALECTS, tableStatements } from './sql-tables.ts'
 
 export type { ColumnOptions, LayoutOptions } from './sql-layout.ts'
 export {
@@ -92,8 +92,11 @@ export function sqlStore<Database>({
   }
   const dialect = DIALECTS[kind]
   let own: Attached | undefined
-  const prepare = async (runner: Kysely<unknown>) => {
-    if (own) await createTables(own.layout, runner)
+  /** Makes what is not there yet. */
+  const prepare = async (runner: Runner) => {
+    if (!own) return
+    for (const statement of tableStatements(own.layout))
+      await runner.run(session.compile(statement))
   }
   const session: Session =
     kind === 'sqlite'
