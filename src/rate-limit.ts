@@ -43,6 +43,8 @@ export interface RateLimitOptions {
   readonly policies: readonly RateLimitPolicy[]
   /** What happens while the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */
   readonly whenDown?: 'open' | 'closed'
+  /** Milliseconds that a {@link Limiter} of yours may take; then its store counts as down. Default 1,000. */
+  readonly timeout?: number
   /** How `X-RateLimit-Reset` is printed: seconds since 1970 (default), or ISO 8601. */
   readonly reset?: 'epoch' | 'iso'
 }
@@ -51,6 +53,8 @@ interface Policy {
   readonly name: string
   readonly on: 'reads' | 'writes' | undefined
   readonly limiter: Limiter
+  /** Milliseconds to wait for the limiter; absent for one that counts in this process. */
+  readonly timeout: number | undefined
   /** Counts failed authentications of an address, in this process alone. */
   readonly failures: RateLimiterMemory
 }
@@ -64,8 +68,9 @@ export interface RateLimit {
 
 /** @throws TypeError for a limit or window that is no whole number from 1, and for two policies of one name. */
 export function rateLimitOf(options: RateLimitOptions): RateLimit {
-  const { whenDown = 'closed', reset = 'epoch' } = options
-  const policies = options.policies.map(policyOf)
+  const { whenDown = 'closed', timeout = 1000, reset = 'epoch' } = options
+  checkWhole('timeout', timeout)
+  const policies = options.policies.map(policy => policyOf(policy, timeout))
   // The shortest window first: what it refuses does not use up the longer ones.
   policies.sort((one, other) => one.limiter.duration - other.limiter.duration)
   if (policies.length === 0) throw new TypeError('rateLimit needs at least one policy')
@@ -78,27 +83,28 @@ export function rateLimitOf(options: RateLimitOptions): RateLimit {
   return { policies, whenDown, reset }
 }
 
-function policyOf(options: RateLimitPolicy): Policy {
+function checkWhole(what: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 1) return
+  throw new TypeError(`rateLimit: a ${what} must be a whole number from 1, not ${value}`)
+}
+
+function policyOf(options: RateLimitPolicy, timeout: number): Policy {
   const { on } = options
   const [points, duration] =
     'limiter' in options
       ? [options.limiter.points, options.limiter.duration]
       : [options.limit, options.window]
-  for (const [what, value] of [
-    ['limit', points],
-    ['window', duration],
-  ] as const) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new TypeError(`rateLimit: a ${what} must be a whole number from 1, not ${value}`)
-    }
-  }
+  checkWhole('limit', points)
+  checkWhole('window', duration)
   const name = options.name ?? `${on === undefined ? '' : `${on} `}${points}/${duration}`
   if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
     throw new TypeError(`rateLimit: ${JSON.stringify(name)} can be no policy's name`)
   }
   const memory = () => new RateLimiterMemory({ points, duration })
-  const limiter = 'limiter' in options ? options.limiter : memory()
-  return { name, on, limiter, failures: memory() }
+  if ('limiter' in options) {
+    return { name, on, limiter: options.limiter, timeout, failures: memory() }
+  }
+  return { name, on, limiter: memory(), timeout: undefined, failures: memory() }
 }
 
 /** The key of a principal; one too long for a database's column is hashed. */
@@ -149,12 +155,23 @@ export async function takeRequest(
   const states: State[] = []
   for (const policy of limit.policies) {
     if (policy.on !== undefined && policy.on !== kind) continue
-    const state = await stateOf(limit, policy, policy.limiter.consume(`${policy.name}:${key}`))
+    const state = await stateOf(limit, policy, consume(policy, `${policy.name}:${key}`))
     if (!state) continue
     states.push(state)
     if (state.exceeded) throw tooManyRequests(state, headersOf(limit, states))
   }
   return headersOf(limit, states)
+}
+
+/** A store that hangs is down too: no request waits for it for ever. */
+function consume({ limiter, timeout }: Policy, key: string): Promise<LimiterResult> {
+  const asked = limiter.consume(key)
+  if (timeout === undefined) return asked
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(`The limiter did not answer within ${timeout} ms`))
+    const timer = setTimeout(late, timeout)
+    asked.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 async function stateOf(

@@ -153,6 +153,7 @@ describe('several policies', () => {
     ],
     [{ policies: [{ name: 'a"b', limit: 1, window: 1 }] }],
     [{ policies: [{ limit: 1, window: 1 }], whenDown: 'maybe' }],
+    [{ policies: [{ limit: 1, window: 1 }], timeout: 0 }],
   ])('%j is a mistake', options => {
     // Wrong on purpose.
     expect(() => limited(options as RateLimitOptions)).toThrow(TypeError)
@@ -268,5 +269,11 @@ describe('a shared store', () => {
       whenDown: 'open',
     })()
     expect([open.status, header('x-ratelimit-limit')(open)]).toEqual([200, '7'])
+  })
+
+  test('that never answers is down', async () => {
+    const policies = [{ limiter: { ...down, consume: () => new Promise<never>(() => {}) } }]
+    expect((await limited({ policies, timeout: 20 })()).status).toBe(503)
+    expect((await limited({ policies, timeout: 20, whenDown: 'open' })()).status).toBe(200)
   })
 })

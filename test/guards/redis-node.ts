@@ -1,0 +1,40 @@
+// One of several servers that share a rate limit in Redis, as a process: the same limit for two apis,
+// one that refuses while Redis is down and one that does not. Its arguments are the port of Redis
+// and the limit.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Redis } from 'ioredis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { z } from 'zod'
+import { defineApi, defineCollection, harden, memoryStore } from '../../src/index.ts'
+
+const [, , port, limit] = process.argv
+
+const storeClient = new Redis(Number(port), {
+  // What cannot be counted now is not counted later either.
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 0,
+  retryStrategy: () => 20,
+})
+// Without a listener ioredis prints every attempt to connect.
+storeClient.on('error', () => undefined)
+await new Promise(resolve => storeClient.once('ready', resolve))
+
+const limiter = new RateLimiterRedis({ storeClient, points: Number(limit), duration: 600 })
+
+async function serve(whenDown: 'open' | 'closed'): Promise<number> {
+  const schema = z.object({ color: z.string() })
+  const cars = defineCollection({ name: 'cars', schema, store: memoryStore() })
+  const api = defineApi({
+    collections: [cars],
+    rateLimit: { policies: [{ limiter }], whenDown },
+    onError: () => undefined,
+  })
+  const server = harden(createServer(api.handler))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  // A server that listens on a port has an address with a port.
+  return (server.address() as AddressInfo).port
+}
+
+process.send?.({ closed: await serve('closed'), open: await serve('open') })
+process.on('disconnect', () => process.exit())
