@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { Item } from '../../src/fields.ts'
 import { type Id, type Shape, type Store, UnavailableError } from '../../src/store.ts'
 import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
-import { ask, openPostgres, postgres, usePostgres } from './postgres.ts'
+import { openPostgres, postgres, usePostgres } from './postgres.ts'
+import { ask } from './postgres-server.ts'
 import { by, is, maybe, plain, SHAPE, text } from './questions.ts'
 
 usePostgres()
