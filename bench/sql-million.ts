@@ -10,7 +10,7 @@ import pg from 'pg'
 import type { Field } from '../src/fields.ts'
 import type { Filter, SortKey } from '../src/selection.ts'
 import type { Shape, Slice } from '../src/store.ts'
-import { preparePostgres, prepareSqlite, sqlStore } from '../src/stores/sql.ts'
+import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../src/stores/sql.ts'
 
 const ROWS = Number(process.argv[2] ?? 1_000_000)
 const WHICH = process.argv[3] ?? 'both'
@@ -35,8 +35,8 @@ const ID: SortKey[] = [{ path: ['id'], descending: false }]
 const RED: Filter[] = [{ path: ['color'], operator: 'in', values: ['c3'] }]
 
 /** The median of calls, in microseconds. */
-async function time(call: () => Promise<unknown>, calls = 60): Promise<number> {
-  for (let warm = 0; warm < 5; warm++) await call()
+async function time(call: () => Promise<unknown>, calls = 300): Promise<number> {
+  for (let warm = 0; warm < calls; warm++) await call()
   const times: number[] = []
   for (let each = 0; each < calls; each++) {
     const start = process.hrtime.bigint()
@@ -88,7 +88,9 @@ async function measure(
 async function onSqlite(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-'))
   const database = new Database(join(directory, 'cars.db'))
-  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
+  const db = new Kysely<unknown>({
+    dialect: new SqliteDialect({ database: reuseStatements(database) }),
+  })
   await prepareSqlite(db)
   const select = () =>
     database.prepare(`select * from ${TABLE} where color = ? order by id limit 25`)
@@ -113,7 +115,7 @@ async function onSqlite(): Promise<void> {
 
 async function onPostgres(url: string): Promise<void> {
   const pool = preparePostgres(new pg.Pool({ connectionString: url, max: 4 }))
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })
   const text = `select * from ${TABLE} where color = $1 order by id limit 25`
   await measure(
     'PostgreSQL',

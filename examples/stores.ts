@@ -6,7 +6,7 @@ import { Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type BlobStore, fileBlobs, type Limiter, memoryBlobs, type Store } from '../src/index.ts'
-import { preparePostgres, prepareSqlite, sqlStore } from '../src/stores/sql.ts'
+import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../src/stores/sql.ts'
 import { isPostgres, MEMORY, StartError } from './options.ts'
 
 /** How far the first items of a database are made. */
@@ -53,7 +53,8 @@ type Opened = Pick<Stores, 'seeding' | 'limiterOf'> & { readonly db: Kysely<unkn
 
 async function openSqlite(file: string): Promise<Opened> {
   if (file !== MEMORY) await mkdir(dirname(file), { recursive: true })
-  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(file) }) })
+  const database = reuseStatements(new Database(file))
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
   await prepareSqlite(db)
   // SQLite keeps a number for whoever uses a database: 0 in a new one.
   const seeding: Stores['seeding'] = {
@@ -74,7 +75,7 @@ async function openPostgres(connectionString: string): Promise<Opened> {
   const { default: pg } = await import('pg')
   const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 5000 })
   preparePostgres(pool, error => console.error(`PostgreSQL: ${error.message}`))
-  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })
   const lock = sql`hashtext('rest-conventions example')`
   const seeding: Stores['seeding'] = {
     async read() {

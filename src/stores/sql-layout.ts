@@ -69,6 +69,10 @@ export class Layout {
   readonly columns: readonly Column[]
   readonly idColumn: string
   readonly versionColumn: string | undefined
+  /** The table's name, quoted. */
+  readonly from: Fragment
+  /** Every column to read, the version last. */
+  readonly all: Fragment
   readonly #byName: ReadonlyMap<string, Column>
 
   /** @throws TypeError for fields that a table cannot hold, and for columns that there cannot be. */
@@ -93,6 +97,10 @@ export class Layout {
     const id = this.#byName.get(shape.identity.name)
     if (!id) throw new TypeError(`${shape.name} has no field "${shape.identity.name}" for its ids`)
     this.idColumn = id.column
+    this.from = sql.table(table)
+    const read = this.columns.map(({ column, type }) => dialect.read(sql.id(column), type))
+    if (version !== false) read.push(dialect.read(sql.id(version), 'text'))
+    this.all = sql.join(read)
     // SQL does not tell `Name` from `name`.
     const seen = new Set<string>()
     for (const each of [...this.columns.map(({ column }) => column), version]) {
@@ -109,19 +117,6 @@ export class Layout {
         )
       }
     }
-  }
-
-  /** The table's name, quoted. */
-  get from(): Fragment {
-    return sql.table(this.table)
-  }
-
-  /** Every column to read, the version last. */
-  get all(): Fragment {
-    const names = this.columns.map(({ column }) => column)
-    if (this.versionColumn !== undefined) names.push(this.versionColumn)
-    const types = new Map(this.columns.map(({ column, type }) => [column, type]))
-    return sql.join(names.map(name => this.dialect.read(sql.id(name), types.get(name) ?? 'text')))
   }
 
   /** The columns that an update writes: not the id, nor the creation date. */
@@ -199,18 +194,21 @@ export class Layout {
 
   /** A row as it is stored; its version is of its values where the table has no column for one. */
   stored(row: Readonly<Record<string, unknown>>): Stored {
-    const item = this.decode(row)
-    return this.storedItem(item, this.versionColumn && String(row[this.versionColumn]))
+    return this.#storedAs(this.decode(row), this.versionColumn && String(row[this.versionColumn]))
   }
 
   /** An item in the order of the columns, so that it prints as it will when it is read. */
   storedItem(given: Item, version: string | undefined): Stored {
-    const { identity, updatedAt } = this.shape
     const item: Item = {}
     for (const { name } of this.columns) {
       const value = given[name]
       if (value !== undefined) item[name] = value
     }
+    return this.#storedAs(item, version)
+  }
+
+  #storedAs(item: Item, version: string | undefined): Stored {
+    const { identity, updatedAt } = this.shape
     const id = item[identity.name]
     const time = updatedAt === undefined ? Number.NaN : Date.parse(String(item[updatedAt]))
     return {

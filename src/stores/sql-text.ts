@@ -47,17 +47,30 @@ sql.lit = (value: string | number): Fragment =>
     typeof value === 'number' ? String(value) : `'${unbound(value).replaceAll("'", "''")}'`,
   )
 
-sql.join = (fragments: readonly Fragment[], separator = ', '): Fragment =>
-  new Fragment(
-    fragments.map(({ text }) => text).join(separator),
-    fragments.flatMap(({ values }) => values),
-  )
+sql.join = (fragments: readonly Fragment[], separator = ', '): Fragment => {
+  let text = ''
+  const values: unknown[] = []
+  for (const each of fragments) {
+    text += text === '' ? each.text : separator + each.text
+    for (const value of each.values) values.push(value)
+  }
+  return new Fragment(text, values)
+}
 
-/** A fragment as a whole statement, with the placeholders of a database; positions count from 1. */
+/** How a database reads a statement. */
+export interface Spelling {
+  /** What stands for a bound value; positions count from 1. */
+  placeholder(position: number): string
+  /** The mark around names. Default the standard's, which is `"`. */
+  readonly quote?: string
+}
+
+/** A fragment as a whole statement. */
 export function print(
-  { text, values }: Fragment,
-  placeholder: (position: number) => string,
+  { text: standard, values }: Fragment,
+  { placeholder, quote }: Spelling,
 ): { readonly sql: string; readonly parameters: readonly unknown[] } {
+  const text = quote === undefined ? standard : requoted(standard, quote)
   let printed = ''
   let from = 0
   for (let position = 1; position <= values.length; position++) {
@@ -66,6 +79,21 @@ export function print(
     from = to + 1
   }
   return { sql: printed + text.slice(from), parameters: values }
+}
+
+/** Literals first: a name's mark inside of one is none. */
+function requoted(text: string, quote: string): string {
+  return text.replace(/'[^']*'|"(?:[^"]|"")*"/g, part => {
+    if (part.startsWith("'")) return part
+    return (
+      quote +
+      part
+        .slice(1, -1)
+        .replaceAll('""', '"')
+        .replaceAll(quote, quote + quote) +
+      quote
+    )
+  })
 }
 
 function quoted(name: string): string {

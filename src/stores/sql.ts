@@ -27,6 +27,7 @@ import { type Statements, statementsOf } from './sql-statements.ts'
 import { DIALECTS, tableStatements } from './sql-tables.ts'
 
 export type { ColumnOptions, LayoutOptions } from './sql-layout.ts'
+export { reuseStatements } from './sql-reuse.ts'
 export {
   createTableSql,
   type PostgresClient,
@@ -49,7 +50,7 @@ export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
    */
   readonly create?: boolean
   /**
-   * How long a call may take in PostgreSQL, in milliseconds, before it is cancelled there and throws
+   * How long a call may take in PostgreSQL, MySQL or MariaDB, in milliseconds, before it is cancelled there and throws
    * an `UnavailableError`; the wait for a connection not counted. Default: any time.
    */
   readonly timeout?: number
@@ -73,7 +74,7 @@ interface Attached {
 
 /**
  * A store in a table of a SQL database: a column for each top-level field. SQLite as of 3.38,
- * PostgreSQL as of 13 with the encoding UTF8.
+ * PostgreSQL as of 13 with the encoding UTF8, MariaDB as of 10.6, MySQL as of 8.0.21 with InnoDB.
  * Dates of creation and update are `toISOString()` text. Not checked: that a table which exists has
  * the columns, and that its values are what the schema says. Without a version column a version is a
  * hash of the values, which comes again when the values do.
@@ -88,20 +89,24 @@ export function sqlStore<Database>({
   ...options
 }: SqlStoreOptions<Database>): Store {
   if (kind === undefined) {
-    throw new TypeError('This Kysely is for none of SQLite and PostgreSQL; say which: dialect')
+    throw new TypeError(
+      'This Kysely is for none of SQLite, PostgreSQL, MySQL and MariaDB; say which: dialect',
+    )
   }
   const dialect = DIALECTS[kind]
   let own: Attached | undefined
   /** Makes what is not there yet. */
   const prepare = async (runner: Runner) => {
     if (!own) return
-    for (const statement of tableStatements(own.layout))
-      await runner.run(session.compile(statement))
+    for (const statement of tableStatements(own.layout)) {
+      await runner.run(session.compile(statement)).catch(error => {
+        if (dialect.failure(error)?.kind !== 'exists') throw error
+      })
+    }
   }
-  const session: Session =
-    kind === 'sqlite'
-      ? new SerialSession(db, dialect, create ? prepare : undefined)
-      : new PoolSession(db, dialect, create ? prepare : undefined, timeout)
+  const session: Session = dialect.pool
+    ? new PoolSession(db, dialect, dialect.pool, create ? prepare : undefined, timeout)
+    : new SerialSession(db, dialect, create ? prepare : undefined)
 
   function attached(): Attached {
     if (!own) throw new TypeError('The store belongs to no collection yet')
@@ -126,14 +131,15 @@ export function sqlStore<Database>({
     const { shape } = layout
     const date = new Date(clock()).toISOString()
     const item = assemble(shape, id, values, date, date)
+    // It never changes: where the update does not give it, it is read before.
+    const [known] = dialect.returns ? [] : (await runner.run(statements.created, [id])).rows
     const next = layout.versionColumn === undefined ? undefined : newVersion()
     const row = layout.encode(item, layout.changing)
-    const [found] = (
-      await runner.run(
-        statements.update,
-        next === undefined ? [...row, id] : [...row, next, id, version],
-      )
-    ).rows
+    const { rows, numAffectedRows } = await runner.run(
+      statements.update,
+      next === undefined ? [...row, id] : [...row, next, id, version],
+    )
+    const found = dialect.returns ? rows[0] : numAffectedRows === 1n && known
     if (!found) return undefined
     if (shape.createdAt !== undefined) item[shape.createdAt] = String(Object.values(found)[0])
     return layout.storedItem(item, next)
@@ -162,7 +168,7 @@ export function sqlStore<Database>({
     const failure = dialect.failure(error)
     const { layout } = attached()
     if (failure?.kind === 'unstorable') {
-      throw new UnstorableError(layout.indexed(failure.index), { cause: error })
+      throw new UnstorableError(layout.indexed(failure.index, failure.column), { cause: error })
     }
     if (failure?.kind !== 'unique') throw error
     throw new UniqueError(layout.uniqueSet(failure.index, failure.columns), { cause: error })

@@ -2,7 +2,7 @@
 import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
-import { preparePostgres } from '../../src/stores/sql.ts'
+import { preparePostgres, reuseStatements } from '../../src/stores/sql.ts'
 import { createDatabase, dropDatabase, type Server, startPostgres } from './postgres-server.ts'
 
 let running: Server | undefined
@@ -37,7 +37,7 @@ export function openPostgres(
   const pool = new pg.Pool({ connectionString: postgres().url, max: 8, ...options })
   preparePostgres(pool)
   return new Kysely<unknown>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: reuseStatements(pool) }),
     log: ({ query }) => onStatement?.(query),
   })
 }

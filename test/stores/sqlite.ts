@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import { afterAll } from 'vitest'
-import { prepareSqlite } from '../../src/stores/sql.ts'
+import { prepareSqlite, reuseStatements } from '../../src/stores/sql.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'rest-conventions-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -16,7 +16,8 @@ export function newFile(): string {
 }
 
 export async function openDatabase(file = newFile()): Promise<Kysely<unknown>> {
-  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(file) }) })
+  const database = reuseStatements(new Database(file))
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
   await prepareSqlite(db)
   return db
 }

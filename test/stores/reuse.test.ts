@@ -1,0 +1,106 @@
+// Statements that are prepared once: the same answers, by fewer preparations, and never too many kept.
+import { Kysely, SqliteDialect, sql } from 'kysely'
+import Database from 'libsql'
+import { describe, expect, test } from 'vitest'
+import { reuseStatements } from '../../src/stores/sql.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
+import { newFile } from './sqlite.ts'
+
+usePostgres()
+
+describe('a database of SQLite', () => {
+  function open() {
+    const texts: string[] = []
+    const real = new Database(newFile())
+    const database = reuseStatements({
+      prepare(text) {
+        texts.push(text)
+        return real.prepare(text)
+      },
+      close: () => real.close(),
+    })
+    return { texts, db: new Kysely<unknown>({ dialect: new SqliteDialect({ database }) }) }
+  }
+
+  test('prepares a text once, whatever the values are', async () => {
+    const { texts, db } = open()
+    for (const value of [1, 2, 3]) {
+      const { rows } = await sql`select ${value} as value`.execute(db)
+      expect(rows).toEqual([{ value }])
+    }
+    expect(texts).toEqual(['select ? as value'])
+    await db.destroy()
+  })
+
+  test('keeps the latest 500', async () => {
+    const { texts, db } = open()
+    const ask = (at: number) => sql.raw(`select ${at}`).execute(db)
+    for (let at = 0; at < 501; at++) await ask(at)
+    await ask(500)
+    expect(texts).toHaveLength(501)
+    await ask(0)
+    expect(texts).toHaveLength(502)
+    await db.destroy()
+  })
+
+  test('prepares one that failed anew', async () => {
+    const { texts, db } = open()
+    await sql`create table cars (id integer primary key)`.execute(db)
+    const insert = () => sql`insert into cars values (1)`.execute(db)
+    await insert()
+    await expect(insert()).rejects.toThrow('UNIQUE')
+    await sql`delete from cars`.execute(db)
+    await insert()
+    expect(texts.filter(text => text.startsWith('insert'))).toHaveLength(2)
+    await db.destroy()
+  })
+
+  test('follows a change of the table', async () => {
+    const { db } = open()
+    await sql`create table cars (id integer primary key)`.execute(db)
+    await sql`insert into cars values (1)`.execute(db)
+    const read = async () => (await sql`select * from cars where id = ${1}`.execute(db)).rows
+    expect(await read()).toEqual([{ id: 1 }])
+    await sql`alter table cars add column color text default 'red'`.execute(db)
+    expect(await read()).toEqual([{ id: 1, color: 'red' }])
+    await db.destroy()
+  })
+})
+
+describe('a pool of PostgreSQL', () => {
+  const prepared = sql<{ statement: string }>`select statement from pg_prepared_statements
+    where statement like '%as value%'`
+
+  test('prepares a text once on each connection', async () => {
+    const db = openPostgres({ max: 1 })
+    for (const value of [1, 2, 3]) {
+      const { rows } = await sql`select ${value}::int as value`.execute(db)
+      expect(rows).toEqual([{ value }])
+    }
+    const { rows } = await prepared.execute(db)
+    expect(rows.map(({ statement }) => statement)).toContain('select $1::int as value')
+    await db.destroy()
+  })
+
+  test('keeps the first 500, and answers what comes after them', async () => {
+    const db = openPostgres({ max: 1 })
+    for (let at = 0; at < 510; at++) {
+      const { rows } = await sql.raw(`select ${at} as value`).execute(db)
+      expect(rows).toEqual([{ value: at }])
+    }
+    expect((await prepared.execute(db)).rows).toHaveLength(500)
+    await db.destroy()
+  })
+
+  test('prepares one anew that a change of the table made useless', async () => {
+    const db = openPostgres({ max: 1 })
+    await sql`create table reused (id integer)`.execute(db)
+    await sql`insert into reused values (1)`.execute(db)
+    const read = () => sql`select * from reused where id = ${1}`.execute(db)
+    expect((await read()).rows).toEqual([{ id: 1 }])
+    await sql`alter table reused add column color text default 'red'`.execute(db)
+    await expect(read()).rejects.toThrow('cached plan must not change result type')
+    expect((await read()).rows).toEqual([{ id: 1, color: 'red' }])
+    await db.destroy()
+  })
+})
