@@ -61,8 +61,8 @@ export function answerQuestions(answers: Readonly<Record<string, () => unknown>>
   })
 }
 
-/** The resident size of a process: Linux only. */
-function residentOf(pid: number | undefined): number {
+/** The resident size of a process in bytes: Linux only. */
+export function residentOf(pid: number | undefined): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]) * 1024
 }

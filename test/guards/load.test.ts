@@ -1,0 +1,57 @@
+// Many clients at once, some of them hostile: the short form of `bench/load-hostile.ts`; and what a
+// server's memory grows by over 3,000 hostile requests (promise 25).
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { residentOf, watched } from '../../bench/memory.ts'
+import { HOSTILE } from './hostile.ts'
+import { converse, print } from './wire.ts'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+test('no good request is answered wrong beside hostile ones, and the script ends', async () => {
+  const script = here('../../bench/load-hostile.ts')
+  const args = ['--import', 'tsx', script, '2', '16']
+  // An exit code other than 0 rejects.
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  expect(stdout).toMatch(/^good +[1-9]\d*, of which wrong: 0$/m)
+  expect(stdout).toMatch(/^hostile +[1-9]\d* of \d{4} kinds$/m)
+  expect(stdout).not.toContain('5xx')
+}, 120_000)
+
+test.skipIf(process.platform !== 'linux')(
+  '3,000 hostile requests leave no more than 150 MiB',
+  async () => {
+    const server = await watched(here('hostile-node.ts'), [])
+    try {
+      const { port } = server
+      const host = `127.0.0.1:${port}`
+      const send = (request: (typeof HOSTILE)[number]) => {
+        const target = request.target.replace('{id}', 'nobody')
+        return converse(port, [print(host, { ...request, target })])
+      }
+      // What is loaded once is no growth.
+      await converse(port, [print(host, { target: '/cars?limit=1' })])
+      await server.ask('collect')
+      const before = residentOf(server.process.pid)
+      let sent = 0
+      let answered = 0
+      await Promise.all(
+        Array.from({ length: 8 }, async () => {
+          while (sent < 3000) {
+            const request = HOSTILE[sent++ % HOSTILE.length]
+            if (request && (await send(request)).answers.length > 0) answered++
+          }
+        }),
+      )
+      expect(answered).toBeGreaterThan(2900)
+      const growth = residentOf(server.process.pid) - before
+      expect(growth / 1024 / 1024).toBeLessThanOrEqual(150)
+      expect(await server.ask('failures')).toMatchObject({ failures: 0 })
+    } finally {
+      server.process.disconnect()
+    }
+  },
+  120_000,
+)
