@@ -5,8 +5,11 @@ process.on('message', async ({ port, requests, connections, duration, status }) 
   const url = `http://127.0.0.1:${port}`
   // The end of a round is seen when a sample is taken.
   const result = await autocannon({ url, requests, connections, duration, sampleInt: 10 })
-  const { [status]: right, ...wrong } = result.statusCodeStats
-  process.send({ seconds: result.duration, answers: right?.count ?? 0, wrong })
+  const isRight = code => (status === undefined ? code >= 200 && code < 400 : code === `${status}`)
+  const all = Object.entries(result.statusCodeStats)
+  const answers = all.reduce((sum, [code, { count }]) => sum + (isRight(code) ? count : 0), 0)
+  const wrong = Object.fromEntries(all.filter(([code]) => !isRight(code)))
+  process.send({ seconds: result.duration, answers, wrong })
 })
 process.on('disconnect', () => process.exit())
 process.send({})

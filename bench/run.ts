@@ -1,40 +1,51 @@
-// `npm run bench`: every contestant against node:http by hand, in alternating rounds.
+// `npm run bench`: every contestant against a reference, in alternating rounds.
 //   -- --full            long rounds, and more of them
-//   -- --only=ours,hono  these contestants beside node
+//   -- --store=sqlite    ours and Fastify on a database; postgres likewise. Default: memory, where
+//                        node:http by hand is the reference
+//   -- --only=ours,hono  these contestants beside the reference
 //   -- --works=W1,W2     these works
 //   -- --build=<folder>  ours as it is there, instead of built anew
 // Each server and the load generator are processes of their own, on a core of their own where
 // `taskset` exists. The answers are checked before anything is timed.
-import { type ChildProcess, execFileSync, fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
-import { cpus } from 'node:os'
-import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { printTables, type Sample } from './tables.ts'
+import { openDatabases } from './databases.ts'
+import bench from './package.json' with { type: 'json' }
+import { asked, CONNECTIONS, child, pinned, prepare, type Rounds, startLoad } from './processes.ts'
+import { printSamples, type Sample } from './samples.ts'
+import { printSetting } from './tables.ts'
 import { type Answer, type Contestant, type Request, type Work, works } from './works.ts'
 
-const FILES = [
-  'node',
-  'ours',
-  'fastify',
-  'hono',
-  'koa',
-  'express',
-  'feathers',
-  'json-server',
-  'constant',
-]
-const CONNECTIONS = 32
+/** Who takes part; the first is the reference. */
+const CONTESTANTS: Readonly<Record<string, readonly string[]>> = {
+  memory: [
+    'node',
+    'ours',
+    'fastify',
+    'hono',
+    'koa',
+    'express',
+    'feathers',
+    'json-server',
+    'constant',
+  ],
+  sqlite: ['fastify-sqlite', 'ours-sqlite'],
+  postgres: ['fastify-postgres', 'ours-postgres'],
+}
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+/** Whose versions are told. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  memory: Object.keys(bench.dependencies),
+  sqlite: ['fastify', '@fastify/etag', 'libsql', 'kysely', 'autocannon'],
+  postgres: ['fastify', '@fastify/etag', 'pg', 'kysely', 'autocannon'],
+}
 
 const { values: options } = parseArgs({
   options: {
     full: { type: 'boolean', default: false },
-    only: { type: 'string', default: FILES.join() },
+    store: { type: 'string', default: 'memory' },
+    only: { type: 'string' },
     works: { type: 'string', default: Object.keys(works).join() },
     build: { type: 'string' },
     rounds: { type: 'string' },
@@ -43,81 +54,55 @@ const { values: options } = parseArgs({
 })
 const rounds = Number(options.rounds ?? (options.full ? 25 : 5))
 const seconds = Number(options.seconds ?? (options.full ? 2 : 0.4))
-const build = options.build ?? here('../node_modules/.bench')
-const only = options.only.split(',')
-const files = FILES.filter(file => file === 'node' || only.includes(file))
-const hasTaskset = spawnSync('taskset', ['-c', '0', 'true']).status === 0 && cpus().length > 1
+const { store } = options
+const all = CONTESTANTS[store]
+if (!all) throw new TypeError(`There is no store ${store}`)
+const only = options.only?.split(',') ?? all
+const files = all.filter((file, at) => at === 0 || only.includes(file))
 
-prepare()
-const { process: load } = await child('load.js', [], 1)
+prepare(options.build)
+const databases =
+  store === 'sqlite' || store === 'postgres' ? await openDatabases(store) : undefined
+const load = await startLoad()
 const samples: Sample[] = []
-for (const work of options.works.split(',')) {
-  const known = works[work]
-  if (!known) throw new TypeError(`There is no work ${work}`)
-  samples.push(...(await run(work, known)))
-}
-load.kill()
-printTables(samples, { rounds, seconds, connections: CONNECTIONS, pinned: hasTaskset })
-
-/** The contestants' packages, and ours as it is published. */
-function prepare(): void {
-  if (!existsSync(here('node_modules'))) {
-    execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: here('.'), stdio: 'inherit' })
+try {
+  for (const title of options.works.split(',')) {
+    const work = works[title]
+    if (!work) throw new TypeError(`There is no work ${title}`)
+    samples.push(...(await run(title, work)))
   }
-  if (options.build !== undefined) return
-  const tsc = here('../node_modules/.bin/tsc')
-  const config = here('../tsconfig.build.json')
-  const args = ['-p', config, '--declaration', 'false', '--outDir', build]
-  execFileSync(tsc, args, { stdio: 'inherit' })
+} finally {
+  load.end()
+  await databases?.close()
 }
-
-/** A process that has said that it is ready, and what it said. */
-async function child(file: string, args: string[], core: number) {
-  const started = fork(here(file), args, {
-    execArgv: ['--expose-gc'],
-    env: { ...process.env, NODE_ENV: 'production', BUILD: `${resolve(build)}/index.js` },
-  })
-  if (hasTaskset) execFileSync('taskset', ['-acp', String(core), String(started.pid)])
-  const [{ port }] = await once(started, 'message')
-  return { process: started, port: Number(port) }
-}
-
-/** Sends a question to a process and awaits its answer. */
-async function asked<T>(process: ChildProcess, question: unknown): Promise<T> {
-  const answer = once(process, 'message')
-  process.send(Object(question) === question ? Object(question) : String(question))
-  // The two scripts answer each question with what the caller asked for.
-  return (await answer)[0] as T
-}
-
-interface Server {
-  readonly contestant: Contestant
-  readonly process: ChildProcess
-  readonly port: number
-  readonly requests: readonly Request[]
-}
+printSamples(samples, samples[0]?.name ?? '')
+printSetting(
+  `${rounds} rounds of ${seconds} s, ${CONNECTIONS} connections, no pipelining, ${databases?.title ?? 'items in memory'},
+server and load generator ${pinned ? 'pinned to a core each' : 'not pinned to cores'}`,
+  PACKAGES[store] ?? [],
+)
 
 async function run(title: string, work: Work): Promise<Sample[]> {
-  const servers: Server[] = []
+  const servers: Rounds[] = []
   for (const file of files) {
     const contestant: Contestant = await import(`./contestants/${file}.js`)
     if (contestant.works && !contestant.works.includes(title)) continue
     servers.push(await started(file, contestant, title, work))
   }
-  for (const server of servers) await warmUp(server, work)
+  for (const server of servers) await warmUp(server)
   const found: Sample[] = []
   for (let round = 0; round < rounds; round++) {
     // Backwards every second time, so that nobody always follows the same one.
     const order = round % 2 === 0 ? servers : servers.toReversed()
     for (const server of order) {
-      const { rate, cpu } = await measured(server, work)
-      found.push({ work: title, title: work.title, round, name: server.contestant.name, rate, cpu })
+      const { rate, cpu } = await load.round(server, seconds)
+      found.push({ work: title, title: work.title, round, name: server.name, rate, cpu })
     }
     process.stderr.write('.')
   }
   for (const server of servers) {
     const { memory } = await asked<{ memory: number }>(server.process, 'collect')
-    for (const sample of found) if (sample.name === server.contestant.name) sample.memory = memory
+    for (const sample of found) if (sample.name === server.name) sample.memory = memory
     server.process.kill()
   }
   process.stderr.write(` ${title}\n`)
@@ -129,8 +114,9 @@ async function started(
   contestant: Contestant,
   title: string,
   work: Work,
-): Promise<Server> {
-  const { process: server, port } = await child('serve.js', [file, title], 0)
+): Promise<Rounds> {
+  const env = databases && { DATABASE: await databases.fresh() }
+  const { process: server, port } = await child('serve.js', [file, title], 0, env)
   const ask = (request: Request) => asking(port, request)
   const bare = await work.requests(contestant.constant ? { name: '' } : contestant, ask)
   // As every client that is no test sends one.
@@ -145,7 +131,7 @@ async function started(
     }
     if (!contestant.constant) work.check(contestant, request, answer)
   }
-  return { contestant, process: server, port, requests }
+  return { name: contestant.name, process: server, port, requests, status: work.status }
 }
 
 /** Not by `fetch`: it adds a `Cache-Control` to conditional requests, and Express then answers 200. */
@@ -158,35 +144,11 @@ async function asking(port: number, { body: sent, ...options }: Request): Promis
 }
 
 /** Until the code is compiled: so long, and so many requests, but no slow contestant for ever. */
-async function warmUp(server: Server, work: Work): Promise<void> {
+async function warmUp(server: Rounds): Promise<void> {
   const [least, most, enough] = options.full ? [5, 30, 50_000] : [0.8, 2.4, 8000]
   let answers = 0
   for (let time = 0; time < most && (time < least || answers < enough); time += least) {
-    const { rate } = await measured(server, work, least)
+    const { rate } = await load.round(server, least)
     answers += rate * least
   }
-}
-
-/** What the load generator tells of a round. */
-interface Round {
-  readonly seconds: number
-  readonly answers: number
-  /** How many answers had another status. */
-  readonly wrong: Record<string, { count: number }>
-}
-
-/** One round: answers a second, and what each cost the server in CPU time (µs). */
-async function measured(
-  { contestant, process: server, port, requests }: Server,
-  { status }: Work,
-  duration = seconds,
-): Promise<{ rate: number; cpu: number }> {
-  const before = await asked<{ cpu: number }>(server, 'usage')
-  const message = { port, requests, connections: CONNECTIONS, duration, status }
-  const { seconds: took, answers, wrong } = await asked<Round>(load, message)
-  const after = await asked<{ cpu: number }>(server, 'usage')
-  if (Object.keys(wrong).length > 0 || answers === 0) {
-    throw new Error(`${contestant.name}: other answers under load: ${JSON.stringify(wrong)}`)
-  }
-  return { rate: answers / took, cpu: (after.cpu - before.cpu) / answers }
 }

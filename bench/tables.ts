@@ -1,108 +1,73 @@
-// The tables that the bench prints.
-import { readFileSync } from 'node:fs'
+// What the benches print: Markdown tables, and what they were measured on.
+import { existsSync, readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { basename } from 'node:path'
 
-/** One round of one contestant. */
-export interface Sample {
-  readonly work: string
-  readonly title: string
-  readonly round: number
-  readonly name: string
-  /** Answers a second. */
-  readonly rate: number
-  /** CPU time of the server for one answer, in microseconds. */
-  readonly cpu: number
-  /** Resident memory after all rounds and a collection, in bytes. */
-  memory?: number
-}
-
-const HAND = 'node:http by hand'
-
-export function printTables(
-  samples: readonly Sample[],
-  setting: { rounds: number; seconds: number; connections: number; pinned: boolean },
+export function printTable(
+  title: string,
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
 ): void {
-  const names = [...new Set(samples.map(({ name }) => name))].filter(name => name !== HAND)
-  const works = [...new Set(samples.map(({ work }) => work))]
-  console.log('\nAnswers for the same CPU time of the server, node:http by hand = 1.00\n')
-  console.log(row(['work', ...names]))
-  console.log(row(['---', ...names.map(() => '---:')]))
-  for (const work of works) {
-    const ratios = names.map(name => ratiosOf(samples, work, name, one => 1 / one.cpu))
-    const title = samples.find(sample => sample.work === work)?.title
-    console.log(row([`${work} ${title}`, ...ratios.map(printRatio)]))
-  }
-  console.log('\nEach round against the same round of node:http by hand: median (least to most)\n')
-  const columns = ['work', 'contestant', 'by CPU time', 'by answers a second']
-  console.log(row([...columns, 'CPU µs', 'answers/s', 'memory after, MB']))
-  console.log(row(['---', '---', '---:', '---:', '---:', '---:', '---:']))
-  for (const work of works) {
-    for (const name of [HAND, ...names]) {
-      const own = samples.filter(sample => sample.work === work && sample.name === name)
-      if (own.length === 0) continue
-      console.log(
-        row([
-          work,
-          name,
-          printSpread(ratiosOf(samples, work, name, one => 1 / one.cpu)),
-          printSpread(ratiosOf(samples, work, name, one => one.rate)),
-          median(own.map(({ cpu }) => cpu)).toFixed(1),
-          String(Math.round(median(own.map(({ rate }) => rate)))),
-          ((own[0]?.memory ?? 0) / 1e6).toFixed(0),
-        ]),
-      )
-    }
-  }
-  const { rounds, seconds, connections, pinned } = setting
-  const { dependencies } = JSON.parse(
-    readFileSync(new URL('package.json', import.meta.url), 'utf8'),
-  )
-  console.log(`\n${rounds} rounds of ${seconds} s, ${connections} connections, no pipelining,`)
+  console.log(`\n${title}\n`)
+  console.log(row(columns))
+  console.log(row(columns.map((_, at) => (at === 0 ? '---' : '---:'))))
+  for (const cells of rows) console.log(row(cells))
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`
+}
+
+/**
+ * How it was measured: the command, the machine, the versions, the date.
+ * @param packages those that had a part in it.
+ */
+export function printSetting(how: string, packages: readonly string[]): void {
+  const [script = '', ...args] = process.argv.slice(1)
+  const command = ['npx tsx', `bench/${basename(script)}`, ...args].join(' ')
+  const today = new Date().toISOString().slice(0, 10)
+  console.log(`\n\`${command}\`: ${how}`)
+  console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, ${today}`)
   console.log(
-    `server and load generator ${pinned ? 'pinned to a core each' : 'not pinned to cores'}`,
-  )
-  console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, ${today()}`)
-  console.log(
-    Object.entries(dependencies)
-      .map(entry => entry.join(' '))
-      .join(', '),
+    ['rest-conventions', ...packages].map(name => `${name} ${versionOf(name)}`).join(', '),
   )
 }
 
-function today(): string {
-  return new Date().toISOString().slice(0, 10)
+/** Of a package as it is installed for the benches, or for the project; of the project itself. */
+function versionOf(name: string): string {
+  const file = ['node_modules', '../node_modules']
+    .map(folder => new URL(`${folder}/${name}/package.json`, import.meta.url))
+    .find(path => existsSync(path))
+  return JSON.parse(readFileSync(file ?? new URL('../package.json', import.meta.url), 'utf8'))
+    .version
 }
 
-function ratiosOf(
-  samples: readonly Sample[],
-  work: string,
-  name: string,
-  of: (sample: Sample) => number,
-): number[] {
-  const own = samples.filter(sample => sample.work === work)
-  const hand = new Map(own.filter(each => each.name === HAND).map(each => [each.round, of(each)]))
-  return own
-    .filter(sample => sample.name === name)
-    .map(sample => of(sample) / (hand.get(sample.round) ?? Number.NaN))
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other)
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1
   const upper = sorted[middle] ?? Number.NaN
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2
 }
 
-function printRatio(ratios: readonly number[]): string {
+/** The median of ratios. */
+export function printRatio(ratios: readonly number[]): string {
   const ratio = median(ratios)
   if (Number.isNaN(ratio)) return '–'
   return ratio.toFixed(ratio < 0.1 ? 3 : 2)
 }
 
-function printSpread(ratios: readonly number[]): string {
-  return `${printRatio(ratios)} (${printRatio([Math.min(...ratios)])} to ${printRatio([Math.max(...ratios)])})`
+/** The median of ratios, with the least and the most. */
+export function printSpread(ratios: readonly number[]): string {
+  const [least, most] = [Math.min(...ratios), Math.max(...ratios)]
+  return `${printRatio(ratios)} (${printRatio([least])} to ${printRatio([most])})`
 }
 
-function row(cells: readonly string[]): string {
-  return `| ${cells.join(' | ')} |`
+/** A time in microseconds, to three digits. */
+export function printTime(time: number): string {
+  return time >= 100 ? time.toFixed(0) : time.toPrecision(3)
+}
+
+/** Bytes as MB. */
+export function printSize(bytes: number): string {
+  return (bytes / 1e6).toFixed(1)
 }

@@ -29,17 +29,26 @@ const querystring = {
   },
 }
 
-export async function start(cars) {
-  const store = carStore(cars)
+export const schemas = {
+  get: { params, response: { 200: car } },
+  list: { querystring, response: { 200: { type: 'array', items: car } } },
+  create: { body, response: { 201: car } },
+}
+
+export function start(cars) {
+  return serve(carStore(cars))
+}
+
+/** Serves a store that answers at once. */
+export async function serve(store) {
   const app = fastify()
   await app.register(etag)
-  app.get('/cars/:id', { schema: { params, response: { 200: car } } }, (request, reply) => {
+  app.get('/cars/:id', { schema: schemas.get }, (request, reply) => {
     const found = store.get(request.params.id)
     if (!found) return reply.code(404).send()
     reply.send(found)
   })
-  const list = { querystring, response: { 200: { type: 'array', items: car } } }
-  app.get('/cars', { schema: list }, (request, reply) => {
+  app.get('/cars', { schema: schemas.list }, (request, reply) => {
     const { color, limit, offset } = request.query
     const { items, total } = store.page(color, offset, limit)
     reply
@@ -47,7 +56,7 @@ export async function start(cars) {
       .header('Link', linkOf(`http://${request.host}/cars`, color, { offset, limit, total }))
       .send(items)
   })
-  app.post('/cars', { schema: { body, response: { 201: car } } }, (request, reply) => {
+  app.post('/cars', { schema: schemas.create }, (request, reply) => {
     const made = store.create(request.body)
     reply.code(201).header('Location', `http://${request.host}/cars/${made.id}`).send(made)
   })

@@ -15,9 +15,15 @@ const Car = z.object({
 })
 
 export async function start(cars) {
-  const { defineApi, defineCollection, memoryStore } = await import(process.env.BUILD)
+  const { memoryStore } = await import(process.env.BUILD)
+  return serve(clock => memoryStore({ clock }), cars)
+}
+
+/** Serves the cars from a store, and puts them there where it has none. */
+export async function serve(makeStore, cars) {
+  const { defineApi, defineCollection } = await import(process.env.BUILD)
   let now
-  const store = memoryStore({ clock: () => now ?? Date.now() })
+  const store = makeStore(() => now ?? Date.now())
   const collection = defineCollection({
     name: 'cars',
     schema: Car,
@@ -25,7 +31,8 @@ export async function start(cars) {
     id: 'integer',
     indexes: ['color'],
   })
-  for (let at = 0; at < cars.length; at++) {
+  const made = await store.count({ where: [] }, 'exact')
+  for (let at = made; at < cars.length; at++) {
     now = madeAt(at)
     await store.create(valuesOf(at))
   }
