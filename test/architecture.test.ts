@@ -65,6 +65,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'stores/sql-dialect',
     'stores/sql-sqlite',
     'stores/sql-postgres',
+    'stores/sql-mysql',
     'stores/sql-reuse',
     'stores/sql-layout',
     'stores/sql-where',

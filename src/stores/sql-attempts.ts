@@ -8,6 +8,7 @@ import {
   type StoreOptions,
   UnavailableError,
 } from '../store.ts'
+import type { SqlDialect } from './sql-dialect.ts'
 import type { Row, Runner, Session } from './sql-session.ts'
 import { IDEMPOTENCY } from './sql-tables.ts'
 import { type Fragment, sql } from './sql-text.ts'
@@ -27,12 +28,14 @@ const SWEEP = 60_000
 /** The keys of one table, which are apart from those of the others. */
 export class SqlAttempts {
   readonly #session: Session
+  readonly #dialect: SqlDialect
   readonly #name: string
   readonly #clock: () => number
   #swept = Number.NEGATIVE_INFINITY
 
-  constructor(session: Session, name: string, clock: () => number) {
+  constructor(session: Session, dialect: SqlDialect, name: string, clock: () => number) {
     this.#session = session
+    this.#dialect = dialect
     this.#name = name
     this.#clock = clock
   }
@@ -40,10 +43,7 @@ export class SqlAttempts {
   async begin(given: string, print: string, options?: StoreOptions): Promise<Attempt> {
     await this.#sweep(options)
     for (;;) {
-      const now = this.#clock()
-      // One statement: of those who claim a key at the same time one gets a row.
-      const claim = sql`insert into ${table} as kept (${name}, ${key}, ${fingerprint}, ${expires}) values (${this.#name}, ${given}, ${print}, ${now + IDEMPOTENCY_CLAIM}) on conflict (${name}, ${key}) do update set ${fingerprint} = excluded.${fingerprint}, ${answer} = null, ${expires} = excluded.${expires} where kept.${expires} <= ${now} returning 1 as claimed`
-      if (await this.#row(claim, options)) return { state: 'new' }
+      if (await this.#claim(given, print, options)) return { state: 'new' }
       const known = await this.#row(
         sql`select ${fingerprint}, ${answer} from ${table} where ${name} = ${this.#name} and ${key} = ${given}`,
         options,
@@ -54,6 +54,22 @@ export class SqlAttempts {
       if (typeof known.answer !== 'string') return { state: 'running', fingerprint: kept }
       return { state: 'done', fingerprint: kept, answer: JSON.parse(known.answer) }
     }
+  }
+
+  /** One statement claims: of those who do so at the same time one changes a row. */
+  async #claim(given: string, print: string, options?: StoreOptions): Promise<boolean> {
+    const now = this.#clock()
+    const columns = sql`(${name}, ${key}, ${fingerprint}, ${expires}) values (${this.#name}, ${given}, ${print}, ${now + IDEMPOTENCY_CLAIM})`
+    if (this.#dialect.returns) {
+      const claim = sql`insert into ${table} as kept ${columns} on conflict (${name}, ${key}) do update set ${fingerprint} = excluded.${fingerprint}, ${answer} = null, ${expires} = excluded.${expires} where kept.${expires} <= ${now} returning 1 as claimed`
+      return (await this.#row(claim, options)) !== undefined
+    }
+    const over = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${expires} <= ${now}`
+    await this.#row(over, options)
+    const claim = this.#session.compile(this.#dialect.insertNew(sql`${table} ${columns}`))
+    const write = ({ run }: Runner) => run(claim)
+    const { numAffectedRows } = await this.#session.write(write, options, { single: true })
+    return numAffectedRows === 1n
   }
 
   finish(given: string, value: Json | undefined, options?: StoreOptions): Promise<void> {

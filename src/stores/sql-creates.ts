@@ -32,7 +32,7 @@ export class SqlCreates {
     this.#statements = statements
     this.#attempts = attempts
     this.#clock = clock
-    if (layout.dialect.name === 'postgres') this.#numbered = session.compile(numberedInsert(layout))
+    if (layout.dialect.chains) this.#numbered = session.compile(numberedInsert(layout))
   }
 
   /** @throws whatever the driver throws where a row would break a unique set. */
@@ -90,31 +90,28 @@ export class SqlCreates {
       const made = integer ? [] : [nextUuid(undefined, this.#clock()), randomInt(1, 2 ** 32)]
       const [found] = (await run(statement, [...made, layout.table, ...others])).rows
       if (found) return integer ? Number(found.made) : String(found.made)
-      await run(this.#session.compile(firstLast(layout)))
+      await run(this.#statements.firstLast, [layout.table])
     }
   }
 
   async #nextId(runner: Runner): Promise<Id> {
     const layout = this.#layout
     const statements = this.#statements
-    const [row] = (await runner.run(statements.last, [layout.table])).rows
+    const last = async () => (await runner.run(statements.last, [layout.table])).rows[0]
+    let row = await last()
+    while (!row) {
+      await runner.run(statements.firstLast, [layout.table])
+      row = await last()
+    }
     // What another program put into the table counts as made.
-    const known = [row?.last, row?.most].filter(id => id !== null && id !== undefined)
+    const known = [row.last, row.most].filter(id => id !== null && id !== undefined)
     const id =
       layout.shape.identity.kind === 'integer'
         ? nextInteger(Math.max(0, ...known.map(Number)))
         : nextUuid(known.map(String).sort().at(-1), this.#clock())
-    const kept = await runner.run(statements.keepLast, [String(id), layout.table])
-    if (kept.numAffectedRows === 0n)
-      await runner.run(statements.firstLast, [layout.table, String(id)])
+    await runner.run(statements.keepLast, [String(id), layout.table])
     return id
   }
-}
-
-/** The row that all makers of ids of a table wait for; no id was made yet. */
-function firstLast({ table, shape }: Layout): Fragment {
-  const none = shape.identity.kind === 'integer' ? '0' : ''
-  return sql`insert into ${sql.table(SEQUENCES)} (name, last_id) values (${table}, ${none}) on conflict do nothing`
 }
 
 /**

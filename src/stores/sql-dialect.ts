@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely'
 import type { Kind, Path, Scalar } from '../fields.ts'
 import type { LikeStep } from '../selection.ts'
-import { type Fragment, sql } from './sql-text.ts'
+import { type Fragment, type Spelling, sql } from './sql-text.ts'
 
 /** A path inside a JSON column; `declared` where its names come from the schema and not from a request. */
 export interface JsonPath {
@@ -33,25 +33,54 @@ export type Failure =
   /** The constraint's or index's name, or the columns of it. */
   | { readonly kind: 'unique'; readonly index?: string; readonly columns?: readonly string[] }
   | { readonly kind: 'unavailable' }
-  /** A value is too long for an index. */
-  | { readonly kind: 'unstorable'; readonly index?: string }
+  /** A value is too long: for which index, or which column. */
+  | { readonly kind: 'unstorable'; readonly index?: string; readonly column?: string }
   /** Others were in the way: the same work may succeed at once. */
   | { readonly kind: 'again' }
   /** It was ended by a timeout or a signal. */
   | { readonly kind: 'cancelled' }
+  /** What is made is there. */
+  | { readonly kind: 'exists' }
 
-export interface SqlDialect {
+/** What a pool of connections is told. */
+export interface PoolWords {
+  /** Said to each new connection; the last one's row has its `backend`, by which it is cancelled. */
+  readonly meet: readonly string[]
+  /** Said by another connection: cancels what a backend does at the moment. */
+  cancel(backend: number): string
+  /** Begin what tables are made in, by one process at a time; ended by `commit`, then by `unlock`. */
+  readonly lock: readonly string[]
+  readonly unlock: readonly string[]
+}
+
+export interface SqlDialect extends Spelling {
   readonly name: DialectName
-  /** What stands for a bound value; positions count from 1. */
-  placeholder(position: number): string
   /** Of columns that the store makes. */
   readonly types: Readonly<Record<ColumnType, string>>
+  /** A text column that stands in a key or an index; absent where it needs no other type. */
+  readonly keys?: {
+    /** How many characters it holds at most where it stands with `parts` others. */
+    longest(parts: number): number
+    type(longest: number): string
+  }
+  /** Whether an index on a value inside a JSON column needs a column of its own for it. */
+  readonly generates: boolean
+  /** Stands before the name of an index, or a column, that may be there. */
+  readonly ifNotExists: string
   /** The longest name of a table or an index, in bytes; absent where there is no limit. */
   readonly longestName?: number
-  /** Begins a transaction that no other writer gets into, or in which each statement sees what is committed. */
-  readonly begin: string
-  /** Begins a transaction that sees the database as it is at its first read. */
-  readonly beginRead: string
+  /** Begin a transaction that no other writer gets into, or in which each statement sees what is committed. */
+  readonly begin: readonly string[]
+  /** Begin a transaction that sees the database as it is at its first read. */
+  readonly beginRead: readonly string[]
+  /** Absent where there is one connection. */
+  readonly pool?: PoolWords
+  /** Whether `returning` gives what an `insert` or an `update` has written, and `on conflict` can change a row that is there. */
+  readonly returns: boolean
+  /** Whether an `insert` may take the rows that an `update` in its `with` returns. */
+  readonly chains: boolean
+  /** An `insert`, without that word, that does nothing where a row of the same key is there. */
+  insertNew(into: Fragment): Fragment
   /** Stands at the end of a `select` whose rows nobody shall change until the transaction ends. */
   readonly forUpdate: Fragment
   /** What the driver is given for a boolean that goes into a column. */
@@ -61,7 +90,7 @@ export interface SqlDialect {
    * where an object stands for every object and array.
    */
   bind(value: Scalar | object, kind: Kind): Fragment
-  /** A column as a list of columns names it. */
+  /** What is read of a column: it itself, or what the driver reads without a loss. */
   read(column: Fragment, type: ColumnType): Fragment
   /** A text, comparable by code point. */
   text(value: Fragment): Fragment
@@ -86,6 +115,8 @@ export interface SqlDialect {
    * @param maybe whether there may be null.
    */
   orderBy(value: Fragment, descending: boolean, maybe: boolean): Fragment
+  /** Whether an index finds `(a, b) > (1, 2)`. */
+  readonly findsRows: boolean
   /**
    * A text that is another after every change to the database, whoever made it, or null; absent where
    * there is none. Totals are remembered by it.
@@ -100,12 +131,12 @@ export interface SqlDialect {
   failure(error: unknown): Failure | undefined
 }
 
-export type DialectName = 'sqlite' | 'postgres'
+export type DialectName = 'sqlite' | 'postgres' | 'mysql'
 
 /** Which database a Kysely speaks to, by what its adapter says of it; `undefined` for one not known here. */
 export function dialectOf(db: Pick<Kysely<unknown>, 'getExecutor'>): DialectName | undefined {
   const { supportsReturning, supportsTransactionalDdl } = db.getExecutor().adapter
-  if (!supportsReturning) return undefined
+  if (!supportsReturning) return supportsTransactionalDdl ? undefined : 'mysql'
   return supportsTransactionalDdl ? 'postgres' : 'sqlite'
 }
 

@@ -1,9 +1,17 @@
 // Where a collection's items lie in a table: a column for each top-level field, JSON text for what
 // is no scalar.
 import { createHash } from 'node:crypto'
-import { type Field, fieldAt, type Item, type Json, type Kind, type Path } from '../fields.ts'
+import {
+  type Field,
+  fieldAt,
+  type Item,
+  type Json,
+  type Kind,
+  type Path,
+  toPath,
+} from '../fields.ts'
 import type { Shape, Stored } from '../store.ts'
-import { indexesOf } from './shapes.ts'
+import { hasOrder, indexesOf } from './shapes.ts'
 import type { ColumnType, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -32,6 +40,16 @@ interface Column {
   readonly field: Field
   readonly column: string
   readonly type: ColumnType
+  /** What it is called among the columns read. */
+  readonly read: string
+}
+
+/** A column for what stands in an index and has none of its own. */
+export interface Generated {
+  readonly name: string
+  readonly path: string
+  readonly type: ColumnType
+  readonly value: Fragment
 }
 
 /** A value of an item in SQL. */
@@ -73,6 +91,8 @@ export class Layout {
   readonly from: Fragment
   /** Every column to read, the version last. */
   readonly all: Fragment
+  /** Empty where the database indexes expressions. */
+  readonly generated: readonly Generated[] = []
   readonly #byName: ReadonlyMap<string, Column>
 
   /** @throws TypeError for fields that a table cannot hold, and for columns that there cannot be. */
@@ -90,17 +110,26 @@ export class Layout {
     for (const name of Object.keys(columns)) {
       if (!shape.fields.has(name)) throw new TypeError(`${shape.name} has no field "${name}"`)
     }
-    this.columns = [...shape.fields].map(([name, field]) =>
-      columnOf(name, ownField(name, shape) ?? field, columns[name], shape.name),
-    )
+    this.columns = [...shape.fields].map(([name, given], at) => {
+      const field = ownField(name, shape) ?? given
+      const column = columnOf(name, field, columns[name], shape.name)
+      const id = sql.id(column.column)
+      const plain = dialect.read(id, column.type) === id
+      // Under its own name, an order by the column would be by what is read.
+      return { ...column, read: plain ? column.column : `rest_${at}` }
+    })
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
     const id = this.#byName.get(shape.identity.name)
     if (!id) throw new TypeError(`${shape.name} has no field "${shape.identity.name}" for its ids`)
     this.idColumn = id.column
     this.from = sql.table(table)
-    const read = this.columns.map(({ column, type }) => dialect.read(sql.id(column), type))
-    if (version !== false) read.push(dialect.read(sql.id(version), 'text'))
-    this.all = sql.join(read)
+    const all = this.columns.map(({ column, type, read }) => {
+      const value = dialect.read(sql.id(column), type)
+      return read === column ? value : sql`${value} as ${sql.id(read)}`
+    })
+    if (version !== false) all.push(sql.id(version))
+    this.all = sql.join(all)
+    if (dialect.generates) this.generated = [...this.#generate('unique'), ...this.#generate('by')]
     // SQL does not tell `Name` from `name`.
     const seen = new Set<string>()
     for (const each of [...this.columns.map(({ column }) => column), version]) {
@@ -127,6 +156,14 @@ export class Layout {
 
   /** Where the value at a path lies; `undefined` where no field is there. */
   at(path: Path): Place | undefined {
+    const place = this.#expressed(path)
+    if (!place || this.generated.length === 0) return place
+    const name = this.#generatedName(path.join('.'), 'by')
+    const column = this.generated.find(each => each.name === name)
+    return column ? { ...place, order: sql.id(name) } : place
+  }
+
+  #expressed(path: Path): Place | undefined {
     const [name = '', ...inner] = path
     const column = this.#byName.get(name)
     const field = inner.length === 0 ? column?.field : fieldAt(this.shape.fields, path)
@@ -186,7 +223,7 @@ export class Layout {
   decode(row: Readonly<Record<string, unknown>>): Item {
     const item: Item = {}
     for (const column of this.columns) {
-      const value = decodeValue(row[column.column], column)
+      const value = decodeValue(row[column.read], column)
       if (value !== undefined) item[column.name] = value
     }
     return item
@@ -231,8 +268,13 @@ export class Layout {
     return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
   }
 
-  /** The dotted paths of the index that a database names; none for an index of somebody else. */
-  indexed(index: string | undefined): readonly string[] {
+  /** The dotted paths of the index or the column that a database names; none for somebody else's. */
+  indexed(index: string | undefined, column?: string): readonly string[] {
+    if (column !== undefined) {
+      const field = this.columns.find(each => each.column === column)?.name
+      const path = field ?? this.generated.find(each => each.name === column)?.path
+      return path === undefined ? [] : [path]
+    }
     const { unique } = this.shape
     const found =
       unique.find(set => this.indexName(set, 'unique') === index) ??
@@ -240,8 +282,83 @@ export class Layout {
     return found ?? (index === `${this.table}_pkey` ? [this.shape.identity.name] : [])
   }
 
-  indexName(set: readonly string[], kind: 'unique' | 'by'): string {
-    const name = `${this.table}_${kind}_${set.join('_')}`
+  /** What stands in an index: columns, or expressions where the database takes them. */
+  indexParts(set: readonly string[], kind: IndexKind): Fragment[] {
+    const paths = this.#indexPaths(set, kind)
+    return paths.map(path => {
+      const generated = this.generated.find(each => each.name === this.#generatedName(path, kind))
+      const { value, column, maybe } = this.#partOf(path, kind)
+      const part = generated ? sql.id(generated.name) : (column ?? sql`(${value})`)
+      return kind === 'unique' ? part : this.dialect.orderBy(part, false, maybe)
+    })
+  }
+
+  /** How many characters of the text at a path an index holds; `undefined` where none has it, or any number. */
+  longest(path: string): number | undefined {
+    const { identity } = this.shape
+    const sets = [...this.#sets('unique'), ...this.#sets('by'), [identity.name]]
+    const lengths = sets.filter(set => set.includes(path)).map(set => set.length)
+    return lengths.length === 0 ? undefined : this.dialect.keys?.longest(Math.max(...lengths))
+  }
+
+  /** The indexed sets of paths, the id at the end of those that do not keep items unique. */
+  #sets(kind: IndexKind): string[][] {
+    const sets = kind === 'unique' ? this.shape.unique : this.indexes
+    return sets.map(set => this.#indexPaths(set, kind))
+  }
+
+  /** The sets of paths to index for lists. */
+  get indexes(): (readonly string[])[] {
+    return indexesOf(this.shape).filter(set =>
+      set.every(path => {
+        const kind = fieldAt(this.shape.fields, toPath(path))?.kind
+        return hasOrder(kind) || kind === 'union' || kind === 'any'
+      }),
+    )
+  }
+
+  #indexPaths(set: readonly string[], kind: IndexKind): string[] {
+    const { name } = this.shape.identity
+    return kind === 'unique' || set.includes(name) ? [...set] : [...set, name]
+  }
+
+  /** What an index holds of the value at a path; its column, where that is a column. */
+  #partOf(path: string, kind: IndexKind) {
+    const place = this.#expressed(toPath(path))
+    if (!place) throw new TypeError(`${this.shape.name} has no field "${path}" to index`)
+    const { column, mixed, order, maybe } = place
+    const value = kind === 'unique' && !mixed ? place.value : order
+    const plain = column && (kind === 'unique' || order === place.value)
+    return { value, column: plain ? column : undefined, maybe, place }
+  }
+
+  #generate(kind: IndexKind): Generated[] {
+    const paths = new Set(this.#sets(kind).flat())
+    return [...paths].flatMap(path => {
+      const { value, column, place } = this.#partOf(path, kind)
+      if (column) return []
+      const instant = kind === 'by' && place.kind === 'date-time'
+      const scalar = place.kind === 'integer' ? 'real' : (COLUMN_TYPES[place.kind] ?? 'text')
+      return [
+        {
+          name: this.#generatedName(path, kind),
+          path,
+          type: instant ? 'integer' : scalar,
+          value,
+        },
+      ]
+    })
+  }
+
+  #generatedName(path: string, kind: IndexKind): string {
+    return this.#cut(`rest_${kind}_${path}`)
+  }
+
+  indexName(set: readonly string[], kind: IndexKind): string {
+    return this.#cut(`${this.table}_${kind}_${set.join('_')}`)
+  }
+
+  #cut(name: string): string {
     const { longestName = Number.POSITIVE_INFINITY } = this.dialect
     if (Buffer.byteLength(name) <= longestName) return name
     // A database cuts longer ones, and two that are cut may be the same.
@@ -252,6 +369,8 @@ export class Layout {
     return `${cut}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
   }
 }
+
+type IndexKind = 'unique' | 'by'
 
 /** The id and the dates are the store's own, whatever the schema says of them. */
 function ownField(name: string, { identity, createdAt, updatedAt }: Shape): Field | undefined {
@@ -268,7 +387,7 @@ function columnOf(
   field: Field,
   given: string | ColumnOptions | undefined,
   collection: string,
-): Column {
+): Omit<Column, 'read'> {
   const options = typeof given === 'string' ? { name: given } : given
   const plain = COLUMN_TYPES[field.kind]
   const json = options?.json ?? (plain === undefined || isAmbiguous(field))

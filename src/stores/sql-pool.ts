@@ -2,7 +2,7 @@
 // again, a signal or a timeout reaches the database.
 import { CompiledQuery, type DatabaseConnection, type QueryExecutor } from 'kysely'
 import type { StoreOptions } from '../store.ts'
-import type { SqlDialect } from './sql-dialect.ts'
+import type { PoolWords, SqlDialect } from './sql-dialect.ts'
 import {
   answer,
   between,
@@ -13,6 +13,7 @@ import {
   MOST_WRITES,
   meaningOf,
   type Prepared,
+  type Row,
   type Runner,
   runnerOf,
   type Session,
@@ -26,14 +27,12 @@ import type { Fragment } from './sql-text.ts'
 /** How often work is tried where others are in the way. */
 const TRIES = 10
 
-/** Any number that no other program takes a lock by: tables are made by one process at a time. */
-const LOCK = '7215423909113245'
-
 export class PoolSession implements Session {
   generation = 0
   readonly #db: GivenKysely
   readonly #executor: QueryExecutor
   readonly #dialect: SqlDialect
+  readonly #words: PoolWords
   readonly #prepare: ((runner: Runner) => Promise<void>) | undefined
   readonly #timeout: number | undefined
   /** The backend of each connection: what to cancel. */
@@ -51,12 +50,14 @@ export class PoolSession implements Session {
   constructor(
     db: GivenKysely,
     dialect: SqlDialect,
+    words: PoolWords,
     prepare: ((runner: Runner) => Promise<void>) | undefined,
     timeout: number | undefined,
   ) {
     this.#db = db
     this.#executor = executorOf(db)
     this.#dialect = dialect
+    this.#words = words
     this.#prepare = prepare
     this.#timeout = timeout
   }
@@ -139,7 +140,7 @@ export class PoolSession implements Session {
   async #call<T>(
     work: (runner: Runner) => Promise<T>,
     signal: AbortSignal | undefined,
-    begin?: string,
+    begin?: readonly string[],
   ): Promise<T> {
     if (this.#closed) throw closed()
     return this.#track(this.#tried(work, signal, begin))
@@ -148,7 +149,7 @@ export class PoolSession implements Session {
   async #tried<T>(
     work: (runner: Runner) => Promise<T>,
     signal: AbortSignal | undefined,
-    begin: string | undefined,
+    begin: readonly string[] | undefined,
   ): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
@@ -177,29 +178,30 @@ export class PoolSession implements Session {
     return this.#prepared
   }
 
-  /** `if not exists` alone is an error where two make the same table at the same time. */
   async #make(): Promise<void> {
     const prepare = this.#prepare
     if (!prepare) return
-    await this.#executor.provideConnection(connection =>
-      between(
-        this.#dialect.begin,
-        async runner => {
-          await runner.say(`select pg_advisory_xact_lock(${LOCK}::bigint)`)
-          await prepare(runner)
-        },
-        runnerOf(connection),
-      ),
-    )
+    const { lock, unlock } = this.#words
+    await this.#executor.provideConnection(async connection => {
+      await this.#meet(connection)
+      const runner = runnerOf(connection)
+      try {
+        await between(lock, prepare, runner)
+      } finally {
+        for (const each of unlock) await runner.say(each).catch(() => undefined)
+      }
+    })
   }
 
-  /** Learns the backend of a connection that is new. */
+  /** Says to a connection that is new what each is told, and learns its backend. */
   async #meet(connection: DatabaseConnection): Promise<void> {
     if (this.#backends.has(connection)) return
-    const { rows } = await connection.executeQuery<{ pid: number }>(
-      CompiledQuery.raw('select pg_backend_pid() as pid'),
-    )
-    this.#backends.set(connection, rows[0]?.pid ?? 0)
+    let backend = 0
+    for (const each of this.#words.meet) {
+      const { rows } = await connection.executeQuery<Row>(CompiledQuery.raw(each))
+      backend = Number(rows[0]?.backend ?? 0)
+    }
+    this.#backends.set(connection, backend)
     this.generation++
   }
 
@@ -215,8 +217,8 @@ export class PoolSession implements Session {
       await this.#executor.provideConnection(async other => {
         // By now somebody else may be served by that backend.
         if (over) return
-        const backend = this.#backends.get(connection)
-        sent = other.executeQuery(CompiledQuery.raw('select pg_cancel_backend($1)', [backend]))
+        const backend = this.#backends.get(connection) ?? 0
+        sent = other.executeQuery(CompiledQuery.raw(this.#words.cancel(backend)))
         await sent
       })
     }

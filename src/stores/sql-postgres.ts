@@ -168,6 +168,11 @@ function uniqueFailure(error: Error): Failure {
   return { kind: 'unique', ...(index !== '' && { index }), ...(columns && { columns }) }
 }
 
+const BEGIN = 'begin isolation level read committed'
+
+/** Any number that no other program takes a lock by: tables are made by one process at a time. */
+const LOCK = '7215423909113245'
+
 export const postgres: SqlDialect = {
   name: 'postgres',
   placeholder: position => `$${position}`,
@@ -179,13 +184,25 @@ export const postgres: SqlDialect = {
     json: 'json',
   },
   longestName: 63,
-  begin: 'begin isolation level read committed',
-  beginRead: 'begin isolation level repeatable read read only',
+  generates: false,
+  ifNotExists: 'if not exists ',
+  begin: [BEGIN],
+  beginRead: ['begin isolation level repeatable read read only'],
+  pool: {
+    meet: ['select pg_backend_pid() as backend'],
+    cancel: backend => `select pg_cancel_backend(${backend})`,
+    // `if not exists` alone is an error where two make the same table at the same time.
+    lock: [BEGIN, `select pg_advisory_xact_lock(${LOCK}::bigint)`],
+    unlock: [],
+  },
+  returns: true,
+  chains: true,
+  insertNew: into => sql`insert into ${into} on conflict do nothing`,
   forUpdate: sql` for update`,
   boolean: value => value,
   bind,
   // As text: what a driver makes of JSON is its user's choice.
-  read: (column, type) => (type === 'json' ? sql`${column}::text as ${column}` : column),
+  read: (column, type) => (type === 'json' ? sql`${column}::text` : column),
   text: value => sql`${value} ${C}`,
   json: (column, path, kind) =>
     typed(inside(column, path.names, path.declared), textInside(column, path), kind),
@@ -206,6 +223,7 @@ export const postgres: SqlDialect = {
     if (!maybe) return descending ? sql`${value} desc` : value
     return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`
   },
+  findsRows: true,
   /**
    * What a statement sees is decided by its snapshot: two of the same text see the same rows. After
    * a restart numbers may come again; of a standby the text does not say all, nor of databases that

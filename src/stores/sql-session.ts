@@ -78,7 +78,7 @@ const RAW = CompiledQuery.raw('')
 
 export function compileFor(dialect: SqlDialect, statement: Fragment): Prepared {
   // Every row has its columns by name.
-  return { ...RAW, ...print(statement, dialect.placeholder) } as Prepared
+  return { ...RAW, ...print(statement, dialect) } as Prepared
 }
 
 export function runnerOf(connection: DatabaseConnection): Runner {
@@ -94,12 +94,12 @@ export function runnerOf(connection: DatabaseConnection): Runner {
  * @param leave is awaited before the transaction ends.
  */
 export async function between<T>(
-  begin: string,
+  begin: readonly string[],
   work: (runner: Runner) => Promise<T>,
   runner: Runner,
   leave: () => Promise<void> = async () => {},
 ): Promise<T> {
-  await runner.say(begin)
+  for (const each of begin) await runner.say(each)
   try {
     const result = await work(runner)
     await leave()
@@ -150,7 +150,7 @@ export async function together(
       if (fatal(result.reason)) throw result.reason
       await runner.say(`rollback to ${SAVEPOINT}`)
     }
-    await runner.say(`release ${SAVEPOINT}`)
+    await runner.say(`release savepoint ${SAVEPOINT}`)
     results.push(result)
   }
   return results

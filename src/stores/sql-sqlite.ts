@@ -60,8 +60,13 @@ export const sqlite: SqlDialect = {
   name: 'sqlite',
   placeholder: () => '?',
   types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
-  begin: 'begin immediate',
-  beginRead: 'begin',
+  generates: false,
+  ifNotExists: 'if not exists ',
+  begin: ['begin immediate'],
+  beginRead: ['begin'],
+  returns: true,
+  chains: false,
+  insertNew: into => sql`insert into ${into} on conflict do nothing`,
   forUpdate: sql``,
   boolean: Number,
   bind(value) {
@@ -89,6 +94,7 @@ export const sqlite: SqlDialect = {
   like: (text, pattern) => sql`${text} glob ${pattern.map(globOf).join('')}`,
   contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
+  findsRows: true,
   // The changes of this connection, and those of all others.
   state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,
   failure(error) {

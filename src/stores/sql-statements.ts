@@ -13,15 +13,23 @@ export interface Statements {
   readonly lock: Prepared
   /** `[...columns, version]` */
   readonly insert: Prepared
-  /** `[...columns but the id and the creation date, version, id, old version]`; gives the creation date. */
+  /**
+   * `[...columns but the id and the creation date, version, id, old version]`; gives the creation
+   * date, if the database does.
+   */
   readonly update: Prepared
+  /** `[id]`; the creation date alone. */
+  readonly created: Prepared
   /** `[id, version]` */
   readonly remove: Prepared
-  /** `[table]`; gives `last`, the last id made, and `most`, the greatest there is. */
+  /**
+   * `[table]`; gives `last`, the last id made, and `most`, the greatest there is, and has other makers
+   * of ids wait until the transaction ends. No row where no id was made yet.
+   */
   readonly last: Prepared
   /** `[id, table]` */
   readonly keepLast: Prepared
-  /** `[table, id]` */
+  /** `[table]`; the row that `last` gives, where there is none. */
   readonly firstLast: Prepared
 }
 
@@ -43,27 +51,32 @@ export function statementsOf(
   }
   const created = layout.columns.find(({ name }) => name === shape.createdAt)
   const which = version ? sql`${id} = ${value} and ${version} = ${value}` : sql`${id} = ${value}`
+  const { forUpdate, returns } = layout.dialect
+  const given = created ? sql.id(created.column) : id
   const counted = shape.identity.kind !== 'text'
+  const none = shape.identity.kind === 'integer' ? '0' : ''
+  const [name, lastId] = [sql.id('name'), sql.id('last_id')]
   return {
     get: compile(sql`select ${layout.all} from ${from} where ${id} = ${value}`),
-    lock: compile(
-      sql`select ${layout.all} from ${from} where ${id} = ${value}${layout.dialect.forUpdate}`,
-    ),
+    lock: compile(sql`select ${layout.all} from ${from} where ${id} = ${value}${forUpdate}`),
     insert: compile(
       sql`insert into ${from} (${sql.join(columns)}) values (${sql.join(columns.map(() => value))})`,
     ),
     update: compile(
-      sql`update ${from} set ${sql.join(changed.map(column => sql`${column} = ${value}`))} where ${which} returning ${created ? sql.id(created.column) : id}`,
+      sql`update ${from} set ${sql.join(changed.map(column => sql`${column} = ${value}`))} where ${which}${returns ? sql` returning ${given}` : sql``}`,
     ),
+    created: compile(sql`select ${given} from ${from} where ${id} = ${value}`),
     remove: compile(sql`delete from ${from} where ${which}`),
     last: compile(
-      sql`select (select ${sql.id('last_id')} from ${sql.table(SEQUENCES)} where ${sql.id('name')} = ${value}) as ${sql.id('last')}, (${counted ? sql`select max(${id}) from ${from}` : sql`null`}) as ${sql.id('most')}`,
+      sql`select ${lastId} as ${sql.id('last')}, (${counted ? sql`select max(${id}) from ${from}` : sql`null`}) as ${sql.id('most')} from ${sql.table(SEQUENCES)} where ${name} = ${value}${forUpdate}`,
     ),
     keepLast: compile(
-      sql`update ${sql.table(SEQUENCES)} set ${sql.id('last_id')} = ${value} where ${sql.id('name')} = ${value}`,
+      sql`update ${sql.table(SEQUENCES)} set ${lastId} = ${value} where ${name} = ${value}`,
     ),
     firstLast: compile(
-      sql`insert into ${sql.table(SEQUENCES)} (${sql.id('name')}, ${sql.id('last_id')}) values (${value}, ${value})`,
+      layout.dialect.insertNew(
+        sql`${sql.table(SEQUENCES)} (${name}, ${lastId}) values (${value}, ${sql.lit(none)})`,
+      ),
     ),
   }
 }

@@ -1,15 +1,14 @@
 // The tables of a SQL store: the collection's own, and two small ones that all stores of a database share.
 import { CompiledQuery, type Kysely } from 'kysely'
-import { fieldAt, toPath } from '../fields.ts'
 import type { Shape } from '../store.ts'
-import { hasOrder, indexesOf } from './shapes.ts'
-import type { DialectName, SqlDialect } from './sql-dialect.ts'
+import type { ColumnType, DialectName, SqlDialect } from './sql-dialect.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
+import { mysql } from './sql-mysql.ts'
 import { postgres } from './sql-postgres.ts'
 import { sqlite } from './sql-sqlite.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
 
-export const DIALECTS: Readonly<Record<DialectName, SqlDialect>> = { sqlite, postgres }
+export const DIALECTS: Readonly<Record<DialectName, SqlDialect>> = { sqlite, postgres, mysql }
 
 /** The last id made for each table. */
 export const SEQUENCES = 'rest_sequences'
@@ -20,47 +19,42 @@ export const IDEMPOTENCY = 'rest_idempotency'
 export function tableStatements(layout: Layout): Fragment[] {
   const { dialect, shape } = layout
   const { text, integer } = dialect.types
+  const typeOf = (path: string, type: ColumnType) => {
+    const longest = type === 'text' ? layout.longest(path) : undefined
+    const key = longest === undefined ? undefined : dialect.keys?.type(longest)
+    return key ?? dialect.types[type]
+  }
   const columns = layout.columns.map(({ name, column, field, type }) => {
     const required = !field.nullable && !field.optional
     const constraint =
       name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
-    return sql`${sql.id(column)} ${sql.raw(dialect.types[type] + constraint)}`
+    return sql`${sql.id(column)} ${sql.raw(typeOf(name, type) + constraint)}`
   })
   if (layout.versionColumn !== undefined) {
     columns.push(sql`${sql.id(layout.versionColumn)} ${sql.raw(text)} not null`)
   }
+  const key = sql.raw(dialect.keys?.type(dialect.keys.longest(2)) ?? text)
+  const ifNot = sql.raw(dialect.ifNotExists)
   return [
     sql`create table if not exists ${layout.from} (${sql.join(columns)})`,
+    ...layout.generated.map(
+      ({ name, path, type, value }) =>
+        sql`alter table ${layout.from} add column ${ifNot}${sql.id(name)} ${sql.raw(typeOf(path, type))} as (${value}) virtual`,
+    ),
     ...shape.unique.map(set => indexStatement(layout, set, 'unique')),
-    ...indexesOf(shape)
-      .filter(set => set.every(path => isOrdered(layout, path)))
-      .map(set => indexStatement(layout, set, 'by')),
-    sql`create table if not exists ${sql.table(SEQUENCES)} (${sql.id('name')} ${sql.raw(text)} primary key not null, ${sql.id('last_id')} ${sql.raw(text)} not null)`,
-    sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.id('name')} ${sql.raw(text)} not null, ${sql.id('key')} ${sql.raw(text)} not null, ${sql.id('fingerprint')} ${sql.raw(text)} not null, ${sql.id('answer')} ${sql.raw(text)}, ${sql.id('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.id('name')}, ${sql.id('key')}))`,
-    sql`create index if not exists ${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
+    ...layout.indexes.map(set => indexStatement(layout, set, 'by')),
+    sql`create table if not exists ${sql.table(SEQUENCES)} (${sql.id('name')} ${key} primary key not null, ${sql.id('last_id')} ${sql.raw(text)} not null)`,
+    sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.id('name')} ${key} not null, ${sql.id('key')} ${key} not null, ${sql.id('fingerprint')} ${sql.raw(text)} not null, ${sql.id('answer')} ${sql.raw(text)}, ${sql.id('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.id('name')}, ${sql.id('key')}))`,
+    sql`create index ${ifNot}${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
   ]
-}
-
-function isOrdered({ shape }: Layout, path: string): boolean {
-  const kind = fieldAt(shape.fields, toPath(path))?.kind
-  return hasOrder(kind) || kind === 'union' || kind === 'any'
 }
 
 /** An index of `set` and then the id, or one that keeps the set unique. */
 function indexStatement(layout: Layout, set: readonly string[], kind: 'unique' | 'by'): Fragment {
-  const { identity } = layout.shape
-  const paths = kind === 'unique' || set.includes(identity.name) ? set : [...set, identity.name]
-  const parts = paths.map(path => {
-    const place = layout.at(toPath(path))
-    if (!place) throw new TypeError(`${layout.shape.name} has no field "${path}" to index`)
-    const { column, mixed, value, order, maybe } = place
-    if (kind === 'unique') return column ?? sql`(${mixed ? order : value})`
-    const part = column && order === value ? column : sql`(${order})`
-    return layout.dialect.orderBy(part, false, maybe)
-  })
   const what = sql.raw(kind === 'unique' ? 'unique index' : 'index')
   const name = sql.id(layout.indexName(set, kind))
-  return sql`create ${what} if not exists ${name} on ${layout.from} (${sql.join(parts)})`
+  const ifNot = sql.raw(layout.dialect.ifNotExists)
+  return sql`create ${what} ${ifNot}${name} on ${layout.from} (${sql.join(layout.indexParts(set, kind))})`
 }
 
 /**
@@ -73,7 +67,7 @@ export function createTableSql(
   { dialect = 'sqlite', ...options }: LayoutOptions & { readonly dialect?: DialectName } = {},
 ): string[] {
   const layout = new Layout(shape, DIALECTS[dialect], options)
-  return tableStatements(layout).map(each => print(each, layout.dialect.placeholder).sql)
+  return tableStatements(layout).map(each => print(each, layout.dialect).sql)
 }
 
 /**

@@ -239,7 +239,8 @@ export function afterCondition(
         : sql`${place.order} = ${bind(value, place, layout.dialect)}`
     return sql`(${strictly} or (${same} and ${beyond(at + 1)}))`
   }
-  const whole = keys.length > 1 ? rowCondition(keys, layout.dialect) : undefined
+  const whole =
+    keys.length > 1 && layout.dialect.findsRows ? rowCondition(keys, layout.dialect) : undefined
   if (whole) return whole
   const [first] = keys
   const bound = first && keys.length > 1 ? leadingBound(first, layout.dialect) : undefined

@@ -179,7 +179,7 @@ export function sqlStore<Database>({
       const shape: Shape = own ? mergeShapes(own.layout.shape, next) : next
       const layout = new Layout(shape, dialect, options)
       const statements = statementsOf(layout, statement => session.compile(statement))
-      const attempts = new SqlAttempts(session, layout.table, clock)
+      const attempts = new SqlAttempts(session, dialect, layout.table, clock)
       const creates = new SqlCreates(session, layout, statements, attempts, clock)
       const reads = new SqlReads(session, layout, rememberTotals)
       own = { layout, statements, attempts, creates, reads }

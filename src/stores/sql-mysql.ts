@@ -1,0 +1,312 @@
+// MariaDB, 10.6 and later, and MySQL, 8.0.21 and later, with InnoDB.
+import type { Kind, Scalar } from '../fields.ts'
+import type { LikeStep } from '../selection.ts'
+import type { Failure, JsonPath, JsonType, Mixed, SqlDialect } from './sql-dialect.ts'
+import { type Fragment, sql } from './sql-text.ts'
+
+/** By code point, blanks at the end counting: each of the two reads the comment that is for it. */
+const COLLATE = 'collate /*M!100201 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */'
+const C = sql.raw(COLLATE)
+
+/** A literal that means the same whatever a backslash does in the session. */
+function literal(text: string): Fragment {
+  if (!text.includes('\\')) return sql.lit(text)
+  return sql.raw(`_utf8mb4 x'${Buffer.from(text).toString('hex')}'`)
+}
+
+function inside(column: Fragment, { names, declared }: JsonPath): Fragment {
+  if (names.length === 0) return column
+  const text = names.reduce((path, name) => `${path}."${name.replace(/["\\]/g, '\\$&')}"`, '$')
+  return sql`json_extract(${column}, ${declared ? literal(text) : sql`${text.toWellFormed()}`})`
+}
+
+/** What a JSON value says without its quotes; functions of JSON have a collation of their own. */
+function unquoted(json: Fragment): Fragment {
+  return sql`convert(json_unquote(${json}) using utf8mb4) ${C}`
+}
+
+const TYPES: Readonly<Record<JsonType, Fragment>> = {
+  string: sql`('STRING')`,
+  number: sql`('INTEGER', 'DOUBLE', 'UNSIGNED INTEGER', 'DECIMAL')`,
+  boolean: sql`('BOOLEAN')`,
+}
+
+function isType(json: Fragment, type: JsonType): Fragment {
+  return sql`json_type(${json}) in ${TYPES[type]}`
+}
+
+/** One kind out of JSON; null where the value is of another type. */
+function typed(json: Fragment, kind: Kind): Fragment {
+  const only = (type: JsonType, value: Fragment) =>
+    sql`(case when ${isType(json, type)} then ${value} end)`
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return only('number', sql`cast(${unquoted(json)} as double)`)
+    case 'boolean':
+      return only('boolean', sql`${unquoted(json)} = 'true'`)
+    default:
+      return sql`${only('string', unquoted(json))} ${C}`
+  }
+}
+
+/** The digits of a number that count in a {@link mixedKey}: more than a double has. */
+const DIGITS = 20
+const NINES = '9'.repeat(DIGITS)
+/** Makes every exponent of ten positive, of four digits. */
+const BIAS = 500
+
+/**
+ * Values of all types in one order, as texts: `1` and `2` before negative and other numbers, then the
+ * exponent and the digits, `3` before texts, `4` for the rest. {@link mixedKey} gives the same for a value.
+ */
+function mixed(json: Fragment): Mixed {
+  const text = unquoted(json)
+  const size = sql`trim(leading '-' from lower(${text}))`
+  const mantissa = sql`substring_index(${size}, 'e', 1)`
+  const exponent = sql`cast(if(locate('e', ${size}), substring_index(${size}, 'e', -1), '0') as signed)`
+  const all = sql`replace(${mantissa}, '.', '')`
+  const digits = sql`trim(leading '0' from ${all})`
+  const point = sql`${exponent} + length(substring_index(${mantissa}, '.', 1)) - length(${all}) + length(${digits})`
+  const padded = sql`rpad(${digits}, ${sql.lit(DIGITS)}, '0')`
+  const key = sql`(case json_type(${json})
+    when 'STRING' then concat('3', ${text})
+    when 'BOOLEAN' then if(${text} = 'true', ${sql.lit(mixedKey(1))}, ${sql.lit(mixedKey(0))})
+    when 'OBJECT' then '4' when 'ARRAY' then '4'
+    when 'NULL' then null
+    else case when ${digits} = '' then ${sql.lit(mixedKey(0))}
+      when left(${text}, 1) = '-' then concat('1', lpad(${sql.lit(9999 - BIAS)} - (${point}), 4, '0'),
+        lpad(${sql.raw(NINES)} - cast(${padded} as decimal(${sql.lit(DIGITS)})), ${sql.lit(DIGITS)}, '0'))
+      else concat('2', lpad(${sql.lit(BIAS)} + ${point}, 4, '0'), ${padded}) end end) ${C}`
+  return {
+    value: text,
+    order: key,
+    is: type => isType(json, type),
+    as: kind => typed(json, kind),
+  }
+}
+
+function mixedKey(value: Scalar | object): string {
+  if (typeof value === 'object') return '4'
+  if (typeof value === 'string') return `3${value}`
+  const number = Number(value)
+  if (number === 0) return `2${'0'.repeat(4 + DIGITS)}`
+  const [digits = '', exponent] = Math.abs(number).toExponential().replace('.', '').split('e')
+  const point = BIAS + 1 + Number(exponent)
+  const padded = digits.padEnd(DIGITS, '0')
+  if (number > 0) return `2${String(point).padStart(4, '0')}${padded}`
+  const rest = String(BigInt(NINES) - BigInt(padded)).padStart(DIGITS, '0')
+  return `1${String(9999 - point).padStart(4, '0')}${rest}`
+}
+
+const DATE_TIME =
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?$'
+
+/** Counted by hand: the database's own dates begin in the year 1000. As {@link postgres} counts. */
+function instant(text: Fragment): Fragment {
+  const part = (from: number, length: number) =>
+    sql`cast(substr(${text}, ${sql.lit(from)}, ${sql.lit(length)}) as signed)`
+  const [year, month, day] = [part(1, 4), part(6, 2), part(9, 2)]
+  const early = sql`((${month} - 14) div 12)`
+  const seconds = sql`if(substr(${text}, 17, 1) = ':', ${part(18, 2)}, 0)`
+  const fraction = sql`if(substr(${text}, 20, 1) = '.', cast(rpad(left(regexp_substr(substr(${text}, 21), '^[0-9]+'), 3), 3, '0') as signed), 0)`
+  return sql`(case when ${text} regexp ${sql.lit(DATE_TIME)} then
+    ((1461 * (${year} + 4800 + ${early})) div 4 + (367 * (${month} - 2 - 12 * ${early})) div 12
+      - (3 * ((${year} + 4900 + ${early}) div 100)) div 4 + ${day} - 2472663) * 86400000
+    + (${part(12, 2)} * 60 + ${part(15, 2)}) * 60000 + ${seconds} * 1000 + ${fraction}
+    - case left(right(${text}, 6), 1) when '+' then 60000 when '-' then -60000 else 0 end
+      * (cast(left(right(${text}, 5), 2) as signed) * 60 + cast(right(${text}, 2) as signed)) end)`
+}
+
+/** Numbers go as they are printed: the driver writes them into the statement. */
+function bind(value: Scalar | object, kind: Kind): Fragment {
+  switch (kind) {
+    case 'any':
+    case 'union':
+      return sql`${mixedKey(value).toWellFormed()} ${C}`
+    case 'boolean':
+      return sql`${value === true ? 1 : 0}`
+    case 'number':
+    case 'integer': {
+      const number = Number(value)
+      if (Number.isNaN(number)) return sql`null`
+      if (Number.isSafeInteger(number)) return sql`${number}`
+      const most = Math.min(Math.max(number, -Number.MAX_VALUE), Number.MAX_VALUE)
+      return sql`cast(${String(most)} as double)`
+    }
+    default:
+      return sql`${String(value).toWellFormed()} ${C}`
+  }
+}
+
+/** What Node and mysql2 say of connections, and errors of the server by which it serves nobody. */
+const LOST =
+  /^(?:PROTOCOL_|POOL_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/
+const CLOSED =
+  /^(?:Pool is closed|No connections available|Queue limit reached|Can't add new command when connection is in closed state)/
+const UNAVAILABLE: ReadonlySet<unknown> = new Set([
+  // Too many connections, no memory, no threads, no space.
+  1040, 1041, 1203, 1226, 1037, 1135, 1021, 1114,
+  // Shutting down, connection killed or broken.
+  1053, 1077, 1079, 1152, 1158, 1159, 1160, 1161, 1184, 1927, 3169, 4031,
+  // Read only, offline.
+  1290, 1792, 1836, 3032,
+])
+
+function failure(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { errno, code, sqlMessage: message = error.message } = fieldsOf(error)
+  switch (errno) {
+    case 1062: {
+      // `Duplicate entry 'x' for key 'cars_unique_color'`; MySQL has the table in front.
+      const key = message.slice(message.lastIndexOf(" for key '") + 10, -1)
+      const index = key.replace(/^(.+)\.(?=\1_|PRIMARY$)/, '')
+      return index === 'PRIMARY' ? { kind: 'unique' } : { kind: 'unique', index }
+    }
+    case 1406: {
+      // `Data too long for column 'color' at row 1`
+      const column = /'(.+)'/.exec(message)?.[1]
+      return { kind: 'unstorable', ...(column !== undefined && { columns: [column] }) }
+    }
+    // More than a packet, more than a row.
+    case 1153:
+    case 1118:
+      return { kind: 'unstorable' }
+    case 1020:
+    case 1205:
+    case 1213:
+      return { kind: 'again' }
+    case 1060:
+    case 1061:
+      return { kind: 'exists' }
+    case 1317:
+    case 1969:
+    case 3024:
+      return { kind: 'cancelled' }
+  }
+  // Several addresses tried at once fail as one.
+  const [first] = error instanceof AggregateError ? error.errors : []
+  if (first !== undefined && code === undefined) return failure(first)
+  const lost = UNAVAILABLE.has(errno) || LOST.test(code ?? '') || CLOSED.test(error.message)
+  return lost ? { kind: 'unavailable' } : undefined
+}
+
+/** What mysql2 adds to an error. */
+function fieldsOf(error: Error & { errno?: unknown; code?: unknown; sqlMessage?: unknown }): {
+  errno: unknown
+  code: string | undefined
+  sqlMessage: string | undefined
+} {
+  const { errno, code, sqlMessage } = error
+  return {
+    errno,
+    code: typeof code === 'string' ? code : undefined,
+    sqlMessage: typeof sqlMessage === 'string' ? sqlMessage : undefined,
+  }
+}
+
+export const mysql: SqlDialect = {
+  name: 'mysql',
+  placeholder: () => '?',
+  quote: '`',
+  types: {
+    text: `longtext ${COLLATE}`,
+    integer: 'bigint',
+    real: 'double',
+    boolean: 'boolean',
+    // `json` is no type of its own in MariaDB, and one that sorts members in MySQL.
+    json: `longtext ${COLLATE}`,
+  },
+  // A key of InnoDB holds 3072 bytes, and each character counts as four.
+  keys: {
+    longest: parts => Math.min(255, Math.floor(768 / parts)),
+    type: longest => `varchar(${longest}) ${COLLATE}`,
+  },
+  generates: true,
+  // MySQL has no such words: what is there is an error, which is passed over.
+  ifNotExists: '/*M! if not exists */ ',
+  longestName: 64,
+  begin: ['start transaction'],
+  beginRead: ['set transaction isolation level repeatable read', 'start transaction read only'],
+  pool: {
+    meet: [
+      // What the driver escapes with backslashes must be read with them; texts are never cut; texts
+      // are told apart in their order beyond the first 1024 bytes; who waits for a lock is tried again.
+      "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', max_sort_length = 16384, innodb_lock_wait_timeout = 5",
+      'set session transaction isolation level read committed',
+      'select connection_id() as backend',
+    ],
+    cancel: backend => `kill query ${backend}`,
+    lock: ["select get_lock(left(concat('rest_conventions ', database()), 64), 60)"],
+    unlock: ["do release_lock(left(concat('rest_conventions ', database()), 64))"],
+  },
+  returns: false,
+  chains: false,
+  insertNew: into => sql`insert ignore into ${into}`,
+  forUpdate: sql` for update`,
+  boolean: Number,
+  bind,
+  // Drivers are known to round what they read of digits themselves.
+  read: (column, type) => (type === 'real' ? sql`cast(${column} as char)` : column),
+  text: value => value,
+  json: (column, path, kind) => typed(inside(column, path), kind),
+  mixed: (column, path) => mixed(inside(column, path)),
+  has: (column, path) => sql`coalesce(json_type(${inside(column, path)}), 'NULL') <> 'NULL'`,
+  holds: (column, path, what) =>
+    sql`coalesce(json_type(${inside(column, path)}) = ${sql.lit(what.toUpperCase())}, false)`,
+  anyElement(column, path, test) {
+    const list = inside(column, path)
+    // Of what is no array there are no elements; to ask for them is an error.
+    return sql`exists (select 1 from json_table(case json_type(${list}) when 'ARRAY' then ${list} end, '$[*]' columns (value json path '$')) as e where json_type(e.value) <> 'NULL' and ${test(mixed(sql.raw('e.value')))})`
+  },
+  instant,
+  like: (text, pattern) =>
+    sql`${text} like ${pattern.map(likeOf).join('').toWellFormed()} ${C} escape '|'`,
+  // The database's own lower case has more letters than ASCII's.
+  contains: (text, word) =>
+    sql`${text} regexp ${Array.from(word, eitherCase).join('').toWellFormed()}`,
+  orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
+  // It takes such a comparison for the rows, not for the index.
+  findsRows: false,
+  plan: {
+    statement: statement => sql`explain format=json ${statement}`,
+    read(row) {
+      const [text] = Object.values(row)
+      const { rows, filtered } = scanOf(JSON.parse(String(text))) ?? { rows: 0, filtered: 100 }
+      return { rows: Math.round((rows * filtered) / 100), cost: rows }
+    },
+  },
+  failure,
+}
+
+/** How many rows a plan reads of its first table, and how many of a hundred it keeps. */
+function scanOf(plan: unknown): { rows: number; filtered: number } | undefined {
+  if (typeof plan !== 'object' || plan === null) return undefined
+  const {
+    rows,
+    rows_examined_per_scan: examined,
+    filtered,
+  } = plan as Readonly<
+    // As MariaDB and MySQL call them, wherever they stand.
+    Partial<Record<'rows' | 'rows_examined_per_scan' | 'filtered', unknown>>
+  >
+  const read = Number(rows ?? examined)
+  if (!Number.isNaN(read)) return { rows: read, filtered: Number(filtered ?? 100) }
+  for (const part of Object.values(plan)) {
+    const found = scanOf(part)
+    if (found) return found
+  }
+  return undefined
+}
+
+function likeOf(step: LikeStep): string {
+  if (step === 'run') return '%'
+  if (step === 'one') return '_'
+  return /[|%_]/.test(step.char) ? `|${step.char}` : step.char
+}
+
+/** A pattern of one character: an ASCII letter in either case, anything else as it is. */
+function eitherCase(char: string): string {
+  if (/[a-z]/i.test(char)) return `[${char.toLowerCase()}${char.toUpperCase()}]`
+  return /[^0-9\u0080-\u{10FFFF}]/u.test(char) ? `\\${char}` : char
+}
