@@ -114,8 +114,10 @@ function instant(text: Fragment): Fragment {
     ((1461 * (${year} + 4800 + ${early})) div 4 + (367 * (${month} - 2 - 12 * ${early})) div 12
       - (3 * ((${year} + 4900 + ${early}) div 100)) div 4 + ${day} - 2472663) * 86400000
     + (${part(12, 2)} * 60 + ${part(15, 2)}) * 60000 + ${seconds} * 1000 + ${fraction}
-    - case left(right(${text}, 6), 1) when '+' then 60000 when '-' then -60000 else 0 end
-      * (cast(left(right(${text}, 5), 2) as signed) * 60 + cast(right(${text}, 2) as signed)) end)`
+    - case when left(right(${text}, 6), 1) in ('+', '-')
+      then if(left(right(${text}, 6), 1) = '-', -60000, 60000)
+        * (cast(left(right(${text}, 5), 2) as signed) * 60 + cast(right(${text}, 2) as signed))
+      else 0 end end)`
 }
 
 /** Numbers go as they are printed: the driver writes them into the statement. */
