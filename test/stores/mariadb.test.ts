@@ -1,0 +1,105 @@
+import { CompiledQuery, type Kysely } from 'kysely'
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Filter } from '../../src/selection.ts'
+import type { Slice } from '../../src/store.ts'
+import { sqlStore } from '../../src/stores/sql.ts'
+import { noMariadb, openMariadb, useMariadb } from './mariadb.ts'
+import { agrees, by, is, SHAPE } from './questions.ts'
+
+useMariadb()
+
+/** How many rounds of random questions: `DIFFERENTIAL_RUNS=300` before a release. */
+const RUNS = Number(process.env.DIFFERENTIAL_RUNS || 25)
+
+describe.skipIf(noMariadb)('MariaDB gives the answer of the store in memory', () => {
+  test('for any items, filters, searches, sorts and slices', async () => {
+    const db = openMariadb()
+    await agrees(table => sqlStore({ db, create: true, table, clock: () => 1e12 }), db, RUNS)
+    await db.destroy()
+  }, 600_000)
+})
+
+/** What `explain` says of a table. */
+interface Step {
+  readonly select_type: string
+  readonly type: string
+  readonly key: string | null
+  readonly Extra: string
+}
+
+/** Up by one key and down by another: an index is read in one direction, and nothing is sorted by parts. */
+const BOTH_WAYS = ['a sort with nulls, downwards', 'a cursor page both ways']
+
+describe.skipIf(noMariadb)('MariaDB answers by an index', () => {
+  const seen: CompiledQuery[] = []
+  let db: Kysely<unknown>
+  let store: ReturnType<typeof sqlStore>
+  beforeAll(async () => {
+    if (noMariadb) return
+    db = openMariadb({}, query => seen.push(query))
+    store = sqlStore({ db, create: true, table: 'planned' })
+    store.attach(SHAPE)
+    await store.create({ color: 'c1', price: 1, year: 1 })
+    const say = (text: string) => db.executeQuery(CompiledQuery.raw(text))
+    await say(`insert into planned (id, color, price, year, at, model, created_at, updated_at, version)
+        select seq, concat('c', seq % 500), seq % 3000, seq, '2024-01-01T00:00:00Z', json_object('name', 'x', 'year', seq),
+          concat(date_format('2024-01-01' + interval seq second, '%Y-%m-%dT%H:%i:%s'), '.000Z'), '2024-01-01T00:00:00.000Z', 'v'
+        from seq_2_to_20000`)
+    await say('analyze table planned')
+    return () => store.close()
+  })
+
+  const first = { limit: 25, offset: 0 }
+  const red = is('color', 'in', 'c1')
+  const after = (key: (number | string | null)[], backward = false): Slice => ({
+    limit: 25,
+    key,
+    backward,
+  })
+  const CASES: [name: string, where: Filter[], sort: string, slice: Slice][] = [
+    ['the default list', [], '', first],
+    ['the default list backwards', [], '-id', first],
+    ['a cursor page', [], '', after([15_000])],
+    ['the page before', [], '', after([15_000], true)],
+    ['a sort', [], 'year', first],
+    ['a sort with nulls', [], 'price', first],
+    ['a sort with nulls, downwards', [], '-price', first],
+    ['a cursor page of a sort', [], 'year', after([15_000, 15_000])],
+    ['a cursor page in many equals', [], 'color', after(['c250', 15_000])],
+    ['the page before, of a sort', [], 'year', after([15_000, 15_000], true)],
+    ['a cursor page downwards', [], '-year,-id', after([15_000, 15_000])],
+    ['a cursor page both ways', [], '-year', after([15_000, 15_000])],
+    ['an equality', [red], '', first],
+    ['one of several', [is('color', 'in', 'c1', 'c2')], '', first],
+    ['a cursor page of an equality', [red], '', after([15_000])],
+    ['an equality by the next column', [red], 'year', first],
+    ['a range by its own order', [is('price', 'gte', 2990)], 'price', first],
+    ['a date-time', [is('at', 'gt', '2024-01-02T00:00:00.000Z')], 'at', first],
+    ['a dotted path', [is('model.year', 'in', 20)], '', first],
+    ['a dotted path by its order', [], 'model.year', after([20, 20])],
+    ['a prefix', [is('color', 'prefix', 'c11')], 'color,year', first],
+    ['ids after one', [is('id', 'gt', 19_000)], '', first],
+    ['creation dates', [is('created_at', 'gte', '2024-01-01T05:00:00.000Z')], 'created_at', first],
+  ]
+  test.each(CASES)('%s and its total', async (name, where, sort, slice) => {
+    seen.length = 0
+    const { items, total } = await store.list({ where, sort: by(sort) }, slice, 'exact')
+    const [statement, ...others] = seen.filter(each => each.sql.includes('planned'))
+    expect(others).toEqual([])
+    expect(total).toBeGreaterThanOrEqual(items.length)
+    const explained = CompiledQuery.raw(`explain ${statement?.sql}`, [
+      ...(statement?.parameters ?? []),
+    ])
+    const { rows: steps } = await db.executeQuery<Step>(explained)
+    expect(steps).toHaveLength(2)
+    for (const step of steps) {
+      // Of a whole index: the total without filters.
+      if (where.length > 0) expect(['range', 'ref', 'const']).toContain(step.type)
+    }
+    const page = steps.find(step => step.select_type === 'PRIMARY')
+    const sorted = page?.Extra.includes('filesort')
+    expect(sorted).toBe(BOTH_WAYS.includes(name) || name === 'one of several')
+    if (!sorted) expect(page?.key).not.toBeNull()
+    if ('key' in slice) expect(page?.type).toBe('range')
+  })
+})
