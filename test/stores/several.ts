@@ -1,0 +1,283 @@
+// What stores on one database with many connections must do, whichever database it is.
+import { type Kysely, sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import type { Item } from '../../src/fields.ts'
+import { type Id, type Shape, type Store, UnavailableError } from '../../src/store.ts'
+import { sqlStore } from '../../src/stores/sql.ts'
+import { by, is, plain, SHAPE } from './questions.ts'
+
+export interface Database {
+  /** A pool of connections of its own. */
+  connect(): Kysely<unknown>
+  /** The statements on a table that run at this moment and wait. */
+  waiting(table: string): Promise<unknown[]>
+  /** Has every other statement on a table wait meanwhile. */
+  locked<T>(table: string, work: () => Promise<T>): Promise<T>
+}
+
+let tables = 0
+export const newTable = () => `shared_${++tables}`
+
+export const car = (color: string, year = 1): Item => ({ color, year })
+
+export async function closing<T>(stores: readonly Store[], work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } finally {
+    for (const store of stores) await store.close()
+  }
+}
+
+/** Opens a store in a table. */
+export type Open = (table: string, shape?: Shape, options?: { timeout?: number }) => Store
+
+export function opener(database: Pick<Database, 'connect'>): Open {
+  return (table, shape = SHAPE, options = {}) => {
+    const store = sqlStore({ db: database.connect(), table, create: true, ...options })
+    store.attach(shape)
+    return store
+  }
+}
+
+function compareIds(one: Id, other: Id): number {
+  return one < other ? -1 : Number(one > other)
+}
+
+export function severalStores(database: Database): void {
+  const open = opener(database)
+
+  /** Puts a row into a table as another program would. */
+  const insert = async (table: string, id: number, color: string) => {
+    const db = database.connect()
+    await sql`insert into ${sql.id(table)} (id, color, year, created_at, updated_at, version) values (${id}, ${color}, 1, '', '', '')`.execute(
+      db,
+    )
+    await db.destroy()
+  }
+
+  describe('several stores on one database', () => {
+    test('make its tables at the same time', async () => {
+      const table = newTable()
+      const stores = Array.from({ length: 6 }, () => open(table))
+      await closing(stores, async () => {
+        await Promise.all(stores.map((store, at) => store.create(car('red', at))))
+        expect(await stores[0]?.count({ where: [] }, 'exact')).toBe(6)
+      })
+    })
+
+    test.each(['integer', 'uuid'] as const)(
+      'a reader by %s id sees all items of 12 writers, in order',
+      async kind => {
+        const table = newTable()
+        const shape: Shape = { ...SHAPE, identity: { name: 'id', kind } }
+        const stores = Array.from({ length: 3 }, () => open(table, shape))
+        await closing(stores, async () => {
+          const [reader = open(table)] = stores
+          const seen: Id[] = []
+          const read = async () => {
+            const last = seen.at(-1)
+            const where = last === undefined ? [] : [is('id', 'gt', last)]
+            const slice = { limit: 1000, offset: 0 }
+            const { items } = await reader.list({ where, sort: by('') }, slice, 'none')
+            seen.push(...items.map(({ id }) => id))
+            return items.length
+          }
+          let writing = true
+          const writers = Array.from({ length: 12 }, async (_, at) => {
+            const made: Id[] = []
+            for (let n = 0; n < 25; n++) {
+              const given = await stores[at % 3]?.create(car(`w${at}`, n))
+              if (given) made.push(given.id)
+            }
+            // One after another: a writer's own are in its order.
+            expect([...made].sort(compareIds)).toEqual(made)
+            return made
+          })
+          const all = Promise.all(writers).finally(() => {
+            writing = false
+          })
+          while (writing) await read()
+          const made = (await all).flat()
+          while ((await read()) > 0);
+          expect([...seen].sort(compareIds)).toEqual(seen)
+          expect(new Set(seen)).toEqual(new Set(made))
+          expect(seen).toHaveLength(300)
+        })
+      },
+    )
+
+    test('of many writers at one version one wins, wherever they write', async () => {
+      const table = newTable()
+      const stores = [open(table), open(table)]
+      await closing(stores, async () => {
+        for (let round = 0; round < 5; round++) {
+          const made = await stores[0]?.create(car('red'))
+          const { id = 0, version = '' } = made ?? {}
+          const wins = await Promise.all(
+            Array.from({ length: 32 }, (_, at) =>
+              stores[at % 2]?.update(id, version, car(`${at}`)),
+            ),
+          )
+          expect(wins.filter(Boolean)).toHaveLength(1)
+        }
+      })
+    })
+
+    test('a total is counted again after a change by anybody', async () => {
+      const table = newTable()
+      const stores = [open(table), open(table)]
+      await closing(stores, async () => {
+        const [one = open(table), other = open(table)] = stores
+        const red = { where: [is('color', 'in', 'red')], sort: by('') }
+        const total = async () => {
+          const page = await one.list(red, { limit: 1, offset: 0 }, 'exact')
+          expect(await one.count(red, 'exact')).toBe(page.total)
+          return page.total
+        }
+        await other.create(car('red'))
+        expect(await total()).toBe(1)
+        for (let expected = 2; expected < 12; expected++) {
+          if (expected % 2) await other.create(car('red'))
+          else await insert(table, 1000 + expected, 'red')
+          expect(await total()).toBe(expected)
+          expect(await total()).toBe(expected)
+        }
+        const db = database.connect()
+        await sql`delete from ${sql.id(table)}`.execute(db)
+        await db.destroy()
+        expect(await total()).toBe(0)
+      })
+    })
+  })
+
+  describe('a call', () => {
+    /** Holds the row of the last id, which every maker of ids waits for. */
+    async function blocked<T>(table: string, work: () => Promise<T>): Promise<T> {
+      const db = database.connect()
+      try {
+        return await db.transaction().execute(async transaction => {
+          await sql`select * from rest_sequences where name = ${table} for update`.execute(
+            transaction,
+          )
+          return work()
+        })
+      } finally {
+        await db.destroy()
+      }
+    }
+
+    test('that takes too long is cancelled in the database, and nothing of it is done', async () => {
+      const table = newTable()
+      const patient = open(table)
+      const store = open(table, SHAPE, { timeout: 100 })
+      await closing([store, patient], async () => {
+        await patient.create(car('first'))
+        await blocked(table, async () => {
+          await expect(store.create(car('late'))).rejects.toThrow(UnavailableError)
+          const both = await Promise.allSettled([store.create(car('a')), store.create(car('b'))])
+          expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+          expect(await database.waiting(table)).toEqual([])
+        })
+        expect((await store.create(car('second'))).id).toBe(2)
+        expect(await patient.count({ where: [] }, 'exact')).toBe(2)
+      })
+    })
+
+    test('that is aborted is cancelled in the database', async () => {
+      const table = newTable()
+      const store = open(table)
+      await closing([store], async () => {
+        await store.create(car('red'))
+        const reason = new Error('enough')
+        await database.locked(table, async () => {
+          const controller = new AbortController()
+          const { signal } = controller
+          const selection = { where: [], sort: by('') }
+          const list = store.list(selection, { limit: 1, offset: 0 }, 'exact', { signal })
+          const update = store.update(1, 'v', car('x'), { signal })
+          const ended = Promise.allSettled([list, update])
+          while ((await database.waiting(table)).length < 2);
+          controller.abort(reason)
+          for (const result of await ended)
+            expect(result).toMatchObject({ status: 'rejected', reason })
+          while ((await database.waiting(table)).length > 0);
+        })
+        expect((await store.get(1))?.item.color).toBe('red')
+      })
+    })
+  })
+
+  test('an id goes on after the greatest that is there', async () => {
+    const table = newTable()
+    const store = open(table)
+    await closing([store], async () => {
+      await store.count({ where: [] }, 'exact')
+      await insert(table, 41, 'a')
+      expect((await store.create(car('red'))).id).toBe(42)
+      await insert(table, 50, 'a')
+      expect((await store.create(car('red'))).id).toBe(51)
+    })
+  })
+
+  test('no value that a client may send is an error of the database', async () => {
+    const store = open(newTable())
+    await closing([store], async () => {
+      expect(await store.get('1')).toBeUndefined()
+      expect(await store.get(1e300)).toBeUndefined()
+      expect(await store.get(0.5)).toBeUndefined()
+      await store.create({ ...car('x'), extra: { a: 1 }, either: 'x', price: 1e300 })
+      const odd = [
+        '\0',
+        'a\0b',
+        '\ud800',
+        '\\',
+        "'",
+        '%',
+        '1e999',
+        1e300,
+        -1e300,
+        0.5,
+        2 ** 53,
+        true,
+      ]
+      for (const path of [
+        'id',
+        'color',
+        'price',
+        'year',
+        'sold',
+        'at',
+        'tags',
+        'seen',
+        'extra.a',
+        "extra.'\\",
+        'either',
+        'model',
+        'free',
+        'model.year',
+      ]) {
+        for (const operator of ['in', 'nin', 'gt', 'lte', 'prefix', 'like'] as const) {
+          for (const value of odd) {
+            await store.count({ where: [is(path, operator, value)] }, 'exact')
+          }
+        }
+        for (const value of odd) {
+          const slice = { limit: 1, key: [value, value], backward: false }
+          await store.list({ where: [], sort: by(`-${path}`) }, slice, 'none')
+        }
+      }
+    })
+  })
+
+  test('indexes whose names are too long for the database are told apart', async () => {
+    const [one, other] = ['a', 'b'].map(end => `${'long'.repeat(15)}${end}`)
+    const fields = new Map(SHAPE.fields)
+    for (const name of [one, other]) if (name) fields.set(name, { kind: 'string', ...plain })
+    const store = open(newTable(), { ...SHAPE, fields, unique: [[`${one}`], [`${other}`]] })
+    await closing([store], async () => {
+      await store.create({ ...car('a'), [`${one}`]: 'x', [`${other}`]: 'x' })
+      const taken = store.create({ ...car('a'), [`${one}`]: 'y', [`${other}`]: 'x' })
+      await expect(taken).rejects.toMatchObject({ fields: [other] })
+    })
+  })
+}
