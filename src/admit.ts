@@ -128,15 +128,16 @@ export function authorize(
   if (api.schemes.length === 0) return
   const rules = operations.map(operation => ruleFor(api, target, operation))
   if (rules.some(rule => satisfies(rule, authenticated?.principal))) return
-  const [rule] = rules
-  if (rule === undefined) return
+  // A form may stand for no operation at all here: that is a 405, once it is read.
+  const needed = rules.find(rule => rule !== 'public')
+  if (!needed) return
   const metadata = metadataAddress(api, base)
   if (!authenticated) {
     const seen = throughProxies(request, api.trustProxy)
     throw unauthorized(api.schemes, seen, metadata)
   }
   if (target.kind !== 'root' && target.collection.hideExistence) throw nothing()
-  throw insufficientScope(authenticated, rule, metadata)
+  throw insufficientScope(authenticated, needed, metadata)
 }
 
 /** The methods of a target that a sender may use; all of them where it has not said who it is. */

@@ -1,5 +1,5 @@
 // Who asks and what they may do: credentials → principal (RFC 9110 §11), scopes, `WWW-Authenticate`.
-import { HttpError } from './errors.ts'
+import { HttpError, refusalIn } from './errors.ts'
 import type { HeaderList, HttpRequest } from './http.ts'
 
 /** Who makes a request. */
@@ -111,8 +111,8 @@ export async function authenticate(
     try {
       const principal = await scheme.authenticate(request)
       if (principal) return { principal, scheme }
-    } catch (error) {
-      if (!(error instanceof HttpError)) throw error
+    } catch (thrown) {
+      const error = refusalIn(thrown)
       // What could not be checked counts more than what is wrong for another scheme.
       if (!refusal || error.status > refusal.error.status) refusal = { error, scheme }
     }
@@ -147,10 +147,10 @@ export function unauthorized(
 /** The refusal of a principal that lacks a scope. */
 export function insufficientScope(
   { scheme }: Authenticated,
-  rule: AccessRule,
+  scopes: readonly string[],
   metadata: string | undefined,
 ): HttpError {
-  const scope = rule === 'public' ? '' : rule.join(' ')
+  const scope = scopes.join(' ')
   const message = `This needs the scope ${scope}`
   const challenge = scheme.challenge({
     error: 'insufficient_scope',
@@ -168,9 +168,9 @@ export function printChallenge(
   name: string,
   parameters: Readonly<Record<string, string | undefined>>,
 ): string {
-  const printed = Object.entries(parameters)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key}="${quotable(value ?? '')}"`)
+  const printed = Object.entries(parameters).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}="${quotable(value)}"`],
+  )
   return printed.length > 0 ? `${name} ${printed.join(', ')}` : name
 }
 

@@ -103,8 +103,11 @@ export function printBlob(
   if (form === 'flat') {
     return { [`${name}_url`]: record && url, ...(data !== undefined && { [`${name}_data`]: data }) }
   }
-  const { updated_at } = record ?? {}
-  const value = record && { url, updated_at: updated_at ?? '', ...(data !== undefined && { data }) }
+  const value = record && {
+    url,
+    updated_at: record.updated_at,
+    ...(data !== undefined && { data }),
+  }
   return { [name]: value }
 }
 
@@ -192,13 +195,11 @@ const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon)|video\/|audio\/)
  */
 export function printDisposition({ type, name }: Pick<BlobRecord, 'type' | 'name'>): string {
   const how = SHOWN.test(type) ? 'inline' : 'attachment'
-  const file =
-    (name ?? '')
-      .toWellFormed()
-      .split(/[/\\]/)
-      .at(-1)
-      ?.replace(/\p{Cc}/gu, '')
-      .slice(0, 255) ?? ''
+  const file = (name ?? '')
+    .toWellFormed()
+    .replace(/^.*[/\\]/s, '')
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, 255)
   if (file === '' || file === '.' || file === '..') return how
   const ascii = file.replace(/[^\x20-\x7e]|["\\%]/g, '_')
   const encoded = encodeURIComponent(file).replace(

@@ -5,7 +5,7 @@ import { METHOD_PARAMETER } from './fallbacks.ts'
 import { isObject } from './fields.ts'
 import { checkPairs, formValue, parsedPairs, readPairs } from './formats/form.ts'
 import type { FormPair } from './formats/form-marks.ts'
-import type { Format, ReadContext } from './formats/format.ts'
+import type { Format, ReadContext, Reader } from './formats/format.ts'
 import { json } from './formats/json.ts'
 import type { HttpRequest, Parameter, RequestBody } from './http.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from './negotiate.ts'
@@ -14,7 +14,7 @@ import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
 
 /** A body whose format is known and whose bytes are still to be read. */
 export interface Content {
-  readonly format: Format
+  readonly format: Reader
   readonly type: MediaType | undefined
 }
 
@@ -57,7 +57,8 @@ export interface Decoded extends CallBody {
   readonly parameters: readonly Parameter[]
 }
 
-type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload' | 'sent'>
+type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload'> &
+  Required<Pick<ReadContext, 'sent'>>
 
 /** A class, so that the signal is made only when a format asks for it: see node.ts. */
 class BodyContext implements ReadContext {
@@ -66,7 +67,7 @@ class BodyContext implements ReadContext {
   readonly parameters: ReadContext['parameters']
   readonly length: number | undefined
   readonly upload?: NonNullable<ReadContext['upload']>
-  readonly sent?: NonNullable<ReadContext['sent']>
+  readonly sent: NonNullable<ReadContext['sent']>
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest, type: MediaType | undefined, options: BodyOptions) {
@@ -76,7 +77,7 @@ class BodyContext implements ReadContext {
     this.parameters = type?.parameters ?? new Map()
     this.length = length === undefined ? undefined : Number(length)
     if (options.upload) this.upload = options.upload
-    if (options.sent) this.sent = options.sent
+    this.sent = options.sent
     this.#request = request
   }
 
@@ -95,16 +96,14 @@ export async function decodeBody(
   { format, type }: Content,
   options: BodyOptions,
 ): Promise<Decoded> {
-  const { body } = request
   const { limits, sent } = options
   const context = new BodyContext(request, type, options)
-  if (body === undefined) throw new HttpError(400, 'The request needs a body')
   const decoded = { type: type?.type, parameters: [], overrides: [] }
-  const bytes = 'parsed' in body ? bytesOf(body.parsed) : body
+  const [bytes, parsed] = partsOf(request.body)
   if (format.name === 'form') {
     // The pairs of a form are wanted as they were sent too: with `_method=GET` they are the query.
-    const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsedOf(body))
-    sent?.(parameters.map(({ name, value }) => [name, value]))
+    const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsed)
+    sent(parameters.map(({ name, value }) => [name, value]))
     const overrides = parameters.flatMap(({ name, value }) =>
       name === METHOD_PARAMETER ? [value] : [],
     )
@@ -117,17 +116,18 @@ export async function decodeBody(
     return { ...decoded, value: {}, overrides, parameters }
   }
   if (bytes) {
-    if (!format.read) throw new TypeError(`The format ${format.name} does not read`)
     return withoutOverride({ ...decoded, value: await format.read(bytes, context) }, format)
   }
   // Without `receive` a parsed value is taken as JSON would be.
   const receive = format.receive ?? json.receive
-  const value = receive?.(parsedOf(body), context) ?? null
-  return withoutOverride({ ...decoded, value }, format)
+  return withoutOverride({ ...decoded, value: receive(parsed, context) }, format)
 }
 
-function parsedOf(body: RequestBody): unknown {
-  return 'parsed' in body ? body.parsed : undefined
+/** The bytes of a body, else the value that a host server has made of them. */
+function partsOf(
+  body: RequestBody = { parsed: undefined },
+): [AsyncIterable<Uint8Array> | undefined, unknown] {
+  return 'parsed' in body ? [bytesOf(body.parsed), body.parsed] : [body, undefined]
 }
 
 /** What a host server has read but not parsed, as bytes again. */
@@ -145,6 +145,5 @@ function withoutOverride(decoded: Decoded, format: Format): Decoded {
   const { value } = decoded
   if (!format.form || !isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) return decoded
   const { [METHOD_PARAMETER]: named, ...rest } = value
-  const overrides = decoded.overrides.length > 0 ? decoded.overrides : [String(named)]
-  return { ...decoded, value: rest, overrides }
+  return { ...decoded, value: rest, overrides: [String(named)] }
 }

@@ -40,7 +40,12 @@ function suffix(length: number, size: number): ByteRange | undefined {
 
 function overlap(ranges: readonly ByteRange[]): boolean {
   const sorted = [...ranges].sort((one, other) => one.first - other.first)
-  return sorted.some((range, at) => at > 0 && range.first <= (sorted[at - 1]?.last ?? -1))
+  let end = -1
+  for (const { first, last } of sorted) {
+    if (first <= end) return true
+    end = last
+  }
+  return false
 }
 
 /** The head of one part of a multipart/byteranges body. */

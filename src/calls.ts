@@ -31,7 +31,7 @@ export function callsOf(context: CallContext, name: string): Calls {
     throw new TypeError(`There is no collection "${name}"; there are ${names}`)
   }
 
-  async function run(
+  const run = async (
     operation: string,
     target: Omit<CollectionTarget, 'version' | 'collection'>,
     {
@@ -39,8 +39,7 @@ export function callsOf(context: CallContext, name: string): Calls {
       parameters = {},
       options = {},
     }: { value?: unknown; parameters?: ListParameters; options?: CallOptions | undefined },
-  ): Promise<unknown> {
-    if (!collection) return undefined
+  ): Promise<unknown> => {
     const signal = options.signal ?? defaults.signal ?? NEVER
     const call: Call = {
       target: { version, collection, ...target },

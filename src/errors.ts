@@ -72,6 +72,15 @@ export function toHttpError(thrown: unknown, reference: string): HttpError {
   return new HttpError(500, [{ message, type: 'internal' }], { cause: thrown })
 }
 
+/**
+ * What was thrown, where it is a refusal.
+ * @throws what was thrown, where it is none.
+ */
+export function refusalIn(thrown: unknown): HttpError {
+  if (thrown instanceof HttpError) return thrown
+  throw thrown
+}
+
 /** How many mistakes one answer tells. */
 export const MOST_MISTAKES = 100
 
@@ -94,14 +103,17 @@ export function suggestion(name: string, names: Iterable<string>): string {
 
 /** The Levenshtein distance of two names; near enough for a suggestion. */
 function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, at) => at)
-  for (let i = 1; i <= from.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= to.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap))
-    }
-    row = next
+  let row = Array.from(to, (_, at) => at + 1)
+  let steps = to.length
+  for (let i = 0; i < from.length; i++) {
+    let corner = i
+    steps = i + 1
+    row = row.map((above, j) => {
+      const swap = corner + (from[i] === to[j] ? 0 : 1)
+      corner = above
+      steps = Math.min(above + 1, steps + 1, swap)
+      return steps
+    })
   }
-  return row[to.length] ?? 0
+  return steps
 }

@@ -17,10 +17,10 @@ const OVERRIDES = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])
  * @throws HttpError 400 where another method carries one, or where it names anything else.
  */
 export function effectiveMethod(method: string, overrides: readonly string[]): string {
-  if (overrides.length === 0) return method
-  const names = new Set(overrides.map(name => name.toUpperCase()))
-  const [name] = names
-  if (name === undefined) return method
+  const [first] = overrides
+  if (first === undefined) return method
+  const name = first.toUpperCase()
+  const names = new Set(overrides.map(each => each.toUpperCase()))
   if (names.size > 1) {
     throw new HttpError(400, [
       {

@@ -31,7 +31,7 @@ class FetchRequest implements HttpRequest {
     const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
     const { host, protocol } = new URL(request.url)
     this.method = request.method
-    this.target = start === -1 ? '/' : request.url.slice(start)
+    this.target = request.url.slice(start)
     this.headers = headersOf(request.headers, host)
     this.body = request.body ? timedBody(request.body, limits) : undefined
     this.secure = protocol === 'https:'
@@ -66,8 +66,11 @@ function headersOf(given: Headers, host: string): RequestHeaders {
 
 function toResponse({ status, headers, body }: HttpResponse): Response {
   const response = new Headers()
-  for (let at = 0; at < headers.length; at += 2)
-    response.append(headers[at] ?? '', headers[at + 1] ?? '')
+  let name = ''
+  for (const [at, text] of headers.entries()) {
+    if (at % 2 === 0) name = text
+    else response.append(name, text)
+  }
   return new Response(bodyOf(body), { status, headers: response })
 }
 

@@ -129,14 +129,14 @@ export function printHttpDate(time: number): string {
  */
 export function parseHttpDate(text: string): number | undefined {
   const fixed = IMF_FIXDATE.exec(text)
-  if (fixed) return httpDate(fixed[1], Number(fixed[4]), fixed[3], fixed[2], fixed.slice(5, 8))
+  if (fixed) return httpDate(fixed.slice(5, 8), Number(fixed[4]), fixed[1], fixed[3], fixed[2])
   const rfc850 = RFC850_DATE.exec(text)
   if (rfc850) {
-    return httpDate(rfc850[1], century(Number(rfc850[4])), rfc850[3], rfc850[2], rfc850.slice(5, 8))
+    return httpDate(rfc850.slice(5, 8), century(Number(rfc850[4])), rfc850[1], rfc850[3], rfc850[2])
   }
   const asctime = ASCTIME_DATE.exec(text)
   if (!asctime) return undefined
-  return httpDate(asctime[1], Number(asctime[7]), asctime[2], asctime[3], asctime.slice(4, 7))
+  return httpDate(asctime.slice(4, 7), Number(asctime[7]), asctime[1], asctime[2], asctime[3])
 }
 
 /** "More than 50 years in the future" means the past century (RFC 9110 §5.6.7). */
@@ -147,14 +147,14 @@ function century(year: number): number {
 }
 
 function httpDate(
-  weekday: string | undefined,
-  year: number,
-  month: string | undefined,
-  day: string | undefined,
   [hour, minute, second]: string[],
+  year: number,
+  weekday = '',
+  month = '',
+  day = '',
 ): number | undefined {
-  const monthIndex = MONTHS.indexOf(month ?? '')
-  if (!DAYS.includes((weekday ?? '').slice(0, 3)) || monthIndex === -1) return undefined
+  const monthIndex = MONTHS.indexOf(month)
+  if (!DAYS.includes(weekday.slice(0, 3)) || monthIndex === -1) return undefined
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
   const time = Date.UTC(year, monthIndex, Number(day), Number(hour), Number(minute), Number(second))
   return new Date(time).getUTCDate() === Number(day) || Number(second) === 60 ? time : undefined

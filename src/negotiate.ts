@@ -2,7 +2,7 @@
 // or `Content-Type`. negotiator is used here and nowhere else.
 import Negotiator from 'negotiator'
 import { HttpError } from './errors.ts'
-import type { Format } from './formats/format.ts'
+import type { Format, Reader } from './formats/format.ts'
 import { splitList } from './http.ts'
 
 export interface MediaType {
@@ -23,11 +23,11 @@ export function parseMediaType(text: string): MediaType | undefined {
   let rest = text.slice(head[0].length)
   while (rest.trim() !== '') {
     const found = PARAMETER.exec(rest)
-    if (found?.[1] === undefined) return undefined
-    const name = found[1].toLowerCase()
-    if (!parameters.has(name))
-      parameters.set(name, found[2]?.replace(/\\(.)/g, '$1') ?? found[3] ?? '')
-    rest = rest.slice(found[0].length)
+    if (!found) return undefined
+    const [whole, name = '', quoted, plain = ''] = found
+    const known = name.toLowerCase()
+    if (!parameters.has(known)) parameters.set(known, quoted?.replace(/\\(.)/g, '$1') ?? plain)
+    rest = rest.slice(whole.length)
   }
   return { type: head[1].toLowerCase(), parameters }
 }
@@ -135,9 +135,9 @@ function asksForProblem(accept: string, best: string): boolean {
     qualities.set(range, quality === undefined ? 1 : Number(quality))
   }
   const ranges = [best, `${best.slice(0, best.indexOf('/'))}/*`, '*/*']
-  const known = ranges.map(range => qualities.get(range)).find(quality => quality !== undefined)
+  const [known = 0] = ranges.flatMap(range => qualities.get(range) ?? [])
   const quality = qualities.get(PROBLEM) ?? 0
-  return quality > 0 && quality >= (known ?? 0)
+  return quality > 0 && quality >= known
 }
 
 const PROBLEM = 'application/problem+json'
@@ -158,18 +158,21 @@ export function chooseReader(
   formats: readonly Format[],
   content: MediaType | undefined,
   extension?: string,
-): Format | undefined {
-  const readers = formats.filter(format => format.read !== undefined)
+): Reader | undefined {
+  const readers = formats.filter(reads)
   if (!content) {
-    return (
-      (extension === undefined ? undefined : formatByExtension(readers, extension)) ?? readers[0]
-    )
+    const named = readers.find(({ extensions }) => extensions.some(each => each === extension))
+    return named ?? readers[0]
   }
   const suffix = suffixOf(content.type)
   return (
     readers.find(({ types }) => types.includes(content.type)) ??
     readers.find(({ name }) => name === suffix)
   )
+}
+
+function reads(format: Format): format is Reader {
+  return format.read !== undefined
 }
 
 /** The media types that are read, one for each format. */

@@ -1,12 +1,15 @@
 // What each method does to each target: the operations by name, and the hooks around them.
-import { HttpError } from './errors.ts'
+import type { Operation } from './definition.ts'
 import { act } from './operations/actions.ts'
 import { type Call, eventOf, fromStore, type Outcome } from './operations/call.ts'
 import { download } from './operations/download.ts'
 import { count, list, read } from './operations/reads.ts'
 import { create, patch, remove, replace } from './operations/writes.ts'
+import type { DOWNLOAD, SEARCH } from './route.ts'
 
-const operations: Readonly<Record<string, (call: Call) => Promise<Outcome>>> = {
+type Perform = (call: Call) => Promise<Outcome>
+
+const operations: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, Perform>> = {
   list,
   search: list,
   count,
@@ -26,7 +29,9 @@ export async function perform(call: Call): Promise<Outcome> {
   const { collection, action } = call.target
   const { hooks } = collection
   try {
-    const outcome = await (action ? act(call, action) : operationOf(call)(call))
+    // Without an action its name is one of these: routes and calls are made of no other.
+    const known = call.operation as keyof typeof operations
+    const outcome = await (action ? act(call, action) : operations[known](call))
     if (hooks.after) await hooks.after(eventOf(call), outcome.result)
     return { ...outcome, cacheControl: collection.cacheControl }
   } catch (thrown) {
@@ -36,10 +41,4 @@ export async function perform(call: Call): Promise<Outcome> {
   } finally {
     if (call.uploads) await call.uploads.discard()
   }
-}
-
-function operationOf({ operation }: Call) {
-  const found = Object.hasOwn(operations, operation) ? operations[operation] : undefined
-  if (!found) throw new HttpError(404, `There is no operation ${operation}`)
-  return found
 }

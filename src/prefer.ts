@@ -14,7 +14,8 @@ export function parsePrefer(text: string | undefined): Preferences {
   if (text === undefined) return {}
   const values = new Map<string, string>()
   for (const member of splitList(text)) {
-    const [name = '', value = ''] = (member.split(';', 1)[0] ?? '').split('=', 2)
+    const [preference = ''] = member.split(';', 1)
+    const [name = '', value = ''] = preference.split('=', 2)
     const key = name.trim().toLowerCase()
     // Of a preference given twice the first counts (§2).
     if (!values.has(key))

@@ -91,7 +91,8 @@ export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Rout
    * cheaper than asking forty patterns one after another.
    */
   function tableKey(segments: readonly string[]): string {
-    const depth = versionNames.has(segments[0] ?? '') && segments[0] !== '' ? 2 : 1
+    const [first = ''] = segments
+    const depth = versionNames.has(first) && first !== '' ? 2 : 1
     return `${segments.slice(0, depth).join('/')}#${segments.length}`
   }
 
@@ -112,12 +113,12 @@ export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Rout
 
 /** The decoded segments of a raw path, and its extension where it is a registered one, read before decoding. */
 function readPath(path: string, extensions: ReadonlySet<string>) {
-  const raw = (path.length > 1 && path.endsWith('/') ? path.slice(1, -1) : path.slice(1)).split('/')
-  const last = raw.at(-1) ?? ''
-  const dot = last.lastIndexOf('.')
-  const extension = dot > 0 && extensions.has(last.slice(dot + 1)) ? last.slice(dot + 1) : undefined
-  if (extension !== undefined) raw[raw.length - 1] = last.slice(0, dot)
-  return { segments: raw.map(decodeSegment), extension }
+  const raw = path.length > 1 && path.endsWith('/') ? path.slice(1, -1) : path.slice(1)
+  const dot = raw.lastIndexOf('.')
+  const ending = raw.slice(dot + 1)
+  const extension = dot > raw.lastIndexOf('/') + 1 && extensions.has(ending) ? ending : undefined
+  const bare = extension === undefined ? raw : raw.slice(0, dot)
+  return { segments: bare.split('/').map(decodeSegment), extension }
 }
 
 const NOT_IN_SEGMENT = /[/\\\p{Cc}]/u
@@ -214,11 +215,10 @@ function route(
   methods: ReadonlyMap<string, string>,
   target: Route['target'],
 ): Route {
+  const read = methods.get('GET')
   return {
     template,
-    methods: methods.has('GET')
-      ? new Map([...methods, ['HEAD', methods.get('GET') ?? '']])
-      : methods,
+    methods: read === undefined ? methods : new Map([...methods, ['HEAD', read]]),
     match: match(template, { sensitive: true, trailing: false, decode: false }),
     target,
   }

@@ -60,9 +60,9 @@ function filterTest(
   { path, operator, values }: Filter,
   field: Field | undefined,
 ): (item: Item) => boolean {
+  if (operator === 'exists') return existsTest(path, values[0] === true)
   const leaf = field?.kind === 'array' ? field.element : field
   const test = valueTest(operator, values, leaf?.kind ?? 'any')
-  if (operator === 'exists') return existsTest(path, values[0] === true)
   if (field?.kind !== 'array') {
     return item => {
       const value = valueAt(item, path)
@@ -88,7 +88,7 @@ function existsTest(path: Path, wanted: boolean): (item: Item) => boolean {
 }
 
 function valueTest(
-  operator: Operator,
+  operator: Exclude<Operator, 'exists'>,
   values: readonly Scalar[],
   kind: Kind,
 ): (value: Json) => boolean {
@@ -117,8 +117,6 @@ function valueTest(
       const pattern = parseLike(String(first))
       return value => typeof value === 'string' && likeMatches(pattern, Array.from(value))
     }
-    case 'exists':
-      return () => true
   }
 }
 
@@ -235,14 +233,14 @@ export function isSortKey(
 ): key is (Scalar | null)[] {
   return (
     key.length === sort.length &&
-    key.every((value, at) => {
-      const field = fieldAt(fields, sort[at]?.path ?? [])
-      return value === null ? at < sort.length - 1 : isOfKind(value, field)
+    sort.every(({ path }, at) => {
+      const value = key[at]
+      return value === null ? at < sort.length - 1 : isOfKind(value, fieldAt(fields, path))
     })
   )
 }
 
-function isOfKind(value: Json, field: Field | undefined): boolean {
+function isOfKind(value: Json | undefined, field: Field | undefined): boolean {
   switch (field?.kind) {
     case 'number':
     case 'integer':

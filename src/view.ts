@@ -184,7 +184,7 @@ function offersOf(
   href: (target: Target) => string,
 ): Offer[] {
   const { collection, kind, action, parent } = target
-  if (kind === 'action') return action ? [actionOffer(action, target, href)] : []
+  if (action) return [actionOffer(action, target, href)]
   const without = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
   const fields = new Map([...collection.inputFields].filter(([name]) => !without.includes(name)))
   const writes = [...methods]

@@ -90,7 +90,8 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     const own = principalOf(payload)
     const principal = options.principal ? options.principal(payload) : own
     if (!principal) throw invalidToken('The access token names nobody')
-    const until = Math.min(Date.now() + cache * 1000, (payload.exp ?? 0) * 1000)
+    const { exp = 0 } = payload
+    const until = Math.min(Date.now() + cache * 1000, exp * 1000)
     if (cache > 0) known.set(token, principal, until)
     return principal
   }
@@ -144,14 +145,14 @@ function checkOptions({
   }
 }
 
-async function prepare({ jwksUri, keys }: BearerJwtOptions) {
+async function prepare({ jwksUri = '', keys }: BearerJwtOptions) {
   const jose = await loadJose()
   if (keys) {
     // Members of a JWK are checked by jose when a key is used.
     const set = jose.createLocalJWKSet({ keys: [...keys] as Jose.JWK[] })
     return { jose, keys: keysOrOutage(set) }
   }
-  const remote = jose.createRemoteJWKSet(new URL(jwksUri ?? ''), {
+  const remote = jose.createRemoteJWKSet(new URL(jwksUri), {
     timeoutDuration: FETCH_TIME,
     cooldownDuration: FETCH_PAUSE,
   })

@@ -1,6 +1,5 @@
 // OAuth 2.0 access tokens that only their issuer can read (RFC 7662): asked for each, remembered briefly.
 import { type Principal, printChallenge, type Scheme } from '../auth.ts'
-import { HttpError } from '../errors.ts'
 import {
   bearerToken,
   type Claims,
@@ -120,6 +119,6 @@ async function introspect(
     }
     return { ...claims }
   } catch (error) {
-    throw error instanceof HttpError ? error : cannotCheck(error)
+    throw cannotCheck(error)
   }
 }

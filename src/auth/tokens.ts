@@ -88,8 +88,8 @@ export function tokenCache<T>(): TokenCache<T> {
     set(token, value, until) {
       known.set(keyOf(token), { value, until })
       if (known.size <= MOST) return
-      const [oldest] = known.keys()
-      if (oldest !== undefined) known.delete(oldest)
+      const [oldest = ''] = known.keys()
+      known.delete(oldest)
     },
   }
 }

@@ -5,7 +5,7 @@
 //   text    line breaks, which browsers send as CR LF, are LF
 //   lines   a list: one element on each line
 //   json    the text is JSON
-import { HttpError, type Mistake } from '../errors.ts'
+import { type Mistake, refusalIn } from '../errors.ts'
 import { IF_MATCH_PARAMETER } from '../fallbacks.ts'
 import type { Fields, Json } from '../fields.ts'
 import { parseJson } from './json.ts'
@@ -74,8 +74,7 @@ function markedParts(
   try {
     return [{ json: parseJson(text, depth) }]
   } catch (error) {
-    if (!(error instanceof HttpError)) throw error
-    const said = error.errors[0]?.message.replace(/^The body /, '') ?? 'is not valid JSON'
+    const said = refusalIn(error).message.replace(/^The body /, '')
     mistakes.push({ message: `${name} ${said}`, field: name, type: 'invalid_json' })
     return []
   }

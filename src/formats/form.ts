@@ -123,7 +123,7 @@ function plant(tree: Tree, name: string, part: Part, depth: number, mistakes: Mi
     return
   }
   let branch = tree
-  const last = names.pop() ?? ''
+  const [last = ''] = names.splice(-1)
   for (const each of [...names, last]) checkName(each, field)
   for (const each of names) {
     const next = branch.get(each) ?? new Map()
@@ -204,8 +204,7 @@ function partsValue(
       return value === undefined ? [] : [value]
     })
   }
-  const [part] = parts
-  if (part === undefined) return undefined
+  const [part = ''] = parts
   if (parts.length > 1) {
     mistakes.push({
       message: `${path} is given ${parts.length} times; give it once`,

@@ -158,6 +158,9 @@ export interface Format {
   receive?(parsed: unknown, context: ReadContext): Json
 }
 
+/** A format that reads. */
+export type Reader = Format & Required<Pick<Format, 'read'>>
+
 /**
  * Reads a whole body.
  * @throws HttpError 413 as soon as it is over the limit, or announced to be.

@@ -27,14 +27,16 @@ export interface FormOptions {
 interface Drawing extends FormOptions {
   /** What the ids of its controls begin with. */
   readonly id: string
+  readonly fields: Fields
   /** The first control with a mistake: it gets the focus. */
-  focus: string | undefined
+  readonly focus: string | undefined
 }
 
 export function printForm(options: FormOptions): Markup {
   const { offer, state, button, danger, quiet, tag } = options
   const { method, href, fields = new Map() } = offer
-  const drawing: Drawing = { ...options, id: offer.name, focus: firstMistake(options) }
+  const focus = firstMistake(options.errors, fields)
+  const drawing: Drawing = { ...options, id: offer.name, fields, focus }
   const reads = method === 'GET'
   // Files come last: where one is refused, everything else has been read.
   const files = [...fields].filter(([, { kind }]) => kind === 'blob')
@@ -63,20 +65,21 @@ export function controlId(form: string, path: string): string {
 }
 
 /** The path of the control that a mistake belongs to: its own, or that of a whole list or object. */
-export function controlOf(field: string | undefined, fields: Fields): string | undefined {
+export function controlOf(
+  field: string | undefined,
+  fields: Fields = new Map(),
+): string | undefined {
   if (field === undefined) return undefined
   const [first = '', ...rest] = field.split('.')
   const known = fields.get(first)
   if (!known || !isReachable(first)) return undefined
   if (!isGroup(known)) return first
-  const below = controlOf(rest.join('.') || undefined, known.members ?? new Map())
+  const below = controlOf(rest.join('.') || undefined, known.members)
   return below === undefined ? first : `${first}.${below}`
 }
 
-function firstMistake({ errors, offer }: FormOptions): string | undefined {
-  return errors
-    .map(({ field }) => controlOf(field, offer.fields ?? new Map()))
-    .find(path => path !== undefined)
+function firstMistake(errors: readonly ErrorEntry[], fields: Fields): string | undefined {
+  return errors.map(({ field }) => controlOf(field, fields)).find(path => path !== undefined)
 }
 
 function controls(drawing: Drawing, fields: Fields, prefix: string, whole: boolean): Markup[] {
@@ -86,7 +89,7 @@ function controls(drawing: Drawing, fields: Fields, prefix: string, whole: boole
     if (!isGroup(field) || drawing.state.reading(path) === 'json') {
       return [control(drawing, { name, path, field, required: whole && !maybe(field) })]
     }
-    const inner = controls(drawing, field.members ?? new Map(), `${path}.`, whole && !maybe(field))
+    const inner = controls(drawing, field.members, `${path}.`, whole && !maybe(field))
     return [
       markup`<fieldset id="${controlId(drawing.id, path)}"><legend>${name}${maybe(field) && OPTIONAL}</legend>${mistakesAt(drawing, path)}${inner}</fieldset>`,
     ]
@@ -113,8 +116,8 @@ function mistakesAt(drawing: Drawing, path: string): Markup | undefined {
   return markup`<p class="mistake" id="${id}">${found.map(({ message }) => markup`<span>${message}</span>`)}</p>`
 }
 
-function mistakesOf({ errors, offer }: Drawing, path: string): readonly ErrorEntry[] {
-  return errors.filter(({ field }) => controlOf(field, offer.fields ?? new Map()) === path)
+function mistakesOf({ errors, fields }: Drawing, path: string): readonly ErrorEntry[] {
+  return errors.filter(({ field }) => controlOf(field, fields) === path)
 }
 
 function control(drawing: Drawing, given: Control): Markup {

@@ -84,7 +84,7 @@ function printCell({ name, path, field }: Column, item: Item, view: View): Marku
   const file = value === undefined ? undefined : fileAddress(value, field)
   const kind = isNumeric(field) && raw(' class="number"')
   if (file !== undefined) {
-    return markup`<td data-label="${name}">${printFile(file, field.accept ?? [], name)}</td>`
+    return markup`<td data-label="${name}">${printFile(file, field.accept, name)}</td>`
   }
   if (Array.isArray(value) && value.length > 0)
     return markup`<td data-label="${name}">${value.map(String).join(', ')}</td>`
@@ -211,7 +211,8 @@ function filterControl(
   errors: readonly ErrorEntry[],
 ): Markup {
   const mistakes = errors.filter(({ field }) => field !== undefined && parameters.includes(field))
-  const id = controlId('filter', parameters[0] ?? label)
+  const [first = label] = parameters
+  const id = controlId('filter', first)
   const inputs = parameters.map((parameter, at) => {
     const value = view.parameters.find(({ name }) => name === parameter)?.value ?? ''
     const invalid = errors.some(({ field }) => field === parameter)

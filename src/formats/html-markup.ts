@@ -20,9 +20,9 @@ export type Part = Markup | string | number | false | null | undefined | readonl
 
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
   const places = placesOf(strings)
-  let html = strings[0] ?? ''
-  for (const [at, part] of parts.entries()) {
-    html += (places[at] === 'address' ? printAddress(part) : print(part)) + (strings[at + 1] ?? '')
+  let [html = '', ...texts] = strings
+  for (const [at, text] of texts.entries()) {
+    html += (places[at] === 'address' ? printAddress(parts[at]) : print(parts[at])) + text
   }
   return new Markup(html)
 }
@@ -88,7 +88,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** A text for HTML, in an element or in a quoted attribute. */
 export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, char => ESCAPES[char] ?? char)
+  return text.replace(/[&<>"']/g, char => String(ESCAPES[char]))
 }
 
 /**

@@ -19,8 +19,6 @@ export interface FormState {
   /** What the control of a path holds, as text. */
   text(path: string): string
   reading(path: string): Reading
-  /** Whether a blank means something at this path: no value, or null. */
-  blank(path: string): boolean
   /** The marks to send along, by path. */
   readonly marks: ReadonlyMap<string, ReadonlySet<string>>
 }
@@ -34,13 +32,12 @@ export function isReachable(name: string): boolean {
 }
 
 /** Whether an object's members have controls of their own. */
-export function isGroup(field: Field): boolean {
+export function isGroup(field: Field): field is Field & Required<Pick<Field, 'members'>> {
   return (
     field.kind === 'object' &&
     field.open !== true &&
-    [...(field.members ?? [])].every(
-      ([name, member]) => isReachable(name) && member.kind !== 'blob',
-    )
+    field.members !== undefined &&
+    [...field.members].every(([name, member]) => isReachable(name) && member.kind !== 'blob')
   )
 }
 
@@ -48,7 +45,7 @@ export function isGroup(field: Field): boolean {
  * The state of a form for an item, or for a new one.
  * @param patches whether what a form leaves out stays as it is, as with PATCH; else it is removed.
  */
-export function stateOf(fields: Fields, item?: Item, patches = false): FormState {
+export function stateOf(fields: Fields = new Map(), item?: Item, patches = false): FormState {
   const texts = new Map<string, string>()
   const marks = new Map<string, Set<string>>()
   const mark = (path: string, word: string) =>
@@ -64,7 +61,7 @@ export function stateOf(fields: Fields, item?: Item, patches = false): FormState
         const maybe = field.optional || field.nullable
         if (value === null ? !patches : !item && field.nullable && !field.optional)
           mark(path, 'null')
-        fill(field.members ?? new Map(), isObject(value) ? value : {}, `${path}.`, within || maybe)
+        fill(field.members, isObject(value) ? value : {}, `${path}.`, within || maybe)
         continue
       }
       const reading = readingOf(field, value)
@@ -84,14 +81,13 @@ export function stateOfSent(
   sent: readonly (readonly [name: string, part: unknown])[],
 ): FormState {
   const texts = new Map<string, string>()
-  for (const [name, part] of sent) {
-    if (typeof part !== 'string') continue
-    const known = texts.get(name)
-    texts.set(name, known === undefined ? part : `${known}\n${part}`)
-  }
   const pairs = sent.flatMap(([name, part]) =>
     typeof part === 'string' ? [[name, part] as const] : [],
   )
+  for (const [name, part] of pairs) {
+    const known = texts.get(name)
+    texts.set(name, known === undefined ? part : `${known}\n${part}`)
+  }
   const own = sent.some(([name]) => name === AS_PARAMETER)
   return made(texts, own ? marksOf(pairs) : stateOf(fields).marks)
 }
@@ -103,7 +99,7 @@ function made(
   return {
     marks,
     text: path => texts.get(path) ?? '',
-    blank: path => marks.get(path)?.has('absent') === true || marks.get(path)?.has('null') === true,
+
     reading(path) {
       const words = marks.get(path)
       return (['json', 'lines', 'text'] as const).find(word => words?.has(word)) ?? 'plain'

@@ -33,7 +33,7 @@ export function printValue(
   link: Linker,
 ): Markup {
   const file = fileAddress(value, field)
-  if (file !== undefined) return printFile(file, field?.accept ?? [], name ?? 'file')
+  if (file !== undefined) return printFile(file, field?.accept, name)
   if (Array.isArray(value)) return printList(value, field, link)
   if (isObject(value)) return printItem(value, field?.members, () => undefined)
   return printScalar(value, field, name === undefined ? undefined : link(name, value))
@@ -84,7 +84,7 @@ export function fileAddress(value: Json, field: Field | undefined): string | und
   return typeof address === 'string' ? address : undefined
 }
 
-export function printFile(address: string, accept: readonly string[], name: string): Markup {
+export function printFile(address: string, accept: readonly string[] = [], name = 'file'): Markup {
   const picture = accept.length > 0 && accept.every(type => type.startsWith('image/'))
   return picture
     ? markup`<a href="${address}"><img src="${address}" alt="${name}" loading="lazy"></a>`

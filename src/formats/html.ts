@@ -8,7 +8,7 @@ import { headerOf } from '../http.ts'
 import type { Format, Offer, Place, Representation, View } from './format.ts'
 import { controlId, controlOf, printForm } from './html-form.ts'
 import { printFilters, printPages, printSearch, printTable } from './html-list.ts'
-import { type Markup, markup, type Part, raw } from './html-markup.ts'
+import { type Markup, markup, type Part } from './html-markup.ts'
 import { printPage } from './html-page.ts'
 import { type FormState, isReachable, stateOf, stateOfSent } from './html-state.ts'
 import { STYLE_SOURCE } from './html-style.ts'
@@ -114,11 +114,11 @@ ${places.length > 0 && printPlaces(places)}`,
 }
 
 function newForm(offer: Offer, button: string): Markup {
-  return printForm({ offer, state: stateOf(offer.fields ?? new Map()), errors: [], button })
+  return printForm({ offer, state: stateOf(offer.fields), errors: [], button })
 }
 
-function disclose(summary: string, content: Part, open = false): Markup {
-  return markup`<details${open && raw(' open')}><summary>${summary}</summary>${content}</details>`
+function disclose(summary: string, content: Part): Markup {
+  return markup`<details><summary>${summary}</summary>${content}</details>`
 }
 
 /** A safe action without input is a link; any other action is a form. */
@@ -127,7 +127,7 @@ function actionOf(offer: Offer, view: View): Markup {
   if (method === 'GET' && !fields) {
     return markup`<p><a class="button quiet" href="${href}">${name}</a>${description !== undefined && markup` ${description}`}</p>`
   }
-  const state = stateOf(fields ?? new Map())
+  const state = stateOf(fields)
   const tag = tagOf(view)
   const form = printForm({ offer, state, errors: [], button: name, tag, quiet: !fields })
   if (!fields)
@@ -165,7 +165,7 @@ ${
     markup`<p class="inside">This cannot be undone.</p>`,
     printForm({
       offer: remove,
-      state: stateOf(new Map()),
+      state: stateOf(),
       errors: [],
       button: `Delete ${title}`,
       danger: true,
@@ -206,7 +206,7 @@ function isLost(name: string, fields: Fields | undefined): boolean {
 }
 
 function editForm(offer: Offer, item: Item, view: View): Markup {
-  const state = stateOf(offer.fields ?? new Map(), item, offer.method === 'PATCH')
+  const state = stateOf(offer.fields, item, offer.method === 'PATCH')
   return printForm({ offer, state, errors: [], button: 'Save', item, tag: tagOf(view) })
 }
 
@@ -255,6 +255,7 @@ function stateGiven({ method, fields = new Map() }: Offer, { sent, parameters }:
 /** What was wrong, and the form that was sent, as it was sent. */
 function errorsPage({ status, errors }: Of<'errors'>, view: View): string {
   const { kind, operation, offers, fields, trail } = view
+  const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
   const failed = offers.find(offer => offer.name === operation)
   const hidden = status === 401 || status === 403 || status === 404 || status >= 500
   const shown = hidden ? [] : failed ? [failed] : operation === undefined ? offers : []
@@ -262,10 +263,10 @@ function errorsPage({ status, errors }: Of<'errors'>, view: View): string {
   const filters = list && operation !== undefined && !failed && fields
   const up = kind === 'none' ? trail[0] : trail.at(status === 404 || kind === 'action' ? -2 : -1)
   return printPage(
-    `${status} ${STATUS_CODES[status] ?? ''}`,
+    phrase,
     view,
     markup`<h1>${titleOfErrors(status, view)}</h1>
-<div class="notice bad" role="alert"><h2>${status} ${STATUS_CODES[status]}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed)}</li>`)}</ul></div>
+<div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed)}</li>`)}</ul></div>
 ${filters && printFilters(fields, view, errors)}
 <div class="deeds">${shown.map(offer => failedForm(offer, offer === failed ? errors : [], status, view))}</div>
 ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
@@ -286,11 +287,12 @@ function titleOfErrors(
   if (status === 404 || kind === 'none') return 'Not found'
   const what = FAILURES[operation]
   if (what !== undefined) return `The ${operation === 'create' ? itemName : title} ${what}`
-  return kind === 'action' ? `${title}: ${trail.at(-2)?.name ?? ''}` : title
+  const [, above = ''] = trail.map(({ name }) => name).reverse()
+  return kind === 'action' ? `${title}: ${above}` : title
 }
 
 function printError({ message, field }: ErrorEntry, offer: Offer | undefined): Markup {
-  const path = offer && controlOf(field, offer.fields ?? new Map())
+  const path = offer && controlOf(field, offer.fields)
   if (!offer || path === undefined) return markup`${message}`
   return markup`<a href="#${controlId(offer.name, path)}">${message}</a>`
 }

@@ -6,7 +6,7 @@ import { checkJson, decodeText, type Format, type Representation, readBytes } fr
 export const PROBLEM_TYPE = 'application/problem+json'
 
 /** `application/json`: the specification's most common format. */
-export const json: Format = {
+export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>> = {
   name: 'json',
   extensions: ['json'],
   types: ['application/json'],

@@ -41,6 +41,8 @@ interface Element {
   readonly children: readonly Element[]
 }
 
+const EMPTY: Element = { name: '', attributes: new Map(), text: '', children: [] }
+
 /**
  * Reads a document to the value that its root element stands for. The root's name may be any.
  * @throws HttpError 400 with the mistakes, the first hundred of them, 413 for more than the limits allow.
@@ -49,8 +51,8 @@ export function parseXml(text: string, shape: Shape, limits: Limits): Json {
   checkXml(text, limits)
   // With `preserveOrder` the parser gives a list of nodes; its type says `any`.
   const nodes: readonly Node[] = parser.parse(text)
-  const root = nodes.map(elementOf).find(element => element !== undefined)
-  if (!root) throw new TypeError('fast-xml-parser found no root in a well-formed document')
+  // What is checked has a root.
+  const [root = EMPTY] = nodes.flatMap(node => elementOf(node) ?? [])
   const mistakes: Mistake[] = []
   const value = readElement(root, shape, '', mistakes)
   // A small body can hold thousands: the answer must not be the larger of the two.
@@ -72,7 +74,7 @@ function elementOf(node: Node): Element | undefined {
   }
   const attributes = new Map<string, string>()
   for (const [key, raw] of Object.entries(node[ATTRIBUTES] ?? {})) {
-    if (typeof raw === 'string') attributes.set(key, readAttribute(raw))
+    attributes.set(key, readAttribute(String(raw)))
   }
   return { name, attributes, text, children }
 }

@@ -50,12 +50,8 @@ export function needsType(value: Json, type: Type, { field, only, ...shape }: Sh
   }
   if (type === 'string') return !shape.takesText
   if (type === 'number' || type === 'boolean') return true
-  const size = Array.isArray(value) ? value.length : sizeOf(value)
+  const size = Array.isArray(value) ? value.length : Object.keys(Object(value)).length
   return size === 0 || type !== shape.structure
-}
-
-function sizeOf(value: Json): number {
-  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
 }
 
 function makeShape(field: Field): Shape {

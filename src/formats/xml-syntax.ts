@@ -77,8 +77,8 @@ export function readAttribute(raw: string): string {
   return readText(raw.replace(/[\t\n\r]/g, ' '))
 }
 
-function codePoint(decimal: string | undefined, hex: string | undefined): number {
-  return decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal)
+function codePoint(decimal: string | undefined, hex = ''): number {
+  return decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
 }
 
 /** The characters of §2.2. */

@@ -93,12 +93,14 @@ function unsatisfiable({ size }: BlobRecord): HttpError {
 
 function severalRanges(blobs: BlobStore, record: BlobRecord, ranges: readonly ByteRange[]) {
   const boundary = randomBytes(12).toString('hex')
-  const heads = ranges.map(range => printPartHead(boundary, record.type, range, record.size))
+  const heads = new Map(
+    ranges.map(range => [range, printPartHead(boundary, record.type, range, record.size)]),
+  )
   const end = printEnd(boundary)
-  const sizes = ranges.map(({ first, last }, at) => (heads[at]?.length ?? 0) + last - first + 1)
+  const sizes = [...heads].map(([{ first, last }, head]) => head.length + last - first + 1)
   async function* parts(): AsyncGenerator<Uint8Array> {
-    for (const [at, range] of ranges.entries()) {
-      yield Buffer.from(heads[at] ?? '')
+    for (const [range, head] of heads) {
+      yield Buffer.from(head)
       yield* await contentOf(blobs, record, range)
     }
     yield Buffer.from(end)

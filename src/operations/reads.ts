@@ -4,7 +4,7 @@ import { HttpError, type Mistake, refuse } from '../errors.ts'
 import { type Item, type Path, picker } from '../fields.ts'
 import type { HeaderList } from '../http.ts'
 import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
-import { type Preferences, printPreferences } from '../prefer.ts'
+import { printPreferences } from '../prefer.ts'
 import { printSort, type Query, RESERVED, readFields, readQuery } from '../query.ts'
 import { isSortKey, sortKeyOf } from '../selection.ts'
 import type { Slice, Stored, TotalMode } from '../store.ts'
@@ -32,7 +32,7 @@ export async function list(call: Call): Promise<Outcome> {
   const scope = scopeOf(call)
   const scoped = { ...query, where: [...scope, ...query.where] }
   const total = countMode(call, call.preferences.count ?? collection.total)
-  const applied = call.preferences.count === total ? countApplied(call.preferences) : []
+  const applied = call.preferences.count === total ? countApplied(total) : []
   const vary = varyOf(call)
   const pick = query.fields && picker(query.fields)
   const show = async (item: Item) => {
@@ -106,7 +106,7 @@ export async function count(call: Call): Promise<Outcome> {
   const number = await store.count({ ...query, where }, mode, optionsOf(call, store))
   return {
     status: 200,
-    headers: call.preferences.count === mode ? countApplied({ count: mode }) : [],
+    headers: call.preferences.count === mode ? countApplied(mode) : [],
     representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
     vary: ['Prefer'],
     result: number,
@@ -295,8 +295,8 @@ function countMode({ target, principal }: Call, wanted: TotalMode): TotalMode {
   return wanted === 'estimated' && sightOf(target.collection, principal) ? 'exact' : wanted
 }
 
-function countApplied({ count: mode }: Preferences): HeaderList {
-  return mode ? ['Preference-Applied', printPreferences({ count: mode })] : []
+function countApplied(mode: TotalMode): HeaderList {
+  return ['Preference-Applied', printPreferences({ count: mode })]
 }
 
 async function* shownBatches(

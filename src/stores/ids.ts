@@ -42,8 +42,8 @@ export function nextUuid(last: string | undefined, now: number): string {
     known === undefined ? -1 : Number.parseInt(known.slice(0, 8) + known.slice(9, 13), 16)
   if (known === undefined || now > lastTime) {
     const bytes = random(10)
-    bytes[0] = ((bytes[0] ?? 0) & 0x0f) | 0x70
-    bytes[2] = ((bytes[2] ?? 0) & 0x3f) | 0x80
+    bytes.writeUInt8((bytes.readUInt8(0) & 0x0f) | 0x70, 0)
+    bytes.writeUInt8((bytes.readUInt8(2) & 0x3f) | 0x80, 2)
     return dashed(now.toString(16).padStart(12, '0') + bytes.toString('hex'))
   }
   const step = BigInt(1 + random(4).readUInt32BE())

@@ -46,11 +46,12 @@ function distinct(sets: readonly (readonly string[])[]): (readonly string[])[] {
 
 function mergeFields(some: Fields, others: Fields): Fields {
   const merged = new Map<string, Field>()
-  for (const name of new Set([...some.keys(), ...others.keys()])) {
-    const one = some.get(name)
+  for (const [name, one] of some) {
     const other = others.get(name)
-    if (one && other) merged.set(name, mergeField(one, other))
-    else merged.set(name, { ...(one ?? other ?? ANY), optional: true })
+    merged.set(name, other ? mergeField(one, other) : { ...one, optional: true })
+  }
+  for (const [name, other] of others) {
+    if (!some.has(name)) merged.set(name, { ...other, optional: true })
   }
   return merged
 }

@@ -54,7 +54,11 @@ export class SortedList<T> {
   rank(probe: Probe<T>): number {
     const [at, chunk] = this.#chunkOf(probe)
     let before = chunk ? firstNotBelow(chunk, probe) : 0
-    for (let each = 0; each < at; each++) before += this.#chunks[each]?.length ?? 0
+    let left = at
+    for (const { length } of this.#chunks) {
+      if (left-- === 0) break
+      before += length
+    }
     return before
   }
 
@@ -72,8 +76,7 @@ export class SortedList<T> {
     let [at, within] = this.#locate(backward ? from + left - 1 : from)
     let chunk = this.#chunks[at]
     for (; left > 0 && chunk; left--) {
-      const entry = chunk[within]
-      if (entry !== undefined) yield entry
+      yield chunk[within] as T // a place within the chunk
       within += step
       if (within >= 0 && within < chunk.length) continue
       at += step
@@ -84,12 +87,13 @@ export class SortedList<T> {
 
   #locate(position: number): [chunk: number, within: number] {
     let left = position
-    for (let at = 0; at < this.#chunks.length; at++) {
-      const length = this.#chunks[at]?.length ?? 0
+    let at = 0
+    for (const { length } of this.#chunks) {
       if (left < length) return [at, left]
       left -= length
+      at++
     }
-    return [this.#chunks.length, 0]
+    return [at, 0]
   }
 
   /** The first chunk whose last entry is not before the place; the last chunk where all are. */
