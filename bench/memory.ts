@@ -1,10 +1,10 @@
 // What the memory benches share: a process that is watched while it serves, and the goal.
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { asked, child } from './processes.ts'
 
 /** The most that work may take above idle, in bytes. */
 export const GOAL = 64 * 1024 * 1024
@@ -18,47 +18,38 @@ export interface Watched {
    * process had idle, before the first.
    */
   watch<T>(work: () => Promise<T>): Promise<{ readonly most: number; readonly result: T }>
-  /** Asks the process a question. */
-  ask(question: string): Promise<unknown>
+  /** Asks the process a question; it answers with what the caller asked for. */
+  ask<T>(question: string): Promise<T>
 }
 
 /** Starts a module as a process of its own, which sends `{ port }` once it serves. */
-export async function watched(file: string, args: readonly string[]): Promise<Watched> {
-  const child = fork(file, [...args], { execArgv: ['--import', 'tsx', '--expose-gc'] })
-  const [{ port }] = await once(child, 'message')
-  const ask = async (question: string): Promise<unknown> => {
-    const answer = once(child, 'message')
-    child.send(question)
-    return (await answer)[0]
-  }
+export async function watched(
+  file: string,
+  args: readonly string[],
+  core?: number,
+): Promise<Watched> {
+  const { process: server, port } = await child(file, args, core)
+  const ask = <T>(question: string) => asked<T>(server, question)
   let idle: number | undefined
   return {
-    process: child,
+    process: server,
     port,
     ask,
     async watch(work) {
       await ask('collect')
-      idle ??= residentOf(child.pid)
+      idle ??= residentOf(server.pid)
       let most = idle
       const timer = setInterval(() => {
-        most = Math.max(most, residentOf(child.pid))
+        most = Math.max(most, residentOf(server.pid))
       }, 20)
       try {
         const result = await work()
-        return { most: Math.max(most, residentOf(child.pid)) - idle, result }
+        return { most: Math.max(most, residentOf(server.pid)) - idle, result }
       } finally {
         clearInterval(timer)
       }
     },
   }
-}
-
-/** Answers what {@link Watched.ask} asks: collecting garbage, and whatever else the bench knows. */
-export function answerQuestions(answers: Readonly<Record<string, () => unknown>> = {}): void {
-  process.on('message', async question => {
-    global.gc?.()
-    process.send?.((await answers[String(question)]?.()) ?? null)
-  })
 }
 
 /** The resident size of a process in bytes: Linux only. */

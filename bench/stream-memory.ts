@@ -2,7 +2,6 @@
 // SQLite file as NDJSON and as CSV. A million rows; the goal is 64 MiB above idle. Also: a client
 // that reads slowly, and that one that hangs up ends the query.
 import { createServer, get, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -11,12 +10,13 @@ import Database from 'libsql'
 import { z } from 'zod'
 import { defineApi, defineCollection, type Store } from '../src/index.ts'
 import { prepareSqlite, sqlStore } from '../src/stores/sql.ts'
-import { answerQuestions, inDirectory, report, watched } from './memory.ts'
+import { inDirectory, report, watched } from './memory.ts'
+import { serve } from './questions.ts'
 
 const [, , argument = '1000000', file] = process.argv
 const rows = Number(argument)
 
-if (process.send && file !== undefined) await serve(file)
+if (process.send && file !== undefined) await serveRows(file)
 else await inDirectory(measure)
 
 /** What the server has given of its streams. */
@@ -25,7 +25,7 @@ interface Progress {
   readonly open: number
 }
 
-async function serve(path: string): Promise<void> {
+async function serveRows(path: string): Promise<void> {
   const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(path) }) })
   await prepareSqlite(db)
   let progress: Progress = { batches: 0, open: 0 }
@@ -50,11 +50,7 @@ async function serve(path: string): Promise<void> {
   const schema = z.object({ immatriculation: z.string(), color: z.string(), price: z.number() })
   const cars = defineCollection({ name: 'cars', schema, store: telling, id: 'integer' })
   const api = defineApi({ collections: [cars] })
-  const server = createServer(api.handler).listen(0, '127.0.0.1', () => {
-    // A server that listens on a port has an address with a port.
-    process.send?.({ port: (server.address() as AddressInfo).port })
-  })
-  answerQuestions({ progress: () => progress })
+  serve(createServer(api.handler), { progress: () => progress })
 }
 
 async function measure(directory: string): Promise<void> {
@@ -88,7 +84,7 @@ async function measure(directory: string): Promise<void> {
     response.destroy()
   })
   report('a client that reads slowly, and hangs up', most, (performance.now() - started) / 1000)
-  const ended = await settled(() => server.ask('progress'))
+  const ended = await settled(() => server.ask<Progress>('progress'))
   console.log(
     `${ended.open === 0 ? 'ok  ' : 'OPEN'} the query ended with the client: ${ended.batches} batches in all`,
   )
@@ -125,10 +121,9 @@ function answerOf(url: string): Promise<IncomingMessage> {
 }
 
 /** The progress once it stands still. */
-async function settled(ask: () => Promise<unknown>): Promise<Progress> {
+async function settled(ask: () => Promise<Progress>): Promise<Progress> {
   for (let last = -1; ; ) {
-    // The server answers this question with its progress.
-    const now = (await ask()) as Progress
+    const now = await ask()
     if (now.batches === last) return now
     last = now.batches
     await setTimeout(300)
