@@ -127,6 +127,8 @@ export interface SqlDialect extends Spelling {
     statement(statement: Fragment): Fragment
     read(row: Readonly<Record<string, unknown>>): { readonly rows: number; readonly cost: number }
   }
+  /** The columns of an index, where an error gives its name alone. */
+  indexColumns?(table: string, index: string): Fragment
   /** What an error means; `undefined` for any other failure. */
   failure(error: unknown): Failure | undefined
 }

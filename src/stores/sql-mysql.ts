@@ -26,13 +26,13 @@ function unquoted(json: Fragment): Fragment {
 }
 
 const TYPES: Readonly<Record<JsonType, Fragment>> = {
-  string: sql`('STRING')`,
-  number: sql`('INTEGER', 'DOUBLE', 'UNSIGNED INTEGER', 'DECIMAL')`,
-  boolean: sql`('BOOLEAN')`,
+  string: sql`= 'STRING'`,
+  number: sql`in ('INTEGER', 'DOUBLE', 'UNSIGNED INTEGER', 'DECIMAL')`,
+  boolean: sql`= 'BOOLEAN'`,
 }
 
 function isType(json: Fragment, type: JsonType): Fragment {
-  return sql`json_type(${json}) in ${TYPES[type]}`
+  return sql`json_type(${json}) ${TYPES[type]}`
 }
 
 /** One kind out of JSON; null where the value is of another type. */
@@ -46,7 +46,7 @@ function typed(json: Fragment, kind: Kind): Fragment {
     case 'boolean':
       return only('boolean', sql`${unquoted(json)} = 'true'`)
     default:
-      return sql`${only('string', unquoted(json))} ${C}`
+      return only('string', unquoted(json))
   }
 }
 
@@ -77,7 +77,7 @@ function mixed(json: Fragment): Mixed {
     else case when ${digits} = '' then ${sql.lit(mixedKey(0))}
       when left(${text}, 1) = '-' then concat('1', lpad(${sql.lit(9999 - BIAS)} - (${point}), 4, '0'),
         lpad(${sql.raw(NINES)} - cast(${padded} as decimal(${sql.lit(DIGITS)})), ${sql.lit(DIGITS)}, '0'))
-      else concat('2', lpad(${sql.lit(BIAS)} + ${point}, 4, '0'), ${padded}) end end) ${C}`
+      else concat('2', lpad(${sql.lit(BIAS)} + ${point}, 4, '0'), ${padded}) end end)`
   return {
     value: text,
     order: key,
@@ -168,7 +168,7 @@ function failure(error: unknown): Failure | undefined {
     case 1406: {
       // `Data too long for column 'color' at row 1`
       const column = /'(.+)'/.exec(message)?.[1]
-      return { kind: 'unstorable', ...(column !== undefined && { columns: [column] }) }
+      return { kind: 'unstorable', ...(column !== undefined && { column }) }
     }
     // More than a packet, more than a row.
     case 1153:
@@ -277,6 +277,11 @@ export const mysql: SqlDialect = {
       const { rows, filtered } = scanOf(JSON.parse(String(text))) ?? { rows: 0, filtered: 100 }
       return { rows: Math.round((rows * filtered) / 100), cost: rows }
     },
+  },
+  indexColumns(table, index) {
+    const [name = '', schema] = table.split('.').reverse()
+    // MySQL tells of an index with its table in front.
+    return sql`select column_name as "column" from information_schema.statistics where table_schema = ${schema === undefined ? sql`database()` : sql`${schema}`} and table_name = ${name} and ${index} in (index_name, concat(table_name, '.', index_name)) order by seq_in_index`
   },
   failure,
 }

@@ -164,14 +164,26 @@ export function sqlStore<Database>({
   }
 
   /** Names the fields of a unique set that a write would break, or of a value too long for its index. */
-  function named(error: unknown): never {
+  async function named(error: unknown): Promise<never> {
     const failure = dialect.failure(error)
     const { layout } = attached()
     if (failure?.kind === 'unstorable') {
       throw new UnstorableError(layout.indexed(failure.index, failure.column), { cause: error })
     }
     if (failure?.kind !== 'unique') throw error
-    throw new UniqueError(layout.uniqueSet(failure.index, failure.columns), { cause: error })
+    const { index, columns } = failure
+    const set = layout.uniqueSet(index, columns ?? (await columnsOf(index)))
+    throw new UniqueError(set, { cause: error })
+  }
+
+  /** The columns of somebody else's index, where the database is to be asked. */
+  async function columnsOf(index: string | undefined): Promise<string[]> {
+    const { layout } = attached()
+    if (index === undefined || !dialect.indexColumns) return []
+    if (layout.indexed(index).length > 0) return []
+    const statement = session.compile(dialect.indexColumns(layout.table, index))
+    const { rows } = await session.read(({ run }) => run(statement))
+    return rows.map(({ column }) => String(column))
   }
 
   return {

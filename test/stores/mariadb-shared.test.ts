@@ -1,0 +1,209 @@
+// One MariaDB, several stores, and what happens when it stops.
+import { CompiledQuery, sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { type Shape, UnavailableError } from '../../src/store.ts'
+import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
+import { ask, mariadb, noMariadb, openMariadb, useMariadb } from './mariadb.ts'
+import { by, is, maybe, SHAPE, text } from './questions.ts'
+import { car, closing, type Database, newTable, opener, severalStores } from './several.ts'
+
+useMariadb()
+
+const database: Database = {
+  connect: () => openMariadb(),
+  async waiting(table) {
+    const query =
+      "select info from information_schema.processlist where command = 'Query' and info like concat('%`', ?, '`%') and info not like 'lock%' and id <> connection_id()"
+    const rows = await ask(mariadb().url, query, [table])
+    return Array.isArray(rows) ? rows : []
+  },
+  async locked(table, work) {
+    const db = openMariadb()
+    try {
+      return await db.connection().execute(async connection => {
+        await sql`lock tables ${sql.id(table)} write`.execute(connection)
+        return work()
+      })
+    } finally {
+      await db.destroy()
+    }
+  },
+}
+const open = opener(database)
+
+describe.skipIf(noMariadb)('on MariaDB', () => {
+  severalStores(database)
+
+  test('a text too long for its column is refused by the name of its field', async () => {
+    const fields = new Map(SHAPE.fields)
+    const shape: Shape = { ...SHAPE, fields, unique: [['note'], ['model.name']] }
+    const store = open(newTable(), shape)
+    await closing([store], async () => {
+      const refused = (field: string) => ({ name: 'UnstorableError', fields: [field] })
+      const long = '\u{1F600}'.repeat(256)
+      await expect(store.create(car(long))).rejects.toMatchObject(refused('color'))
+      const note = store.create({ ...car('x'), note: long })
+      await expect(note).rejects.toMatchObject(refused('note'))
+      const model = store.create({ ...car('x'), model: { name: long } })
+      await expect(model).rejects.toMatchObject(refused('model.name'))
+      const most = '\u{1F600}'.repeat(192)
+      const made = await store.create({
+        ...car(most),
+        price: 1,
+        note: most,
+        tags: [long.repeat(100)],
+      })
+      expect(await store.get(made.id)).toEqual(made)
+      const taken = store.create({ ...car('x'), note: most })
+      await expect(taken).rejects.toMatchObject({ name: 'UniqueError', fields: ['note'] })
+      // Blanks at the end and letters' cases count.
+      await store.create({ ...car('x'), note: `${most.slice(2)} ` })
+      await store.create({ ...car('x'), note: most.slice(2) })
+      for (const note of ['a', 'A', 'á', 'a ']) await store.create({ ...car('x'), note })
+      const where = [is('note', 'in', 'a')]
+      expect(await store.count({ where }, 'exact')).toBe(1)
+    })
+  })
+
+  test('a server that stops makes calls unavailable, and later ones work', async ({ skip }) => {
+    const server = mariadb()
+    if (!server.own) skip()
+    const store = open(newTable())
+    await closing([store], async () => {
+      const kept = await store.create({ ...car('red'), price: 0.1 + 0.2 })
+      const writing = Array.from({ length: 20 }, (_, at) => store.create(car(`w${at}`)))
+      const ended = Promise.allSettled(writing)
+      await server.crash()
+      const made = []
+      for (const result of await ended) {
+        if (result.status === 'fulfilled') made.push(result.value.id)
+        else expect(result.reason).toBeInstanceOf(UnavailableError)
+      }
+      for (const call of [
+        () => store.get(kept.id),
+        () => store.list({ where: [], sort: by('') }, { limit: 1, offset: 0 }, 'exact'),
+        () => store.create(car('blue')),
+        () => store.update(kept.id, kept.version, car('blue')),
+        () => store.begin('key', 'print'),
+      ]) {
+        await expect(call()).rejects.toBeInstanceOf(UnavailableError)
+      }
+      await server.start()
+      expect(await store.get(kept.id)).toEqual(kept)
+      for (const id of made) expect((await store.get(id))?.id).toBe(id)
+      expect((await store.create(car('blue'))).item.color).toBe('blue')
+    })
+    await expect(store.get(1)).rejects.toBeInstanceOf(UnavailableError)
+  })
+
+  test('a guess of the total is the planner’s where counting would cost much', async () => {
+    const table = newTable()
+    const store = open(table)
+    await closing([store], async () => {
+      const all = { where: [], sort: by('') }
+      expect(await store.list(all, { limit: 5, offset: 0 }, 'estimated')).toEqual({
+        items: [],
+        total: 0,
+      })
+      const { url } = mariadb()
+      await ask(
+        url,
+        `insert into ${table} (id, color, year, created_at, updated_at, version) select seq, concat('c', seq % 7), 1, '', '', '' from seq_1_to_60000`,
+      )
+      await ask(url, `analyze table ${table}`)
+      const guess = (await store.count(all, 'estimated')) ?? 0
+      expect(Math.abs(guess - 60_000)).toBeLessThan(20_000)
+      expect(guess).not.toBe(60_000)
+      expect(await store.count(all, 'exact')).toBe(60_000)
+      const page = await store.list(all, { limit: 5, offset: 59_998 }, 'estimated')
+      expect([page.items.length, page.total]).toEqual([2, 60_000])
+      const few = { where: [is('id', 'lte', 500)] }
+      expect(await store.count(few, 'estimated')).toBe(500)
+    })
+  }, 60_000)
+
+  test('a table that exists is served by its own names, in its own types', async () => {
+    const db = openMariadb()
+    const say = (statement: string) => db.executeQuery(CompiledQuery.raw(statement))
+    await say(
+      'create table `Car Pool` (`car_id` varchar(40) primary key, paint varchar(20), doors integer, price decimal(10,2), more text, model json) character set latin1',
+    )
+    await say('create unique index pool_paint on `Car Pool` (paint, doors)')
+    await say(
+      `insert into \`Car Pool\` values ('k-1', 'red', 4, 10.50, '"null"', '{"name": "Clio"}')`,
+    )
+    const columns = {
+      id: 'car_id',
+      color: 'paint',
+      doors: { name: 'doors', json: false },
+      extra: 'more',
+    }
+    const store = sqlStore({ db, table: 'Car Pool', columns, version: false, create: true })
+    store.attach({
+      name: 'cars',
+      fields: new Map([
+        ['id', text],
+        ['color', text],
+        ['doors', { kind: 'integer', ...maybe }],
+        ['price', { kind: 'number', ...maybe, optional: false }],
+        ['extra', { kind: 'any', ...maybe }],
+        ['model', { kind: 'object', ...maybe, members: new Map([['name', text]]) }],
+      ]),
+      identity: { name: 'id', kind: 'text' },
+      unique: [['color', 'doors']],
+      indexes: [],
+    })
+    await closing([store], async () => {
+      const old = await store.get('k-1')
+      expect(old?.item).toEqual({
+        id: 'k-1',
+        color: 'red',
+        doors: 4,
+        price: 10.5,
+        extra: 'null',
+        model: { name: 'Clio' },
+      })
+      for (const where of [
+        [is('color', 'gte', 'red')],
+        [is('doors', 'lt', 4.5)],
+        [is('price', 'in', 10.5)],
+        [is('extra', 'in', 'null')],
+        [is('model.name', 'prefix', 'Cl')],
+      ]) {
+        expect(await store.count({ where }, 'exact')).toBe(1)
+      }
+      const version = old?.version ?? ''
+      const wins = await Promise.all(
+        ['blue', 'green', 'grey'].map(color =>
+          store.update('k-1', version, { color, doors: 3, price: 1 }),
+        ),
+      )
+      expect(wins.filter(Boolean)).toHaveLength(1)
+      const { color = '' } = (await store.get('k-1'))?.item ?? {}
+      const taken = store.create({ id: 'k-2', color, doors: 3, price: 1 })
+      await expect(taken).rejects.toMatchObject({ fields: ['color', 'doors'] })
+      const again = store.create({ id: 'k-1', color: 'x', price: 1 })
+      await expect(again).rejects.toMatchObject({ fields: ['id'] })
+    })
+  })
+})
+
+test('tables print as statements for a migration', () => {
+  const { createdAt, updatedAt, ...undated } = SHAPE
+  const shape: Shape = {
+    ...undated,
+    fields: new Map([...SHAPE.fields].filter(([name]) => /^(id|color|price|model|at)$/.test(name))),
+    unique: [['color', 'model.name']],
+    indexes: [['price'], ['model.year']],
+  }
+  const collate = ' collate /*M!100201 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */'
+  const printed = createTableSql(shape, { dialect: 'mysql' })
+  expect(printed.slice(0, 6).map(each => each.replaceAll(collate, ' C'))).toEqual([
+    'create table if not exists `cars` (`id` bigint primary key not null, `color` varchar(255) C not null, `price` double, `at` longtext C, `model` longtext C, `version` longtext C not null)',
+    "alter table `cars` add column /*M! if not exists */ `rest_unique_model.name` varchar(255) C as ((case when json_type(json_extract(`model`, '$.\"name\"')) = 'STRING' then convert(json_unquote(json_extract(`model`, '$.\"name\"')) using utf8mb4) C end)) virtual",
+    "alter table `cars` add column /*M! if not exists */ `rest_by_model.year` double as ((case when json_type(json_extract(`model`, '$.\"year\"')) in ('INTEGER', 'DOUBLE', 'UNSIGNED INTEGER', 'DECIMAL') then cast(convert(json_unquote(json_extract(`model`, '$.\"year\"')) using utf8mb4) C as double) end)) virtual",
+    'create unique index /*M! if not exists */ `cars_unique_color_model.name` on `cars` (`color`, `rest_unique_model.name`)',
+    'create index /*M! if not exists */ `cars_by_price` on `cars` (`price`, `id`)',
+    'create index /*M! if not exists */ `cars_by_model.year` on `cars` (`rest_by_model.year`, `id`)',
+  ])
+})
