@@ -202,6 +202,8 @@ describe('JSON Patch, other cases', () => {
     ['replace of what is not there', [{ op: 'replace', path: '/missing', value: 1 }], 409],
     ['an index beyond the end', [{ op: 'add', path: '/a/3', value: 1 }], 409],
     ['an index with a leading zero', [{ op: 'replace', path: '/a/01', value: 1 }], 409],
+    ['a member of a text', [{ op: 'add', path: '/c/d/e', value: 1 }], 409],
+    ['a member of a text’s member', [{ op: 'add', path: '/c/d/e/f', value: 1 }], 409],
     ['a negative index', [{ op: 'replace', path: '/a/-1', value: 1 }], 409],
     ['replace at -', [{ op: 'replace', path: '/a/-', value: 1 }], 409],
     ['a value into itself', [{ op: 'move', from: '/c', path: '/c/d' }], 400],

@@ -41,6 +41,7 @@ describe('simpleRest', () => {
     ['filter={"q":"red clio"}', ['q=red clio']],
     ['filter={"limit":5}', ['filter[limit]=5']],
     ['filter={"price[gte]":5}', ['filter[price][gte]=5']],
+    ['filter={"price[a][b]":5}', ['filter[price[a][b]]=5']],
     [
       'sort=["a","ASC"]&range=[0,9]&filter={"b":1}',
       ['sort=a', 'offset=0', 'limit=10', 'filter[b]=1'],

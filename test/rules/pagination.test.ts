@@ -17,6 +17,7 @@ import {
   type Range,
   readWindow,
 } from '../../src/index.ts'
+import { checksum } from '../../src/pagination.ts'
 
 describe('parseRange (RFC 9110 §14.2)', () => {
   const cases: [string, Range | undefined][] = [
@@ -143,6 +144,9 @@ describe('parseLink', () => {
     ['<1>; title="<2>; rel=evil"; rel="next"', [{ rel: 'next', href: '1' }]],
     ['<1>; title="a\\"; rel=evil"; rel="next"', [{ rel: 'next', href: '1' }]],
     ['<1>; xrel="no"', []],
+    ['<1>; rel', []],
+    ['<1>; rel=', []],
+    ['<1>; rel=next, <2', [{ rel: 'next', href: '1' }]],
     ['<1>', []],
     ['nonsense', []],
     ['', []],
@@ -173,6 +177,27 @@ describe('parseCursor and printCursor', () => {
       expect(parseCursor(changed)).toBeUndefined()
     },
   )
+
+  it.each<[string, unknown]>([
+    ['no JSON', undefined],
+    ['no list', {}],
+    ['too short a list', ['id', null, 0]],
+    ['no order', [5, null, 0, 0]],
+    ['a key that is no list', ['id', 'a', 0, 0]],
+    ['no direction', ['id', null, 2, 0]],
+    ['a position that is no whole number', ['id', null, 0, 1.5]],
+    ['a position before the first', ['id', null, 0, -1]],
+  ])('refuses %s, whatever its checksum says', (_, value) => {
+    const json = JSON.stringify(value) ?? '{'
+    const made = Buffer.from(checksum(json) + json).toString('base64url')
+    expect(parseCursor(made)).toBeUndefined()
+  })
+
+  it('takes one end of a list', () => {
+    const json = JSON.stringify(['id', null, 0, 0])
+    const made = Buffer.from(checksum(json) + json).toString('base64url')
+    expect(parseCursor(made)).toEqual({ order: 'id', backward: false, position: 0 })
+  })
 })
 
 describe('readWindow', () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
   comparer,
+  type Field,
   type Filter,
   fieldsOf,
   type Item,
@@ -173,6 +174,41 @@ describe('readQuery', () => {
     }
   })
 
+  it.each([
+    ['since=2024-01-01', undefined],
+    ['until=2024-01-01', 'made'],
+  ])('%s where the creation date is %j is refused', (text, createdAt) => {
+    const mistakes: Mistake[] = []
+    const given = { fields, id: 'id', ...(createdAt !== undefined && { createdAt }) }
+    expect(readQuery(parseParameters(text) ?? [], given, mistakes).where).toEqual([])
+    expect(mistakes).toMatchObject([{ type: 'not_filterable' }])
+  })
+
+  it.each([
+    ['mixed[like]=a', []],
+    ['size[like]=a', ['invalid_operator']],
+    ['sizes[like]=a', ['invalid_operator']],
+    ['whatever[like]=a', ['invalid_operator']],
+    ['on[gt]=true', ['invalid_operator']],
+    ['whatever[gt]=a', ['invalid_value']],
+  ])('%s of unions and lists: %j', (text, types) => {
+    const plain = { nullable: false, optional: false }
+    const kinds: Record<string, Field> = {
+      mixed: { kind: 'union', ...plain, options: [{ kind: 'string', ...plain }] },
+      sizes: { kind: 'union', ...plain, options: [{ kind: 'number', ...plain }] },
+      size: { kind: 'number', ...plain },
+      on: { kind: 'boolean', ...plain },
+      whatever: { kind: 'union', ...plain },
+    }
+    const mistakes: Mistake[] = []
+    readQuery(
+      parseParameters(text) ?? [],
+      { fields: new Map(Object.entries(kinds)), id: 'size' },
+      mistakes,
+    )
+    expect(mistakes.map(({ type }) => type)).toEqual(types)
+  })
+
   it('q is a parameter only where there is something to search', () => {
     const parameters = parseParameters('q=+red++clio+') ?? []
     const search = [['name']]
@@ -181,6 +217,10 @@ describe('readQuery', () => {
       where: [],
     })
     expect(read('q=red').mistakes).toMatchObject([{ type: 'unknown_field', field: 'q' }])
+  })
+
+  it('printQuery gives nothing of nothing', () => {
+    expect(printQuery({ where: [], sort: [] })).toBe('')
   })
 
   it.each([

@@ -1,0 +1,219 @@
+// Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
+import { describe, expect, it } from 'vitest'
+import { throughProxies } from '../../src/address.ts'
+import { isAudience, principalOf, tokenCache } from '../../src/auth/tokens.ts'
+import { insufficientScope, printChallenge, type Scheme } from '../../src/auth.ts'
+import {
+  type BinaryForm,
+  type BlobInput,
+  type BlobRecord,
+  printBlob,
+  printDisposition,
+  readBlob,
+} from '../../src/blobs.ts'
+import { type ByteRange, parseByteRanges } from '../../src/byte-ranges.ts'
+import { type HttpRequest, parseHttpDate, splitList } from '../../src/http.ts'
+import type { Item } from '../../src/index.ts'
+import { parsePrefer } from '../../src/prefer.ts'
+
+describe('splitList', () => {
+  it.each<[string, string[]]>([
+    ['', []],
+    ['a, b,,c', ['a', 'b', 'c']],
+    ['a="x,y", b', ['a="x,y"', 'b']],
+    ['a="x\\",y", b', ['a="x\\",y"', 'b']],
+    ['a="x\\', ['a="x\\'].slice(1)],
+  ])('%j: %j', (text, members) => {
+    expect(splitList(text)).toEqual(members)
+  })
+})
+
+describe('parseHttpDate', () => {
+  const time = Date.UTC(1994, 10, 6, 8, 49, 37)
+  it.each<[string, number | undefined]>([
+    ['Sun, 06 Nov 1994 08:49:37 GMT', time],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', time],
+    ['Sun Nov  6 08:49:37 1994', time],
+    ['Sun, 30 Feb 1994 08:49:37 GMT', undefined],
+    ['Sun, 06 Nix 1994 08:49:37 GMT', undefined],
+    ['Sin, 06 Nov 1994 08:49:37 GMT', undefined],
+    ['Sun, 06 Nov 1994 24:00:00 GMT', undefined],
+    ['1994-11-06', undefined],
+  ])('%j: %j', (text, given) => {
+    expect(parseHttpDate(text)).toBe(given)
+  })
+})
+
+describe('parsePrefer', () => {
+  it.each<[string, object]>([
+    ['return=minimal; a=b, count="none"', { return: 'minimal', count: 'none' }],
+    ['return=minimal, return=representation', { return: 'minimal' }],
+    [';, return', {}],
+  ])('%j: %j', (text, preferences) => {
+    expect(parsePrefer(text)).toEqual(preferences)
+  })
+})
+
+describe('parseByteRanges of 10 bytes', () => {
+  it.each<[string, ByteRange[] | undefined]>([
+    ['bytes=0-4', [{ first: 0, last: 4 }]],
+    ['bytes=5-', [{ first: 5, last: 9 }]],
+    ['bytes=-3', [{ first: 7, last: 9 }]],
+    ['bytes=-30', [{ first: 0, last: 9 }]],
+    ['bytes=-0', []],
+    ['bytes=10-', []],
+    [
+      'bytes=6-7,0-1',
+      [
+        { first: 6, last: 7 },
+        { first: 0, last: 1 },
+      ],
+    ],
+    ['bytes=0-5,5-6', undefined],
+    ['bytes=-', undefined],
+    ['bytes=x', undefined],
+    ['bytes=4-2', undefined],
+    ['items=0-4', undefined],
+    [`bytes=${'0-0,'.repeat(16)}1-1`, undefined],
+  ])('%j: %j', (text, ranges) => {
+    expect(parseByteRanges(text, 10)).toEqual(ranges)
+  })
+})
+
+describe('printDisposition', () => {
+  it.each<[string | undefined, string]>([
+    [undefined, 'attachment'],
+    ['..', 'attachment'],
+    ['a/..', 'attachment'],
+    ['a.txt', `attachment; filename="a.txt"; filename*=UTF-8''a.txt`],
+    ['..\\b/a\r\n.txt', `attachment; filename="a.txt"; filename*=UTF-8''a.txt`],
+    [
+      "it's (1)*.txt",
+      `attachment; filename="it's (1)*.txt"; filename*=UTF-8''it%27s%20%281%29%2A.txt`,
+    ],
+    ['é".txt', `attachment; filename="__.txt"; filename*=UTF-8''%C3%A9%22.txt`],
+  ])('%j: %s', (name, text) => {
+    expect(printDisposition({ type: 'text/plain', ...(name !== undefined && { name }) })).toBe(text)
+  })
+})
+
+describe('a binary property', () => {
+  it.each<[Item, BlobInput]>([
+    [{}, { said: 'nothing' }],
+    [{ photo: null }, { said: 'removed' }],
+    [{ photo_url: null }, { said: 'removed' }],
+    [{ photo_url: '/p' }, { said: 'address', url: '/p' }],
+    [{ photo: { url: '/p' } }, { said: 'address', url: '/p' }],
+    [{ photo: { key: 'k' } }, { said: 'upload', key: 'k' }],
+    [{ photo: { data: 'AA' } }, { said: 'data', data: 'AA' }],
+    [
+      { photo_data: 'AA', photo_url: '/p' },
+      { said: 'data', data: 'AA' },
+    ],
+    [{ photo: {} }, { said: 'nonsense' }],
+    [{ photo: [] }, { said: 'nonsense' }],
+    [{ photo_data: 5 }, { said: 'nonsense' }],
+  ])('is read of %j', (sent, input) => {
+    expect(readBlob('photo', sent)).toEqual(input)
+  })
+
+  const record: BlobRecord = { key: 'k', type: 'image/png', size: 2, updated_at: '2026-01-01' }
+  it.each<[BlobRecord | null, BinaryForm, string | undefined, Item]>([
+    [null, 'flat', undefined, { photo_url: null }],
+    [null, 'object', undefined, { photo: null }],
+    [record, 'flat', 'AA', { photo_url: '/p', photo_data: 'AA' }],
+    [record, 'object', undefined, { photo: { url: '/p', updated_at: '2026-01-01' } }],
+    [record, 'object', 'AA', { photo: { url: '/p', updated_at: '2026-01-01', data: 'AA' } }],
+  ])('is printed of %j, %s', (of, form, data, printed) => {
+    expect(printBlob('photo', of, form, '/p', data)).toEqual(printed)
+  })
+})
+
+describe('a challenge', () => {
+  it.each<[Record<string, string | undefined>, string]>([
+    [{}, 'Cookie'],
+    [{ realm: undefined }, 'Cookie'],
+    [{ realm: 'a "b" \\ c', error: undefined }, `Cookie realm="a 'b' ' c"`],
+  ])('of %j is %s', (parameters, text) => {
+    expect(printChallenge('Cookie', parameters)).toBe(text)
+  })
+
+  it('tells the scopes that lack', () => {
+    const scheme: Scheme = {
+      name: 'Cookie',
+      challenge: parameters => JSON.stringify(parameters),
+      authenticate: async () => undefined,
+    }
+    const error = insufficientScope({ scheme, principal: { id: 'a' } }, ['x', 'y'], undefined)
+    expect(error.headers[1]).toContain('"scope":"x y"')
+    expect(error.headers[1]).not.toContain('resource_metadata')
+  })
+})
+
+describe('claims', () => {
+  it.each<[unknown, readonly string[]]>([
+    ['a  b', ['a', 'b']],
+    [
+      ['a', 5, 'b'],
+      ['a', 'b'],
+    ],
+    [undefined, []],
+    [5, []],
+  ])('of scope %j: %j', (scope, scopes) => {
+    expect(principalOf({ sub: 'x', scope }).scopes).toEqual(scopes)
+  })
+
+  it.each<[unknown, string | string[], boolean]>([
+    ['a', 'a', true],
+    [['a', 'b'], 'b', true],
+    ['b', ['a', 'b'], true],
+    ['a', ['b'], false],
+    [undefined, 'a', false],
+  ])('of audience %j for %j: %j', (claim, audience, named) => {
+    expect(isAudience(claim, audience)).toBe(named)
+  })
+})
+
+describe('what is remembered of tokens', () => {
+  it('is 10,000 of them, and the oldest goes first', () => {
+    const cache = tokenCache<number>()
+    const until = Date.now() + 60_000
+    for (let at = 0; at <= 10_000; at++) cache.set(`token ${at}`, at, until)
+    expect([0, 1, 10_000].map(at => cache.get(`token ${at}`))).toEqual([undefined, 1, 10_000])
+  })
+
+  it('is forgotten in time', () => {
+    const cache = tokenCache<number>()
+    cache.set('a', 1, Date.now())
+    expect(cache.get('a')).toBeUndefined()
+  })
+})
+
+describe('a request through proxies', () => {
+  it.each<[Record<string, string>, string | undefined, boolean]>([
+    [{}, '10.0.0.1', true],
+    [{ 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'http' }, '192.0.2.1', false],
+    [{ 'x-forwarded-for': 'evil, 192.0.2.1:80' }, '192.0.2.1', true],
+    [{ 'x-forwarded-for': '[2001:db8::1]:80' }, '2001:db8::1', true],
+    [{ 'x-forwarded-for': 'unknown' }, '10.0.0.1', true],
+  ])('with %j is of %j, TLS: %j', (headers, address, secure) => {
+    const controller = new AbortController()
+    const request: HttpRequest = {
+      method: 'GET',
+      target: '/',
+      prefix: '',
+      headers,
+      body: undefined,
+      address: '10.0.0.1',
+      secure: false,
+      signal: controller.signal,
+      abort: reason => controller.abort(reason),
+    }
+    const seen = throughProxies(request, 1)
+    expect(seen).toMatchObject({ address, secure, headers })
+    const reason = new Error('enough')
+    seen.abort(reason)
+    expect(seen.signal.reason).toBe(reason)
+    expect(throughProxies(request, 0)).toBe(request)
+  })
+})

@@ -1,0 +1,62 @@
+// What a zod schema says of its fields, as tables; and what JSON cannot hold.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { blob, fieldsOf } from '../../src/index.ts'
+import type { Schema } from '../../src/schema.ts'
+
+const table = (schema: Schema, side?: 'input' | 'output') =>
+  Object.fromEntries(
+    [...fieldsOf(schema, side)].map(([name, { kind, optional, nullable }]) => [
+      name,
+      kind + (optional ? '?' : '') + (nullable ? '|null' : ''),
+    ]),
+  )
+
+describe('fields', () => {
+  it.each<[string, Schema, Record<string, string>]>([
+    ['an object', z.object({ a: z.string(), b: z.int() }), { a: 'string', b: 'integer' }],
+    [
+      'a union of objects has those of all',
+      z.union([z.object({ a: z.string() }), z.object({ a: z.int(), b: z.int() })]),
+      { a: 'union', b: 'integer?' },
+    ],
+    [
+      'a union of an object and null',
+      z.object({ a: z.union([z.null(), z.string()]), b: z.union([z.null(), z.null()]) }),
+      { a: 'string|null', b: 'any|null' },
+    ],
+    [
+      'what must be there after all',
+      z.object({ a: z.nonoptional(z.string().optional()), b: z.string().exactOptional() }),
+      { a: 'string', b: 'string?' },
+    ],
+    [
+      'choices of several types',
+      z.object({ a: z.literal(['x', 1, true, null]), b: z.literal([null]) }),
+      { a: 'union|null', b: 'any|null' },
+    ],
+  ])('%s', (_, schema, fields) => {
+    expect(table(schema)).toEqual(fields)
+  })
+
+  it('taken may be of types that are not kept', () => {
+    const date = z.object({ at: z.set(z.string()).transform(String) })
+    expect(table(date, 'input')).toEqual({ at: 'any?|null' })
+  })
+})
+
+describe('a TypeError for', () => {
+  it.each<[string, Schema, RegExp, 'input' | 'output']>([
+    ['a schema that is a text', z.string(), /must be an object/, 'output'],
+    ['a union with a text', z.union([z.object({}), z.string()]), /must be an object/, 'output'],
+    ['a union without members', z.union([z.object({}), z.object({})]), /an object/, 'output'],
+    ['a date itself', z.date(), /^The schema is z\.date\(\)/, 'output'],
+    ['a date', z.object({ at: z.date() }), /^at is z\.date\(\).*z\.iso/, 'output'],
+    ['a date that is taken', z.object({ at: z.date() }), /^at is z\.date\(\)/, 'input'],
+    ['a bigint deep inside', z.object({ a: z.array(z.bigint()) }), /^a.* is z\.bigint/, 'output'],
+    ['a blob deep inside', z.object({ a: z.object({ b: blob() }) }), /^a\.b: a blob/, 'output'],
+  ])('%s', (_, schema, message, side) => {
+    expect(() => fieldsOf(schema, side)).toThrow(TypeError)
+    expect(() => fieldsOf(schema, side)).toThrow(message)
+  })
+})

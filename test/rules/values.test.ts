@@ -1,0 +1,144 @@
+// Values and fields as tables: reading, comparing and picking them, and what is said of mistakes.
+import { describe, expect, it } from 'vitest'
+import { problemBody, refusalIn, suggestion } from '../../src/errors.ts'
+import { compareValues, expectation, picker, scalarsOf } from '../../src/fields.ts'
+import { type Field, HttpError, type Item, type Json, type Kind } from '../../src/index.ts'
+import { comparer, isSortKey, matcher, type SortKey } from '../../src/selection.ts'
+
+const field = (kind: Kind, more: Partial<Field> = {}): Field => ({
+  kind,
+  nullable: false,
+  optional: false,
+  ...more,
+})
+
+describe('scalarsOf', () => {
+  it.each<[string, Field, readonly unknown[]]>([
+    ['5', field('integer'), [5]],
+    ['5', field('array', { element: field('number') }), [5]],
+    ['5', field('array'), []],
+    ['5', field('union', { options: [field('integer'), field('string')] }), [5, '5']],
+    ['5', field('union'), []],
+    ['5', field('object'), []],
+    ['no', field('boolean'), [false]],
+    ['maybe', field('boolean'), []],
+    ['b', field('string', { choices: ['a'] }), []],
+  ])('%j for %j: %j', (text, of, values) => {
+    expect(scalarsOf(text, of)).toEqual(values)
+  })
+})
+
+describe('expectation', () => {
+  it.each<[Field, string]>([
+    [field('string', { choices: ['a', 'b'] }), 'one of "a", "b"'],
+    [field('any'), 'a text'],
+    [field('number'), 'a number'],
+    [field('array', { element: field('integer') }), 'a whole number'],
+    [field('array'), 'a text'],
+    [field('union', { options: [field('boolean'), field('date')] }), 'true or false or a date'],
+    [field('union'), ''],
+    [field('blob'), 'a file'],
+    [field('object'), 'an object'],
+    [field('record'), 'an object of named values'],
+  ])('%j: %s', (of, text) => {
+    expect(expectation(of).startsWith(text)).toBe(true)
+    expect(expectation(of) === '').toBe(text === '')
+  })
+})
+
+describe('picker', () => {
+  const item: Item = { id: 1, model: { name: 'Zoé', brand: 'R' }, gone: null, list: [1] }
+  it.each<[string[], Item]>([
+    [[], {}],
+    [['model.name'], { model: { name: 'Zoé' } }],
+    [['model', 'model.name'], { model: { name: 'Zoé', brand: 'R' } }],
+    [['model.name', 'model'], { model: { name: 'Zoé', brand: 'R' } }],
+    [['gone.name', 'list.name'], { gone: null }],
+    [['nothing.name'], {}],
+  ])('%j', (paths, picked) => {
+    expect(picker(paths.map(path => path.split('.')))(item)).toEqual(picked)
+  })
+
+  it('picks nothing by the empty path', () => {
+    expect(picker([[]])(item)).toEqual({})
+  })
+})
+
+describe('compareValues puts', () => {
+  it.each<[string, Json | undefined, Json | undefined]>([
+    ['nothing before everything', undefined, 0],
+    ['numbers before texts', 5, '4'],
+    ['texts before lists', 'z', []],
+    ['texts before objects', 'z', {}],
+    ['false before true', false, true],
+  ])('%s', (_, less, more) => {
+    expect(compareValues(less, more)).toBeLessThan(0)
+    expect(compareValues(more, less)).toBeGreaterThan(0)
+  })
+
+  it('no list before another list or object', () => {
+    expect(compareValues([1], { a: 1 })).toBe(0)
+  })
+})
+
+describe('without a declared field', () => {
+  const sort: SortKey[] = [{ path: ['size'], descending: false }]
+
+  it('a filter compares by what the values are', () => {
+    const test = matcher({ where: [{ path: ['size'], operator: 'gt', values: [3] }] }, new Map())
+    expect([{ size: 5 }, { size: 2 }, {}].map(test)).toEqual([true, false, false])
+  })
+
+  it('a sort does so too', () => {
+    const items = [{ size: 'b' }, { size: 7 }, { size: 3 }, {}]
+    expect(items.sort(comparer(sort, new Map()))).toEqual([
+      {},
+      { size: 3 },
+      { size: 7 },
+      { size: 'b' },
+    ])
+  })
+
+  it.each<[Json, boolean]>([
+    ['a', true],
+    [5, true],
+    [true, true],
+    [[], false],
+    [{}, false],
+  ])('%j as a place in it: %j', (value, fits) => {
+    const keys: SortKey[] = [...sort, { path: ['id'], descending: false }]
+    expect(isSortKey([value, 1], keys, new Map())).toBe(fits)
+  })
+})
+
+describe('refusals', () => {
+  it.each<[number, string]>([
+    [404, 'Not Found'],
+    [499, 'Error'],
+  ])('%d without a message is "%s"', (status, phrase) => {
+    const error = new HttpError(status, [])
+    expect(error.errors).toEqual([{ message: phrase, code: status }])
+    expect(problemBody(error)).toMatchObject({ title: phrase, status, detail: phrase })
+  })
+
+  it('are told from failures', () => {
+    const refusal = new HttpError(409, 'Sold')
+    expect(refusalIn(refusal)).toBe(refusal)
+    expect(() => refusalIn(new RangeError('broken'))).toThrow(RangeError)
+  })
+})
+
+describe('suggestion', () => {
+  it.each<[string, string[], string]>([
+    ['colour', ['price', 'color'], '; did you mean "color"?'],
+    ['colro', ['color'], ''],
+    ['a', ['b'], '; did you mean "b"?'],
+    ['', ['b'], '; did you mean "b"?'],
+    ['', ['bc'], ''],
+    ['color', [''], ''],
+    ['color', ['weight'], ''],
+    ['c'.repeat(65), ['c'.repeat(65)], ''],
+  ])('%j of %j: %j', (name, names, text) => {
+    expect(suggestion(name, names)).toBe(text)
+  })
+})
