@@ -11,8 +11,8 @@ import {
   toPath,
 } from '../fields.ts'
 import type { Shape, Stored } from '../store.ts'
-import { hasOrder, indexesOf } from './shapes.ts'
 import type { ColumnType, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
+import { COLUMN_TYPES, Indexes } from './sql-indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
 /** How a field lies in a table that exists already. */
@@ -44,14 +44,6 @@ interface Column {
   readonly read: string
 }
 
-/** A column for what stands in an index and has none of its own. */
-export interface Generated {
-  readonly name: string
-  readonly path: string
-  readonly type: ColumnType
-  readonly value: Fragment
-}
-
 /** A value of an item in SQL. */
 export interface Place {
   readonly kind: Kind
@@ -71,15 +63,6 @@ export interface Place {
   readonly json?: { readonly column: Fragment; readonly path: JsonPath }
 }
 
-const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
-  string: 'text',
-  date: 'text',
-  'date-time': 'text',
-  integer: 'integer',
-  number: 'real',
-  boolean: 'boolean',
-}
-
 export class Layout {
   readonly shape: Shape
   readonly dialect: SqlDialect
@@ -91,8 +74,7 @@ export class Layout {
   readonly from: Fragment
   /** Every column to read, the version last. */
   readonly all: Fragment
-  /** Empty where the database indexes expressions. */
-  readonly generated: readonly Generated[] = []
+  readonly indexes: Indexes
   readonly #byName: ReadonlyMap<string, Column>
 
   /** @throws TypeError for fields that a table cannot hold, and for columns that there cannot be. */
@@ -129,7 +111,7 @@ export class Layout {
     })
     if (version !== false) all.push(sql.id(version))
     this.all = sql.join(all)
-    if (dialect.generates) this.generated = [...this.#generate('unique'), ...this.#generate('by')]
+    this.indexes = new Indexes(table, shape, dialect, path => this.#expressed(toPath(path)))
     // SQL does not tell `Name` from `name`.
     const seen = new Set<string>()
     for (const each of [...this.columns.map(({ column }) => column), version]) {
@@ -157,10 +139,8 @@ export class Layout {
   /** Where the value at a path lies; `undefined` where no field is there. */
   at(path: Path): Place | undefined {
     const place = this.#expressed(path)
-    if (!place || this.generated.length === 0) return place
-    const name = this.#generatedName(path.join('.'), 'by')
-    const column = this.generated.find(each => each.name === name)
-    return column ? { ...place, order: sql.id(name) } : place
+    const order = place && this.indexes.column(path.join('.'), 'by')
+    return order ? { ...place, order } : place
   }
 
   #expressed(path: Path): Place | undefined {
@@ -259,7 +239,7 @@ export class Layout {
   /** The dotted paths of the unique set that a database names, or the identity's name. */
   uniqueSet(index: string | undefined, columns: readonly string[] = []): readonly string[] {
     const { unique, identity } = this.shape
-    const named = unique.find(set => this.indexName(set, 'unique') === index)
+    const named = unique.find(set => this.indexes.name(set, 'unique') === index)
     if (named) return named
     const names = columns.map(
       column => this.columns.find(each => each.column === column)?.name ?? column,
@@ -270,107 +250,12 @@ export class Layout {
 
   /** The dotted paths of the index or the column that a database names; none for somebody else's. */
   indexed(index: string | undefined, column?: string): readonly string[] {
-    if (column !== undefined) {
-      const field = this.columns.find(each => each.column === column)?.name
-      const path = field ?? this.generated.find(each => each.name === column)?.path
-      return path === undefined ? [] : [path]
-    }
-    const { unique } = this.shape
-    const found =
-      unique.find(set => this.indexName(set, 'unique') === index) ??
-      indexesOf(this.shape).find(set => this.indexName(set, 'by') === index)
-    return found ?? (index === `${this.table}_pkey` ? [this.shape.identity.name] : [])
-  }
-
-  /** What stands in an index: columns, or expressions where the database takes them. */
-  indexParts(set: readonly string[], kind: IndexKind): Fragment[] {
-    const paths = this.#indexPaths(set, kind)
-    return paths.map(path => {
-      const generated = this.generated.find(each => each.name === this.#generatedName(path, kind))
-      const { value, column, maybe } = this.#partOf(path, kind)
-      const part = generated ? sql.id(generated.name) : (column ?? sql`(${value})`)
-      return kind === 'unique' ? part : this.dialect.orderBy(part, false, maybe)
-    })
-  }
-
-  /** How many characters of the text at a path an index holds; `undefined` where none has it, or any number. */
-  longest(path: string): number | undefined {
-    const { identity } = this.shape
-    const sets = [...this.#sets('unique'), ...this.#sets('by'), [identity.name]]
-    const lengths = sets.filter(set => set.includes(path)).map(set => set.length)
-    return lengths.length === 0 ? undefined : this.dialect.keys?.longest(Math.max(...lengths))
-  }
-
-  /** The indexed sets of paths, the id at the end of those that do not keep items unique. */
-  #sets(kind: IndexKind): string[][] {
-    const sets = kind === 'unique' ? this.shape.unique : this.indexes
-    return sets.map(set => this.#indexPaths(set, kind))
-  }
-
-  /** The sets of paths to index for lists. */
-  get indexes(): (readonly string[])[] {
-    return indexesOf(this.shape).filter(set =>
-      set.every(path => {
-        const kind = fieldAt(this.shape.fields, toPath(path))?.kind
-        return hasOrder(kind) || kind === 'union' || kind === 'any'
-      }),
-    )
-  }
-
-  #indexPaths(set: readonly string[], kind: IndexKind): string[] {
-    const { name } = this.shape.identity
-    return kind === 'unique' || set.includes(name) ? [...set] : [...set, name]
-  }
-
-  /** What an index holds of the value at a path; its column, where that is a column. */
-  #partOf(path: string, kind: IndexKind) {
-    const place = this.#expressed(toPath(path))
-    if (!place) throw new TypeError(`${this.shape.name} has no field "${path}" to index`)
-    const { column, mixed, order, maybe } = place
-    const value = kind === 'unique' && !mixed ? place.value : order
-    const plain = column && (kind === 'unique' || order === place.value)
-    return { value, column: plain ? column : undefined, maybe, place }
-  }
-
-  #generate(kind: IndexKind): Generated[] {
-    const paths = new Set(this.#sets(kind).flat())
-    return [...paths].flatMap(path => {
-      const { value, column, place } = this.#partOf(path, kind)
-      if (column) return []
-      const instant = kind === 'by' && place.kind === 'date-time'
-      const scalar = place.kind === 'integer' ? 'real' : (COLUMN_TYPES[place.kind] ?? 'text')
-      return [
-        {
-          name: this.#generatedName(path, kind),
-          path,
-          type: instant ? 'integer' : scalar,
-          value,
-        },
-      ]
-    })
-  }
-
-  #generatedName(path: string, kind: IndexKind): string {
-    return this.#cut(`rest_${kind}_${path}`)
-  }
-
-  indexName(set: readonly string[], kind: IndexKind): string {
-    return this.#cut(`${this.table}_${kind}_${set.join('_')}`)
-  }
-
-  #cut(name: string): string {
-    const { longestName = Number.POSITIVE_INFINITY } = this.dialect
-    if (Buffer.byteLength(name) <= longestName) return name
-    // A database cuts longer ones, and two that are cut may be the same.
-    const cut = Buffer.from(name)
-      .subarray(0, longestName - 9)
-      .toString()
-      .replace(/\uFFFD+$/, '')
-    return `${cut}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+    if (column === undefined) return this.indexes.pathsOf(index)
+    const own = this.columns.find(each => each.column === column)?.name
+    const path = own ?? this.indexes.generated.find(each => each.name === column)?.path
+    return path === undefined ? [] : [path]
   }
 }
-
-type IndexKind = 'unique' | 'by'
 
 /** The id and the dates are the store's own, whatever the schema says of them. */
 function ownField(name: string, { identity, createdAt, updatedAt }: Shape): Field | undefined {

@@ -2,6 +2,7 @@
 import { CompiledQuery, type Kysely } from 'kysely'
 import type { Shape } from '../store.ts'
 import type { ColumnType, DialectName, SqlDialect } from './sql-dialect.ts'
+import type { IndexKind } from './sql-indexes.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
 import { mysql } from './sql-mysql.ts'
 import { postgres } from './sql-postgres.ts'
@@ -20,7 +21,7 @@ export function tableStatements(layout: Layout): Fragment[] {
   const { dialect, shape } = layout
   const { text, integer } = dialect.types
   const typeOf = (path: string, type: ColumnType) => {
-    const longest = type === 'text' ? layout.longest(path) : undefined
+    const longest = type === 'text' ? layout.indexes.longest(path) : undefined
     const key = longest === undefined ? undefined : dialect.keys?.type(longest)
     return key ?? dialect.types[type]
   }
@@ -37,12 +38,12 @@ export function tableStatements(layout: Layout): Fragment[] {
   const ifNot = sql.raw(dialect.ifNotExists)
   return [
     sql`create table if not exists ${layout.from} (${sql.join(columns)})`,
-    ...layout.generated.map(
+    ...layout.indexes.generated.map(
       ({ name, path, type, value }) =>
         sql`alter table ${layout.from} add column ${ifNot}${sql.id(name)} ${sql.raw(typeOf(path, type))} as (${value}) virtual`,
     ),
-    ...shape.unique.map(set => indexStatement(layout, set, 'unique')),
-    ...layout.indexes.map(set => indexStatement(layout, set, 'by')),
+    ...layout.indexes.sets('unique').map(set => indexStatement(layout, set, 'unique')),
+    ...layout.indexes.sets('by').map(set => indexStatement(layout, set, 'by')),
     sql`create table if not exists ${sql.table(SEQUENCES)} (${sql.id('name')} ${key} primary key not null, ${sql.id('last_id')} ${sql.raw(text)} not null)`,
     sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.id('name')} ${key} not null, ${sql.id('key')} ${key} not null, ${sql.id('fingerprint')} ${sql.raw(text)} not null, ${sql.id('answer')} ${sql.raw(text)}, ${sql.id('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.id('name')}, ${sql.id('key')}))`,
     sql`create index ${ifNot}${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
@@ -50,11 +51,11 @@ export function tableStatements(layout: Layout): Fragment[] {
 }
 
 /** An index of `set` and then the id, or one that keeps the set unique. */
-function indexStatement(layout: Layout, set: readonly string[], kind: 'unique' | 'by'): Fragment {
+function indexStatement(layout: Layout, set: readonly string[], kind: IndexKind): Fragment {
   const what = sql.raw(kind === 'unique' ? 'unique index' : 'index')
-  const name = sql.id(layout.indexName(set, kind))
+  const name = sql.id(layout.indexes.name(set, kind))
   const ifNot = sql.raw(layout.dialect.ifNotExists)
-  return sql`create ${what} ${ifNot}${name} on ${layout.from} (${sql.join(layout.indexParts(set, kind))})`
+  return sql`create ${what} ${ifNot}${name} on ${layout.from} (${sql.join(layout.indexes.parts(set, kind))})`
 }
 
 /**
