@@ -7,9 +7,9 @@ import { type Fragment, sql } from './sql-text.ts'
 export const COLLATE = 'collate /*M!100201 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */'
 export const C = sql.raw(COLLATE)
 
-/** A literal that means the same whatever a backslash does in the session. */
+/** A literal that means the same whatever a backslash does in the session, and a `?` for the driver. */
 function literal(text: string): Fragment {
-  if (!text.includes('\\')) return sql.lit(text)
+  if (!/[\\?]/.test(text)) return sql.lit(text)
   return sql.raw(`_utf8mb4 x'${Buffer.from(text).toString('hex')}'`)
 }
 

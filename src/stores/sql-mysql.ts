@@ -5,8 +5,9 @@ import type { Failure, SqlDialect } from './sql-dialect.ts'
 import { C, COLLATE, inside, mixed, mixedKey, typed } from './sql-mysql-json.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
+/** Without a question mark, which drivers are known to take for a placeholder in a literal too. */
 const DATE_TIME =
-  '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?$'
+  '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+){0,1}){0,1}([Zz]|[+-][0-9]{2}:[0-9]{2}){0,1}$'
 
 /** Counted by hand: the database's own dates begin in the year 1000. As {@link postgres} counts. */
 function instant(text: Fragment): Fragment {

@@ -43,15 +43,19 @@ function compareIds(one: Id, other: Id): number {
   return one < other ? -1 : Number(one > other)
 }
 
+/** Puts a row into a table as another program would. */
+async function insertRow(db: Kysely<unknown>, table: string, id: Id, color: string) {
+  await sql`insert into ${sql.id(table)} (id, color, year, created_at, updated_at, version) values (${id}, ${color}, 1, '', '', '')`.execute(
+    db,
+  )
+}
+
 export function severalStores(database: Database): void {
   const open = opener(database)
 
-  /** Puts a row into a table as another program would. */
   const insert = async (table: string, id: number, color: string) => {
     const db = database.connect()
-    await sql`insert into ${sql.id(table)} (id, color, year, created_at, updated_at, version) values (${id}, ${color}, 1, '', '', '')`.execute(
-      db,
-    )
+    await insertRow(db, table, id, color)
     await db.destroy()
   }
 
@@ -204,6 +208,31 @@ export function severalStores(database: Database): void {
         })
         expect((await store.get(1))?.item.color).toBe('red')
       })
+    })
+  })
+
+  test('of those who wait for the same values one gets them when they are free', async () => {
+    const table = newTable()
+    const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' }, unique: [['color']] }
+    const stores = Array.from({ length: 3 }, () => open(table, shape))
+    await closing(stores, async () => {
+      // Their tables are made.
+      for (const store of stores) await store.get('none')
+      const db = database.connect()
+      const { creates } = await db.connection().execute(async holder => {
+        await sql`begin`.execute(holder)
+        await insertRow(holder, table, 'held', 'red')
+        const waiting = stores.map((store, at) => store.create({ ...car('red'), id: `id-${at}` }))
+        while ((await database.waiting(table)).length < stores.length);
+        await sql`rollback`.execute(holder)
+        return { creates: waiting }
+      })
+      await db.destroy()
+      const results = await Promise.allSettled(creates)
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+      for (const result of results) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject({ fields: ['color'] })
+      }
     })
   })
 
