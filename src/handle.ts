@@ -132,7 +132,8 @@ async function answer(
   if (!match && !document && fallThrough) return undefined
   exchange.match = match
   exchange.route = document?.template ?? (match && api.prefix + match.template)
-  if (requests.hasSubscribers) {
+  // Whoever is told of the answer alone is told an id that the answer carries.
+  if (requests.hasSubscribers || responses.hasSubscribers) {
     const { method, route } = exchange
     requests.publish({ id: idOf(exchange), request, method, route })
   }
