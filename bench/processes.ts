@@ -85,8 +85,8 @@ export async function asked<T>(process: ChildProcess, question: unknown): Promis
 /** What is asked of a server in a round: requests in turn, all answered alike. */
 export interface Rounds {
   readonly name: string
-  /** The server's; needed for its CPU time. */
-  readonly process: ChildProcess
+  /** The server's, to ask for its CPU time; without, none is told. */
+  readonly process?: ChildProcess
   readonly port: number
   readonly requests: readonly Request[]
   /** Another answer in a round is an error. Default: any status from 200 to 399 will do. */
@@ -112,14 +112,16 @@ export async function startLoad(): Promise<Load> {
   const { process: load } = await child('load.js', [], 1)
   return {
     async round({ name, process: server, port, requests, status }, duration) {
-      const before = await asked<{ cpu: number }>(server, 'usage')
+      const usage = async () =>
+        server ? (await asked<{ cpu: number }>(server, 'usage')).cpu : Number.NaN
+      const before = await usage()
       const message = { port, requests, connections: CONNECTIONS, duration, status }
       const { seconds, answers, wrong } = await asked<Told>(load, message)
-      const after = await asked<{ cpu: number }>(server, 'usage')
+      const after = await usage()
       if (Object.keys(wrong).length > 0 || answers === 0) {
         throw new Error(`${name}: other answers under load: ${JSON.stringify(wrong)}`)
       }
-      return { rate: answers / seconds, cpu: (after.cpu - before.cpu) / answers }
+      return { rate: answers / seconds, cpu: (after - before) / answers }
     },
     end: () => load.kill(),
   }

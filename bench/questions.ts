@@ -1,17 +1,17 @@
 // The other end of `asked`: a process that serves, and answers questions about itself.
+import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * Listens on any port and says so. Answers every question with its CPU time (µs) and its resident
- * memory; `collect` collects garbage first.
+ * Says the port that a server listens on. Then every question is answered with the CPU time (µs) and
+ * the resident memory of the process; `collect` collects garbage first.
  * @param answers what else it knows.
  */
-export function serve(server: Server, answers: Readonly<Record<string, () => unknown>> = {}): void {
-  server.listen(0, '127.0.0.1', () => {
-    // A server that listens on a port has an address with a port.
-    process.send?.({ port: (server.address() as AddressInfo).port })
-  })
+export async function answerQuestions(
+  server: Server,
+  answers: Readonly<Record<string, () => unknown>> = {},
+): Promise<void> {
   process.on('message', async question => {
     if (question === 'collect') global.gc?.()
     const answer = await answers[String(question)]?.()
@@ -19,4 +19,7 @@ export function serve(server: Server, answers: Readonly<Record<string, () => unk
     process.send?.(answer ?? { cpu: user + system, memory: process.memoryUsage.rss() })
   })
   process.on('disconnect', () => process.exit())
+  if (!server.listening) await once(server, 'listening')
+  // A server that listens on a port has an address with a port.
+  process.send?.({ port: (server.address() as AddressInfo).port })
 }

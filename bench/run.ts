@@ -7,15 +7,15 @@
 //   -- --build=<folder>  ours as it is there, instead of built anew
 // Each server and the load generator are processes of their own, on a core of their own where
 // `taskset` exists. The answers are checked before anything is timed.
-import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import type { ChildProcess } from 'node:child_process'
 import { parseArgs } from 'node:util'
+import { requestsOf } from './asking.ts'
 import { openDatabases } from './databases.ts'
 import bench from './package.json' with { type: 'json' }
 import { asked, CONNECTIONS, child, pinned, prepare, type Rounds, startLoad } from './processes.ts'
 import { printSamples, type Sample } from './samples.ts'
 import { printSetting } from './tables.ts'
-import { type Answer, type Contestant, type Request, type Work, works } from './works.ts'
+import { type Contestant, type Work, works } from './works.ts'
 
 /** Who takes part; the first is the reference. */
 const CONTESTANTS: Readonly<Record<string, readonly string[]>> = {
@@ -82,8 +82,12 @@ server and load generator ${pinned ? 'pinned to a core each' : 'not pinned to co
   PACKAGES[store] ?? [],
 )
 
+interface Server extends Rounds {
+  readonly process: ChildProcess
+}
+
 async function run(title: string, work: Work): Promise<Sample[]> {
-  const servers: Rounds[] = []
+  const servers: Server[] = []
   for (const file of files) {
     const contestant: Contestant = await import(`./contestants/${file}.js`)
     if (contestant.works && !contestant.works.includes(title)) continue
@@ -114,33 +118,11 @@ async function started(
   contestant: Contestant,
   title: string,
   work: Work,
-): Promise<Rounds> {
+): Promise<Server> {
   const env = databases && { DATABASE: await databases.fresh() }
   const { process: server, port } = await child('serve.js', [file, title], 0, env)
-  const ask = (request: Request) => asking(port, request)
-  const bare = await work.requests(contestant.constant ? { name: '' } : contestant, ask)
-  // As every client that is no test sends one.
-  const requests = bare.map(request => ({
-    ...request,
-    headers: { Accept: 'application/json', ...request.headers },
-  }))
-  for (const request of requests) {
-    const answer = await ask(request)
-    if (answer.status !== work.status) {
-      throw new Error(`${contestant.name}: ${title} ${request.path} gave ${answer.status}`)
-    }
-    if (!contestant.constant) work.check(contestant, request, answer)
-  }
+  const requests = await requestsOf(title, work, contestant, port)
   return { name: contestant.name, process: server, port, requests, status: work.status }
-}
-
-/** Not by `fetch`: it adds a `Cache-Control` to conditional requests, and Express then answers 200. */
-async function asking(port: number, { body: sent, ...options }: Request): Promise<Answer> {
-  const request = httpRequest({ port, host: '127.0.0.1', ...options }).end(sent)
-  const [response] = await once(request, 'response')
-  const text = (await response.toArray()).join('')
-  const body: unknown = text === '' ? undefined : JSON.parse(text)
-  return { status: response.statusCode, headers: new Headers(response.headers), body }
 }
 
 /** Until the code is compiled: so long, and so many requests, but no slow contestant for ever. */

@@ -1,10 +1,12 @@
-// One contestant's server in a process of its own: node serve.js <file> <work>.
+// One contestant's server in a process of its own: node serve.js <file> <work> [cars].
 import { makeCars } from './cars.js'
 
-const [, , file, work] = process.argv
+const [, , file, work, cars] = process.argv
+const before = performance.now()
 const { start } = await import(`./contestants/${file}.js`)
-const server = await start(makeCars(), work)
+const server = await start(makeCars(cars && Number(cars)), work)
 if (!server.listening) await new Promise(resolve => server.once('listening', resolve))
+const loaded = performance.now()
 
 process.on('message', question => {
   if (question === 'collect') global.gc()
@@ -12,4 +14,10 @@ process.on('message', question => {
   process.send({ cpu: user + system, memory: process.memoryUsage.rss() })
 })
 process.on('disconnect', () => process.exit())
-process.send({ port: server.address().port })
+process.send({
+  port: server.address().port,
+  // Milliseconds from the first import, and from the start of the process, until it listens.
+  load: loaded - before,
+  start: loaded,
+  memory: process.memoryUsage.rss(),
+})

@@ -11,7 +11,7 @@ import { z } from 'zod'
 import { defineApi, defineCollection, type Store } from '../src/index.ts'
 import { prepareSqlite, sqlStore } from '../src/stores/sql.ts'
 import { inDirectory, report, watched } from './memory.ts'
-import { serve } from './questions.ts'
+import { answerQuestions } from './questions.ts'
 
 const [, , argument = '1000000', file] = process.argv
 const rows = Number(argument)
@@ -50,7 +50,9 @@ async function serveRows(path: string): Promise<void> {
   const schema = z.object({ immatriculation: z.string(), color: z.string(), price: z.number() })
   const cars = defineCollection({ name: 'cars', schema, store: telling, id: 'integer' })
   const api = defineApi({ collections: [cars] })
-  serve(createServer(api.handler), { progress: () => progress })
+  await answerQuestions(createServer(api.handler).listen(0, '127.0.0.1'), {
+    progress: () => progress,
+  })
 }
 
 async function measure(directory: string): Promise<void> {

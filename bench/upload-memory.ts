@@ -7,16 +7,16 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { blob, defineApi, defineCollection, fileBlobs, memoryStore } from '../src/index.ts'
 import { inDirectory, report, watched } from './memory.ts'
-import { serve } from './questions.ts'
+import { answerQuestions } from './questions.ts'
 import { MIB, upload } from './uploads.ts'
 
 const [, , argument = '1024', folder] = process.argv
 const size = Number(argument) * MIB
 
-if (process.send && folder !== undefined) serveFolder(folder)
+if (process.send && folder !== undefined) await serveFolder(folder)
 else await inDirectory(measure)
 
-function serveFolder(blobs: string): void {
+async function serveFolder(blobs: string): Promise<void> {
   const photos = defineCollection({
     name: 'photos',
     schema: z.object({ comment: z.string(), photo: blob() }),
@@ -24,7 +24,7 @@ function serveFolder(blobs: string): void {
     blobs: fileBlobs(blobs),
   })
   const api = defineApi({ collections: [photos], limits: { upload: size } })
-  serve(createServer(api.handler))
+  await answerQuestions(createServer(api.handler).listen(0, '127.0.0.1'))
 }
 
 async function measure(directory: string): Promise<void> {
