@@ -16,7 +16,7 @@ export function baseOf(
 ): string {
   const { host: named = '' } = request.headers
   const host = authorityOf(request.target) ?? named
-  if (!isHost(named) || !isHost(host)) {
+  if (!isHost(named) || (host !== named && !isHost(host))) {
     throw new HttpError(400, [
       { message: 'The Host header is missing or is no host', field: 'host', type: 'invalid_host' },
     ])

@@ -37,7 +37,19 @@ export function isSafe(method: string): boolean {
  * @param base the public address of the api's root.
  * @throws HttpError 401, 403, 429, 503
  */
-export async function admit(
+export function admit(
+  api: ApiDefinition,
+  request: HttpRequest,
+  method: string,
+  base: string,
+  sender: Sender,
+): Promise<void> | undefined {
+  checkOrigin(api, request, base)
+  if (api.schemes.length > 0) return identify(api, request, method, base, sender)
+  return api.rateLimit && count(api, request, method, sender)
+}
+
+async function identify(
   api: ApiDefinition,
   request: HttpRequest,
   method: string,
@@ -45,11 +57,6 @@ export async function admit(
   sender: Sender,
 ): Promise<void> {
   const { schemes, rateLimit, trustProxy } = api
-  checkOrigin(api, request, base)
-  if (schemes.length === 0) {
-    if (rateLimit) await count(api, request, method, sender)
-    return
-  }
   const seen = throughProxies(request, trustProxy)
   const { authorization, cookie } = request.headers
   const address = addressKey(seen.address)
@@ -99,12 +106,16 @@ function ruleFor({ access }: ApiDefinition, target: Target, operation: string): 
   return ruleOf(target.collection.access, operation, ruleOf(access, 'default'))
 }
 
+function everything(): boolean {
+  return true
+}
+
 /** Whether a sender may do something to a collection. */
 export function mayOf(
   { schemes, access }: ApiDefinition,
   principal: Principal | undefined,
 ): (collection: CollectionDefinition, operation: string) => boolean {
-  if (schemes.length === 0) return () => true
+  if (schemes.length === 0) return everything
   const otherwise = ruleOf(access, 'default')
   return (collection, operation) =>
     satisfies(ruleOf(collection.access, operation, otherwise), principal)

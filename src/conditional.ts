@@ -57,6 +57,15 @@ export interface Preconditions {
   readonly ifRange?: EntityTag | number
 }
 
+const CONDITIONS = [
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+]
+const NONE: Preconditions = {}
+
 /**
  * Reads the conditional headers. A malformed one that guards a write is a mistake, since ignoring it
  * would let the write through; one that could only save a transfer is ignored. Invalid dates are
@@ -64,6 +73,7 @@ export interface Preconditions {
  * @throws HttpError 400
  */
 export function readPreconditions(headers: RequestHeaders, method: string): Preconditions {
+  if (!CONDITIONS.some(name => headers[name] !== undefined)) return NONE
   const reads = method === 'GET' || method === 'HEAD'
   const mistakes: Mistake[] = []
   const tags = (name: string, required: boolean): EntityTags | undefined => {

@@ -13,7 +13,7 @@ export interface CorsOptions {
 /** The options checked and printed once. */
 export interface Cors {
   readonly origins: '*' | ReadonlySet<string>
-  /** What stands on every answer to an allowed origin, but for the origin itself. */
+  /** What stands on every answer to an allowed origin, but for the origin itself where there is a list. */
   readonly common: HeaderList
   /** What stands on an answer to OPTIONS besides. */
   readonly preflight: HeaderList
@@ -90,7 +90,8 @@ export function corsOf({
   if (!Number.isSafeInteger(maxAge) || maxAge < 0) {
     throw new TypeError('cors: maxAge must be a whole number of seconds from 0')
   }
-  const common: HeaderList = ['Access-Control-Expose-Headers', EXPOSED]
+  const common: HeaderList = origins === '*' ? ['Access-Control-Allow-Origin', '*'] : []
+  common.push('Access-Control-Expose-Headers', EXPOSED)
   if (credentials) common.push('Access-Control-Allow-Credentials', 'true')
   const preflight: HeaderList = [
     'Access-Control-Allow-Headers',
@@ -103,7 +104,7 @@ export function corsOf({
 
 /** The headers for a request from `origin`; none for one that is not allowed. */
 export function corsHeaders({ origins, common }: Cors, origin: string | undefined): HeaderList {
-  if (origins === '*') return ['Access-Control-Allow-Origin', '*', ...common]
+  if (origins === '*') return common
   if (origin === undefined || !origins.has(origin)) return []
   return ['Access-Control-Allow-Origin', origin, ...common]
 }

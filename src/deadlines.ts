@@ -47,7 +47,8 @@ function bodyTooSlow(): HttpError {
 
 interface Work {
   readonly until: number
-  readonly expire: () => void
+  readonly request: Pick<HttpRequest, 'abort'>
+  readonly reject: (error: Error) => void
 }
 
 /** What is worked on at the moment. */
@@ -76,7 +77,9 @@ export function workloadOf({
     for (const work of going) {
       if (work.until > now) break
       going.delete(work)
-      work.expire()
+      const error = unavailable('The work took too long', 'work_too_slow')
+      work.reject(error)
+      work.request.abort(error)
     }
     if (going.size > 0) return
     clearInterval(timer)
@@ -90,14 +93,7 @@ export function workloadOf({
           const message = 'Too many requests are being worked on at the moment'
           throw unavailable(message, 'overloaded')
         }
-        const entry: Work = {
-          until: Date.now() + workTime,
-          expire() {
-            const error = unavailable('The work took too long', 'work_too_slow')
-            reject(error)
-            request.abort(error)
-          },
-        }
+        const entry: Work = { until: Date.now() + workTime, request, reject }
         going.add(entry)
         timer ??= setInterval(sweep, STEP).unref()
         work().then(

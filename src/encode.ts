@@ -18,20 +18,18 @@ import { viewOf } from './view.ts'
 export function encode(machine: Machine, exchange: Exchange, outcome: Outcome): HttpResponse {
   const { api } = machine
   const { status, representation, validators } = outcome
-  const { headers: requestHeaders } = exchange.request
-  const headers = [...outcome.headers]
+  const headers = outcome.headers.slice()
   if (validators?.tag !== undefined)
     headers.push('ETag', printEntityTag({ weak: false, opaque: validators.tag }))
   if (validators?.lastModified !== undefined)
     headers.push('Last-Modified', printHttpDate(validators.lastModified))
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
-  headers.push(...versionHeaders(api, exchange), ...corsHeaders(api.cors, requestHeaders.origin))
   // A file is what it is, whatever is accepted.
   const chosen = exchange.negotiated !== undefined
-  headers.push(...varyHeader(api, exchange, chosen, outcome.vary), ...commonHeaders(exchange))
+  addCommon(headers, api, exchange, chosen, outcome.vary)
   if (exchange.suppressed) headers.push('Cache-Control', 'no-store')
   else if (status === 200 || status === 206 || status === 304)
-    headers.push('Cache-Control', cacheControlOf(exchange, outcome))
+    headers.push('Cache-Control', cacheControlOf(exchange))
   return withBody(
     machine,
     exchange,
@@ -83,31 +81,48 @@ function headOnly({ request }: Exchange, status: number, headers: HeaderList): H
   return { status, headers: [...kept, 'Content-Length', '0'], body: undefined }
 }
 
-/** What the answer depended on, for caches: exactly what was consulted. */
-function varyHeader(
-  { cors, schemes }: ApiDefinition,
-  { extension }: Exchange,
+/**
+ * Adds what stands on every answer, whatever became of the request.
+ * @param chosen whether the format was negotiated.
+ * @param vary what else the answer depended on.
+ */
+function addCommon(
+  headers: HeaderList,
+  api: ApiDefinition,
+  exchange: Exchange,
   chosen: boolean,
-  more: readonly string[] = [],
-): HeaderList {
-  const names = chosen && extension === undefined ? ['Accept', ...more] : [...more]
-  if (cors.origins !== '*') names.push('Origin')
-  if (schemes.length > 0) names.push('Authorization')
-  return names.length > 0 ? ['Vary', names.join(', ')] : []
-}
-
-/** What stands on every answer, whatever became of the request. */
-function commonHeaders({ id, sender, timings }: Exchange): HeaderList {
-  const headers: HeaderList = [...sender.limits]
+  vary: readonly string[] = [],
+): void {
+  const { id, sender, timings, request, version, extension } = exchange
+  if (version?.deprecated !== undefined) headers.push(...versionHeaders(api, exchange))
+  headers.push(...corsHeaders(api.cors, request.headers.origin))
+  const varied = varyOf(api, chosen && extension === undefined, vary)
+  if (varied !== '') headers.push('Vary', varied)
+  headers.push(...sender.limits)
   // The client's own id, or the one under which a failure was told to `onError`.
   if (id !== undefined) headers.push('X-Request-Id', id)
   if (timings.length > 0) headers.push('Server-Timing', timings.join(', '))
-  return headers
+}
+
+/** What the answer depended on, for caches: exactly what was consulted. */
+function varyOf(
+  { cors, schemes }: ApiDefinition,
+  negotiated: boolean,
+  more: readonly string[],
+): string {
+  const names = negotiated ? ['Accept', ...more] : more.slice()
+  if (cors.origins !== '*') names.push('Origin')
+  if (schemes.length > 0) names.push('Authorization')
+  return names.join(', ')
 }
 
 const NO_CACHE = 'no-cache, max-age=0'
 
-function cacheControlOf({ principal }: Exchange, { cacheControl = NO_CACHE }: Outcome): string {
+/** A collection's own word counts for what its operations give. */
+function cacheControlOf({ principal, operation, match }: Exchange): string {
+  const target = operation === undefined ? undefined : match?.target
+  const own = target && target.kind !== 'root' ? target.collection.cacheControl : undefined
+  const cacheControl = own ?? NO_CACHE
   return principal ? `private, ${cacheControl}` : cacheControl
 }
 
@@ -136,15 +151,10 @@ export function refusalOf({ api }: Machine, exchange: Exchange, thrown: unknown)
 
 export function encodeError(machine: Machine, exchange: Exchange, error: HttpError): HttpResponse {
   const { api } = machine
-  const { request } = exchange
   exchange.negotiated ??= errorFormat(api, exchange)
-  const headers = [
-    ...error.headers,
-    ...versionHeaders(api, exchange),
-    ...corsHeaders(api.cors, request.headers.origin),
-  ]
-  headers.push(...varyHeader(api, exchange, true), 'Cache-Control', 'no-store')
-  headers.push(...commonHeaders(exchange))
+  const headers = error.headers.slice()
+  addCommon(headers, api, exchange, true)
+  headers.push('Cache-Control', 'no-store')
   const status = exchange.suppressed ? suppressedStatus(error.status) : error.status
   const { errors } = error
   const representation: Representation = { kind: 'errors', status: error.status, errors }

@@ -52,7 +52,7 @@ export async function handle(
     operation: undefined,
     parameters: [],
     sent: undefined,
-    may: () => true,
+    may: everything,
     negotiated: undefined,
     extension: undefined,
     version: undefined,
@@ -70,6 +70,10 @@ export async function handle(
     await exchange.uploads?.discard().catch(() => undefined)
     return refused(machine, exchange, await counted(machine, exchange, thrown))
   }
+}
+
+function everything(): boolean {
+  return true
 }
 
 /** A refusal counts like any request, however early it came. */
@@ -148,8 +152,12 @@ async function answer(
   const overrides = overridesOf(request, parameters)
   if (match || document) exchange.method = effectiveMethod(request.method, overrides)
   if (document?.uncounted) sender.counted = true
-  else
-    await timed(machine, exchange, 'auth', () => admit(api, request, exchange.method, base, sender))
+  else {
+    const admitted = timed(machine, exchange, 'auth', () =>
+      admit(api, request, exchange.method, base, sender),
+    )
+    if (admitted) await admitted
+  }
   exchange.principal = sender.authenticated?.principal
   exchange.may = mayOf(api, exchange.principal)
   if (document) return readDocument(exchange, document, base)
@@ -208,12 +216,12 @@ function timed<T>(
   { api }: Machine,
   { timings }: Exchange,
   name: string,
-  step: () => Promise<T>,
-): Promise<T> {
+  step: () => Promise<T> | T,
+): Promise<T> | T {
   return api.serverTiming ? noted(timings, name, step) : step()
 }
 
-async function noted<T>(timings: string[], name: string, step: () => Promise<T>): Promise<T> {
+async function noted<T>(timings: string[], name: string, step: () => Promise<T> | T): Promise<T> {
   const started = performance.now()
   try {
     return await step()

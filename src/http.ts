@@ -117,9 +117,18 @@ const IMF_FIXDATE = /^(\w{3}), (\d{2}) (\w{3}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) G
 const RFC850_DATE = /^(\w{6,9}), (\d{2})-(\w{3})-(\d{2}) (\d{2}):(\d{2}):(\d{2}) GMT$/
 const ASCTIME_DATE = /^(\w{3}) (\w{3}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/
 
+/** Texts of seconds, 1,000 at most: to print one costs as much as to find the route. */
+const dates = new Map<number, string>()
+
 /** Prints an HTTP date (RFC 9110 §5.6.7) from milliseconds since 1970, floored to the second. */
 export function printHttpDate(time: number): string {
-  return new Date(time).toUTCString()
+  const second = Math.floor(time / 1000)
+  const known = dates.get(second)
+  if (known !== undefined) return known
+  const text = new Date(second * 1000).toUTCString()
+  if (dates.size >= 1000) dates.clear()
+  dates.set(second, text)
+  return text
 }
 
 /**

@@ -64,12 +64,12 @@ export function chooseFormat(
   { extension, accept }: { extension?: string | undefined; accept?: string | undefined },
   most = 8192,
 ): Negotiated | undefined {
-  const writers = formats.filter(format => format.write !== undefined)
-  const byExtension = extension === undefined ? undefined : formatByExtension(writers, extension)
-  if (byExtension) return { format: byExtension, type: byExtension.types[0] ?? '' }
-  if (extension !== undefined) return undefined
+  if (extension !== undefined) {
+    const named = formatByExtension(formats.filter(writes), extension)
+    return named && { format: named, type: named.types[0] ?? '' }
+  }
   if (accept === undefined || accept.trim() === '') {
-    const [first] = writers
+    const first = formats.find(writes)
     return first && { format: first, type: first.types[0] ?? '' }
   }
   if (accept.length > most) {
@@ -81,7 +81,11 @@ export function chooseFormat(
       },
     ])
   }
-  return remembered(formats, accept, () => byAccept(writers, accept))
+  return remembered(formats, accept, () => byAccept(formats.filter(writes), accept))
+}
+
+function writes({ write }: Format): boolean {
+  return write !== undefined
 }
 
 /** How many texts are remembered, and how long one may be: strangers choose them. */

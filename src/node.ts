@@ -99,7 +99,7 @@ function prefixOf(original: string, url: string): string {
  * second `Host` or `Content-Type` makes the value invalid rather than being dropped.
  */
 function headersOf(raw: readonly string[]): RequestHeaders {
-  const headers: Record<string, string> = Object.create(null)
+  const headers: Record<string, string> = { __proto__: null as never }
   for (let at = 0; at < raw.length; at += 2) {
     const name = (raw[at] ?? '').toLowerCase()
     const value = raw[at + 1] ?? ''
@@ -144,14 +144,13 @@ async function* chunksOf(
   }
 }
 
-async function respond(
+function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { status, headers, body }: HttpResponse,
-): Promise<void> {
+): Promise<unknown> | undefined {
   if (response.destroyed || takenOver.has(response)) {
-    if (isStream(body)) await body[Symbol.asyncIterator]().return?.()
-    return
+    return isStream(body) ? body[Symbol.asyncIterator]().return?.() : undefined
   }
   const pending = unreadBytes(request)
   // A client that waits for `100 Continue` sends nothing after a refusal.
@@ -159,12 +158,11 @@ async function respond(
   const ends = headerOf(headers, 'connection') !== undefined
   if (!ends && (waits || pending > LINGER_BYTES)) headers.push('Connection', 'close')
   response.writeHead(status, headers)
-  if (isStream(body)) await pipeline(Readable.from(body), response)
-  else if (!waits && pending > LINGER_BYTES) await linger(request, response, body)
-  else {
-    response.end(body)
-    if (!request.readableEnded) drain(request)
-  }
+  if (isStream(body)) return pipeline(Readable.from(body), response)
+  if (!waits && pending > LINGER_BYTES) return linger(request, response, body)
+  response.end(body)
+  if (!request.readableEnded) drain(request)
+  return undefined
 }
 
 function isStream(body: HttpResponse['body']): body is AsyncIterable<Uint8Array | string> {

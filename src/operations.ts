@@ -33,7 +33,7 @@ export async function perform(call: Call): Promise<Outcome> {
     const known = call.operation as keyof typeof operations
     const outcome = await (action ? act(call, action) : operations[known](call))
     if (hooks.after) await hooks.after(eventOf(call), outcome.result)
-    return { ...outcome, cacheControl: collection.cacheControl }
+    return outcome
   } catch (thrown) {
     const error = fromStore(thrown)
     await hooks.error?.(eventOf(call), error)

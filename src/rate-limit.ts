@@ -51,6 +51,8 @@ export interface RateLimitOptions {
 
 interface Policy {
   readonly name: string
+  /** As it stands in `RateLimit-Policy`. */
+  readonly printed: string
   readonly on: 'reads' | 'writes' | undefined
   readonly limiter: Limiter
   /** Milliseconds to wait for the limiter; absent for one that counts in this process. */
@@ -101,10 +103,10 @@ function policyOf(options: RateLimitPolicy, timeout: number): Policy {
     throw new TypeError(`rateLimit: ${JSON.stringify(name)} can be no policy's name`)
   }
   const memory = () => new RateLimiterMemory({ points, duration })
-  if ('limiter' in options) {
-    return { name, on, limiter: options.limiter, timeout, failures: memory() }
-  }
-  return { name, on, limiter: memory(), timeout: undefined, failures: memory() }
+  const known = { name, printed: `"${name}";q=${points};w=${duration}`, on, failures: memory() }
+  return 'limiter' in options
+    ? { ...known, limiter: options.limiter, timeout }
+    : { ...known, limiter: memory(), timeout: undefined }
 }
 
 /** The key of a principal; one too long for a database's column is hashed. */
@@ -155,7 +157,10 @@ export async function takeRequest(
   const states: State[] = []
   for (const policy of limit.policies) {
     if (policy.on !== undefined && policy.on !== kind) continue
-    const state = await stateOf(limit, policy, consume(policy, `${policy.name}:${key}`))
+    const state = await consume(policy, `${policy.name}:${key}`).then(
+      result => stateOf(policy, result, false),
+      (thrown: unknown) => refusedState(limit, policy, thrown),
+    )
     if (!state) continue
     states.push(state)
     if (state.exceeded) throw tooManyRequests(state, headersOf(limit, states))
@@ -174,29 +179,28 @@ function consume({ limiter, timeout }: Policy, key: string): Promise<LimiterResu
   })
 }
 
-async function stateOf(
-  { whenDown }: RateLimit,
+function stateOf(
   policy: Policy,
-  asked: Promise<LimiterResult>,
-): Promise<State | undefined> {
-  const now = Date.now()
-  const of = ({ remainingPoints, msBeforeNext }: LimiterResult, exceeded: boolean): State => ({
+  { remainingPoints, msBeforeNext }: LimiterResult,
+  exceeded: boolean,
+): State {
+  return {
     policy,
     remaining: Math.max(0, remainingPoints),
-    reset: now + Math.max(0, msBeforeNext),
+    reset: Date.now() + Math.max(0, msBeforeNext),
     exceeded,
-  })
-  try {
-    return of(await asked, false)
-  } catch (thrown) {
-    if (isResult(thrown)) return of(thrown, true)
-    if (whenDown === 'open') return undefined
-    const message = 'Requests cannot be counted at the moment'
-    throw new HttpError(503, [{ message, type: 'unavailable' }], {
-      headers: ['Retry-After', '5'],
-      cause: thrown,
-    })
   }
+}
+
+/** What a limiter that rejects means; `undefined` where its store is down and the limit is open then. */
+function refusedState({ whenDown }: RateLimit, policy: Policy, thrown: unknown): State | undefined {
+  if (isResult(thrown)) return stateOf(policy, thrown, true)
+  if (whenDown === 'open') return undefined
+  const message = 'Requests cannot be counted at the moment'
+  throw new HttpError(503, [{ message, type: 'unavailable' }], {
+    headers: ['Retry-After', '5'],
+    cause: thrown,
+  })
 }
 
 function isResult(thrown: unknown): thrown is LimiterResult {
@@ -225,9 +229,7 @@ function headersOf({ reset }: RateLimit, states: readonly State[]): HeaderList {
     'X-RateLimit-Reset',
     reset === 'iso' ? new Date(time).toISOString() : String(Math.ceil(time / 1000)),
     'RateLimit-Policy',
-    states
-      .map(({ policy: { name, limiter } }) => `"${name}";q=${limiter.points};w=${limiter.duration}`)
-      .join(', '),
+    states.map(state => state.policy.printed).join(', '),
     'RateLimit',
     states
       .map(state => `"${state.policy.name}";r=${state.remaining};t=${secondsUntil(state.reset)}`)

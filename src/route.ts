@@ -1,6 +1,6 @@
-// Paths to targets with their methods, and targets back to paths. path-to-regexp is used here and
-// nowhere else.
-import { match } from 'path-to-regexp'
+// Paths to targets with their methods, and targets back to paths. path-to-regexp, whose syntax templates
+// have, is used here and nowhere else.
+import { parse } from 'path-to-regexp'
 import { blobNames } from './blobs.ts'
 import type {
   ActionDefinition,
@@ -67,12 +67,14 @@ export const SEARCH = 'search'
 /** The operation that gives the bytes of a binary property. */
 export const DOWNLOAD = 'download'
 
-type Params = Partial<Record<string, string | string[]>>
+/** What stands in a path for the parameters of a template, in their order. */
+type Params = readonly string[]
 
 interface Route {
   readonly template: string
   readonly methods: ReadonlyMap<string, string>
-  readonly match: (path: string) => false | { params: Params }
+  /** The template's segments; `undefined` is a parameter. */
+  readonly segments: readonly (string | undefined)[]
   readonly target: (params: Params) => Target | undefined
 }
 
@@ -81,34 +83,44 @@ export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Rout
   const versionNames = new Set(api.versions.map(version => version.name))
   const table = new Map<string, Route[]>()
   for (const route of routesOf(api.versions)) {
-    const key = tableKey(route.template.split('/').slice(1))
+    const key = tableKey(route.segments)
     table.set(key, [...(table.get(key) ?? []), route])
   }
   const extensions = new Set(api.formats.flatMap(format => format.extensions))
 
   /**
-   * A path's first segments and its length lead to the few patterns that can fit: four times
-   * cheaper than asking forty patterns one after another.
+   * A path's length and first segments, which are no parameters, lead to the few templates that can
+   * fit: four times cheaper than asking forty, one after another.
    */
-  function tableKey(segments: readonly string[]): string {
-    const [first = ''] = segments
-    const depth = versionNames.has(first) && first !== '' ? 2 : 1
-    return `${segments.slice(0, depth).join('/')}#${segments.length}`
+  function tableKey(segments: readonly (string | undefined)[]): string {
+    const [first = '', second = ''] = segments
+    const versioned = first !== '' && versionNames.has(first)
+    return `${segments.length} ${first}${versioned ? `/${second}` : ''}`
   }
 
   return {
     match(path) {
       if (!path.startsWith('/') || path.startsWith('//')) return undefined
       const { segments, extension } = readPath(path, extensions)
-      const decoded = `/${segments.join('/')}`
       for (const route of table.get(tableKey(segments)) ?? []) {
-        const found = route.match(decoded)
-        const target = found && route.target(found.params)
+        const params = paramsOf(route, segments)
+        const target = params && route.target(params)
         if (target) return { target, template: route.template, methods: route.methods, extension }
       }
       return undefined
     },
   }
+}
+
+/** What stands for the parameters in a path as long as the template; `undefined` where it does not fit. */
+function paramsOf({ segments: wanted }: Route, segments: readonly string[]): Params | undefined {
+  const params: string[] = []
+  for (const [at, segment] of segments.entries()) {
+    const known = wanted[at]
+    if (known === undefined && segment !== '') params.push(segment)
+    else if (known !== segment) return undefined
+  }
+  return params
 }
 
 /** The decoded segments of a raw path, and its extension where it is a registered one, read before decoding. */
@@ -118,8 +130,12 @@ function readPath(path: string, extensions: ReadonlySet<string>) {
   const ending = raw.slice(dot + 1)
   const extension = dot > raw.lastIndexOf('/') + 1 && extensions.has(ending) ? ending : undefined
   const bare = extension === undefined ? raw : raw.slice(0, dot)
-  return { segments: bare.split('/').map(decodeSegment), extension }
+  const segments = bare.split('/')
+  // Most paths hold nothing to decode, and nothing to refuse.
+  return { segments: PLAIN.test(bare) ? segments : segments.map(decodeSegment), extension }
 }
+
+const PLAIN = /^[\w.~/-]*$/
 
 const NOT_IN_SEGMENT = /[/\\\p{Cc}]/u
 
@@ -151,8 +167,8 @@ function* routesOf(versions: readonly VersionDefinition[]): Generator<Route> {
           version,
           collection,
           `${prefix}/${parentName}/:parent/${collection.name}`,
-          params => {
-            const id = idOf(parent, String(params.parent))
+          ([text = '']) => {
+            const id = idOf(parent, text)
             return id === undefined ? undefined : { parent: { collection: parent, id, field } }
           },
         )
@@ -177,7 +193,7 @@ function* collectionRoutes(
   }
   const item = (rest: Omit<CollectionTarget, 'version' | 'collection'>) => (params: Params) => {
     const place = scope(params)
-    const id = idOf(collection, String(params.id))
+    const id = idOf(collection, params.at(-1) ?? '')
     return place && id !== undefined ? { ...base, ...rest, id, ...place } : undefined
   }
   const allowed = (methods: Record<string, Operation>) =>
@@ -219,10 +235,23 @@ function route(
   return {
     template,
     methods: read === undefined ? methods : new Map([...methods, ['HEAD', read]]),
-    match: match(template, { sensitive: true, trailing: false, decode: false }),
+    segments: segmentsOf(template),
     target,
   }
 }
+
+/** The segments of a template, each a text or a parameter as a whole. */
+function segmentsOf(template: string): (string | undefined)[] {
+  const { tokens } = parse(template)
+  const text = tokens.map(token => (token.type === 'text' ? token.value : PARAMETER)).join('')
+  return text
+    .slice(1)
+    .split('/')
+    .map(segment => (segment === PARAMETER ? undefined : segment))
+}
+
+/** No path holds it. */
+const PARAMETER = '\0'
 
 /** The id that a text means in a collection; `undefined` where it can be none of its ids. */
 export function idOf({ shape }: CollectionDefinition, text: string): Id | undefined {

@@ -221,6 +221,7 @@ test('rest-conventions/sql', async () => {
       "createTableSql",
       "preparePostgres",
       "prepareSqlite",
+      "reuseStatements",
       "sqlStore",
       "type ColumnOptions",
       "type LayoutOptions",

@@ -263,15 +263,19 @@ async function inlineData(
 }
 
 /** The representation of one item, whole or only these members. */
-export async function itemRepresentation(
+export function itemRepresentation(
   call: Call,
   item: Item,
   fields?: readonly Path[],
-): Promise<Representation> {
+): Representation | Promise<Representation> {
   const { collection } = call.target
-  const shown = collection.blobs ? await present(call, item, fields) : item
-  const data = fields ? picker(fields)(shown) : shown
-  return { kind: 'item', name: collection.itemName, fields: fieldsShown(collection, fields), data }
+  const of = (shown: Item): Representation => ({
+    kind: 'item',
+    name: collection.itemName,
+    fields: fieldsShown(collection, fields),
+    data: fields ? picker(fields)(shown) : shown,
+  })
+  return collection.blobs ? present(call, item, fields).then(of) : of(item)
 }
 
 /** The fields of a representation: all that are given of themselves, or those that were asked for. */

@@ -100,8 +100,6 @@ export interface Outcome {
   readonly validators?: Validators
   /** What of the request the answer depends on besides its format. */
   readonly vary?: readonly string[]
-  /** `Cache-Control` of a success that may be cached; without, the api's default. */
-  readonly cacheControl?: string
   /** What hooks and in-process callers get. */
   readonly result: unknown
 }
