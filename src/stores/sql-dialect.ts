@@ -117,6 +117,8 @@ export interface SqlDialect extends Spelling {
   orderBy(value: Fragment, descending: boolean, maybe: boolean): Fragment
   /** Whether an index finds `(a, b) > (1, 2)`. */
   readonly findsRows: boolean
+  /** Whether an order by `a desc, id` takes an index on `a, id` and sorts the equals alone. */
+  readonly sortsEquals: boolean
   /**
    * A text that is another after every change to the database, whoever made it, or null; absent where
    * there is none. Totals are remembered by it.

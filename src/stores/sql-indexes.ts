@@ -6,8 +6,8 @@ import { hasOrder, indexesOf } from './shapes.ts'
 import type { ColumnType, SqlDialect } from './sql-dialect.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
-/** Of sets that no two items may share, and of those that lists filter and sort by. */
-export type IndexKind = 'unique' | 'by'
+/** Of sets that no two items may share, and of those that lists filter and sort by: upwards, and down to the id. */
+export type IndexKind = 'unique' | 'by' | 'down'
 
 /** What an index has to know of a value's place. */
 export interface Indexed {
@@ -64,6 +64,11 @@ export class Indexes {
   /** The sets of dotted paths to index. */
   sets(kind: IndexKind): readonly (readonly string[])[] {
     if (kind === 'unique') return this.#shape.unique
+    if (kind === 'down') {
+      return this.#dialect.sortsEquals
+        ? []
+        : this.sets('by').filter(set => !set.includes(this.#shape.identity.name))
+    }
     return indexesOf(this.#shape).filter(set =>
       set.every(path => {
         const each = fieldAt(this.#shape.fields, toPath(path))?.kind
@@ -79,9 +84,10 @@ export class Indexes {
   /** What stands in an index, as its statement lists it. */
   parts(set: readonly string[], kind: IndexKind): Fragment[] {
     return this.#paths(set, kind).map(path => {
+      const down = kind === 'down' && path !== this.#shape.identity.name
       const { value, column, maybe } = this.#part(path, kind)
       const part = this.column(path, kind) ?? column ?? sql`(${value})`
-      return kind === 'unique' ? part : this.#dialect.orderBy(part, false, maybe)
+      return kind === 'unique' ? part : this.#dialect.orderBy(part, down, maybe)
     })
   }
 
@@ -143,7 +149,7 @@ export class Indexes {
   }
 
   #columnName(path: string, kind: IndexKind): string {
-    return this.#cut(`rest_${kind}_${path}`)
+    return this.#cut(`rest_${kind === 'down' ? 'by' : kind}_${path}`)
   }
 
   #cut(name: string): string {

@@ -177,6 +177,7 @@ export const mysql: SqlDialect = {
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
   // It takes such a comparison for the rows, not for the index.
   findsRows: false,
+  sortsEquals: false,
   plan: {
     statement: statement => sql`explain format=json ${statement}`,
     read(row) {

@@ -224,6 +224,7 @@ export const postgres: SqlDialect = {
     return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`
   },
   findsRows: true,
+  sortsEquals: true,
   /**
    * What a statement sees is decided by its snapshot: two of the same text see the same rows. After
    * a restart numbers may come again; of a standby the text does not say all, nor of databases that

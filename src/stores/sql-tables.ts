@@ -44,6 +44,7 @@ export function tableStatements(layout: Layout): Fragment[] {
     ),
     ...layout.indexes.sets('unique').map(set => indexStatement(layout, set, 'unique')),
     ...layout.indexes.sets('by').map(set => indexStatement(layout, set, 'by')),
+    ...layout.indexes.sets('down').map(set => indexStatement(layout, set, 'down')),
     sql`create table if not exists ${sql.table(SEQUENCES)} (${sql.id('name')} ${key} primary key not null, ${sql.id('last_id')} ${sql.raw(text)} not null)`,
     sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.id('name')} ${key} not null, ${sql.id('key')} ${key} not null, ${sql.id('fingerprint')} ${sql.raw(text)} not null, ${sql.id('answer')} ${sql.raw(text)}, ${sql.id('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.id('name')}, ${sql.id('key')}))`,
     sql`create index ${ifNot}${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
@@ -60,7 +61,8 @@ function indexStatement(layout: Layout, set: readonly string[], kind: IndexKind)
 
 /**
  * The same statements as text, for a migration. An index ends in the id; one on a path inside JSON,
- * or on a date-time, is on an expression, and only the very same expression is served by it.
+ * or on a date-time, is on an expression, and only the very same expression is served by it; in
+ * MySQL and MariaDB it is on a generated column, `rest_by_…`, that lists of such an index ask for.
  * @throws TypeError as `attach` does.
  */
 export function createTableSql(

@@ -39,7 +39,8 @@ export {
 export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
   /**
    * The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}; a pool of pg must
-   * have gone through {@link preparePostgres}.
+   * have gone through {@link preparePostgres}; one of mysql2 is told by the store, for each of its
+   * connections, what this store needs, and so is best its own.
    */
   readonly db: Kysely<Database>
   /** Which database it is. Default: by what the dialect of the Kysely says of itself. */
@@ -50,13 +51,14 @@ export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
    */
   readonly create?: boolean
   /**
-   * How long a call may take in PostgreSQL, MySQL or MariaDB, in milliseconds, before it is cancelled there and throws
-   * an `UnavailableError`; the wait for a connection not counted. Default: any time.
+   * How long a call may take in PostgreSQL, MySQL or MariaDB, in milliseconds, before it is cancelled
+   * there and throws an `UnavailableError`; the wait for a connection not counted. Default: any time.
    */
   readonly timeout?: number
   /**
    * Whether exact totals are remembered until the database changes. Default true; say false for a
-   * database that is not plain PostgreSQL although it says so. Never in effect on a standby.
+   * database that is not plain PostgreSQL although it says so. Never in effect on a standby, nor in
+   * MySQL and MariaDB, which do not tell of changes.
    */
   readonly rememberTotals?: boolean
   /** The time in milliseconds since 1970. Default `Date.now`. */

@@ -198,12 +198,14 @@ test('tables print as statements for a migration', () => {
   }
   const collate = ' collate /*M!100201 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */'
   const printed = createTableSql(shape, { dialect: 'mysql' })
-  expect(printed.slice(0, 6).map(each => each.replaceAll(collate, ' C'))).toEqual([
+  expect(printed.slice(0, 8).map(each => each.replaceAll(collate, ' C'))).toEqual([
     'create table if not exists `cars` (`id` bigint primary key not null, `color` varchar(255) C not null, `price` double, `at` longtext C, `model` longtext C, `version` longtext C not null)',
     "alter table `cars` add column /*M! if not exists */ `rest_unique_model.name` varchar(255) C as ((case when json_type(json_extract(`model`, '$.\"name\"')) = 'STRING' then convert(json_unquote(json_extract(`model`, '$.\"name\"')) using utf8mb4) C end)) virtual",
     "alter table `cars` add column /*M! if not exists */ `rest_by_model.year` double as ((case when json_type(json_extract(`model`, '$.\"year\"')) in ('INTEGER', 'DOUBLE', 'UNSIGNED INTEGER', 'DECIMAL') then cast(convert(json_unquote(json_extract(`model`, '$.\"year\"')) using utf8mb4) C as double) end)) virtual",
     'create unique index /*M! if not exists */ `cars_unique_color_model.name` on `cars` (`color`, `rest_unique_model.name`)',
     'create index /*M! if not exists */ `cars_by_price` on `cars` (`price`, `id`)',
     'create index /*M! if not exists */ `cars_by_model.year` on `cars` (`rest_by_model.year`, `id`)',
+    'create index /*M! if not exists */ `cars_down_price` on `cars` (`price` desc, `id`)',
+    'create index /*M! if not exists */ `cars_down_model.year` on `cars` (`rest_by_model.year` desc, `id`)',
   ])
 })

@@ -27,9 +27,6 @@ interface Step {
   readonly Extra: string
 }
 
-/** Up by one key and down by another: an index is read in one direction, and nothing is sorted by parts. */
-const BOTH_WAYS = ['a sort with nulls, downwards', 'a cursor page both ways']
-
 describe.skipIf(noMariadb)('MariaDB answers by an index', () => {
   const seen: CompiledQuery[] = []
   let db: Kysely<unknown>
@@ -98,7 +95,8 @@ describe.skipIf(noMariadb)('MariaDB answers by an index', () => {
     }
     const page = steps.find(step => step.select_type === 'PRIMARY')
     const sorted = page?.Extra.includes('filesort')
-    expect(sorted).toBe(BOTH_WAYS.includes(name) || name === 'one of several')
+    // A few matches may be sorted, the whole table may not.
+    expect(sorted).toBe(name === 'one of several')
     if (!sorted) expect(page?.key).not.toBeNull()
     if ('key' in slice) expect(page?.type).toBe('range')
   })
