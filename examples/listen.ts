@@ -1,5 +1,6 @@
 // A node:http server from its first request to its last.
 import type { Server } from 'node:http'
+import { Server as TlsServer } from 'node:https'
 import { StartError } from './options.ts'
 
 /** How long running requests may take once the server stops; milliseconds. */
@@ -19,7 +20,8 @@ export async function listen(server: Server, port: number, host: string): Promis
   })
   const address = server.address()
   if (address === null || typeof address === 'string') throw new StartError('No port to listen on')
-  return `http://${callable(address.address)}:${address.port}`
+  const scheme = server instanceof TlsServer ? 'https' : 'http'
+  return `${scheme}://${callable(address.address)}:${address.port}`
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {

@@ -11,6 +11,8 @@ export interface Options {
   readonly blobs: string
   /** Whether callers must say who they are. */
   readonly auth: boolean
+  /** The files of a key and its certificate, as PEM; `undefined` serves without TLS. */
+  readonly tls: { readonly key: string; readonly cert: string } | undefined
   /** How many requests a caller may make in how many seconds; `undefined` is no limit. */
   readonly rateLimit: { readonly limit: number; readonly window: number } | undefined
 }
@@ -24,6 +26,7 @@ export const DEFAULTS: Options = {
   database: 'data/example.db',
   blobs: 'data/blobs',
   auth: false,
+  tls: undefined,
   rateLimit: { limit: 1_000_000, window: 60 },
 }
 
@@ -37,6 +40,8 @@ export const USAGE = `Usage: npm start -- [options]
                                 with a database in memory, there too)
   --auth                        callers must say who they are: set AUTH_ISSUER, AUTH_AUDIENCE
                                 and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, or all
+  --tls-key <file>    TLS_KEY   with --tls-cert: https
+  --tls-cert <file>   TLS_CERT
   --rate-limit <n>/<s>  RATE_LIMIT  requests in seconds, or off (1000000/60)
   --help                        shows this`
 
@@ -57,10 +62,10 @@ export function parseOptions(
 ): Options | 'help' {
   const given = parseFlags(args)
   if (given.help) return 'help'
-  const text = (name: Exclude<keyof Options, 'auth' | 'rateLimit'> | 'store') => {
+  const text = (name: Exclude<keyof Options, 'auth' | 'rateLimit' | 'tls'> | Given) => {
     const flag = given[name]
     if (flag === '') throw new OptionError(`--${name} needs a value`)
-    return flag ?? (env[name.toUpperCase()] || undefined)
+    return flag ?? (env[name.toUpperCase().replace('-', '_')] || undefined)
   }
   const database = storeOf(text('store')) ?? text('database') ?? DEFAULTS.database
   return {
@@ -70,9 +75,13 @@ export function parseOptions(
     // Files of items that are gone would only be left over.
     blobs: text('blobs') ?? (database === MEMORY ? MEMORY : DEFAULTS.blobs),
     auth: given.auth === true,
+    tls: tlsOf(text('tls-key'), text('tls-cert')),
     rateLimit: rateLimitOf(given['rate-limit'] ?? (env.RATE_LIMIT || undefined)),
   }
 }
+
+/** What is given but is no option by itself. */
+type Given = 'store' | 'tls-key' | 'tls-cert'
 
 function parseFlags(args: readonly string[]) {
   const type = 'string'
@@ -86,6 +95,8 @@ function parseFlags(args: readonly string[]) {
         store: { type },
         blobs: { type },
         auth: { type: 'boolean' },
+        'tls-key': { type },
+        'tls-cert': { type },
         'rate-limit': { type },
         help: { type: 'boolean' },
       },
@@ -106,6 +117,12 @@ function storeOf(text: string | undefined): string | undefined {
   if (text === undefined || isPostgres(text)) return text
   const example = 'postgres://user:password@host:5432/database'
   throw new OptionError(`--store must be an address such as ${example}; a file is a --database`)
+}
+
+function tlsOf(key: string | undefined, cert: string | undefined): Options['tls'] {
+  if (key === undefined && cert === undefined) return undefined
+  if (key !== undefined && cert !== undefined) return { key, cert }
+  throw new OptionError('--tls-key and --tls-cert belong together: give both')
 }
 
 function rateLimitOf(text: string | undefined): Options['rateLimit'] {

@@ -1,6 +1,8 @@
 // The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`,
 // or `npm start -- --store postgres://user:password@host/database`.
-import { createServer } from 'node:http'
+import { readFileSync } from 'node:fs'
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { harden, type Policies, type RateLimitPolicy } from '../src/index.ts'
 import { schemesOf } from './auth.ts'
 import { type CarsApi, carsApi } from './cars-api.ts'
@@ -18,7 +20,7 @@ import { seed } from './seed.ts'
 import { openStores, type Stores } from './stores.ts'
 
 async function start(options: Options): Promise<void> {
-  const { port, host, database, blobs, auth, rateLimit } = options
+  const { port, host, database, blobs, auth, tls, rateLimit } = options
   const stopping = new AbortController()
   let stop: (() => Promise<void>) | undefined
   const onSignal = () => {
@@ -44,7 +46,7 @@ async function start(options: Options): Promise<void> {
     return seed(cars, stores.seeding, stopping.signal)
   })
   if (stopping.signal.aborted) return close()
-  const server = harden(createServer(cars.api.handler))
+  const server = harden(serverOf(cars.api.handler, tls))
   const address = await listen(server, port, host)
   stop = async () => {
     await drain(server)
@@ -52,6 +54,18 @@ async function start(options: Options): Promise<void> {
   }
   if (stopping.signal.aborted) return stop()
   console.log(await greeting(cars, address, database, made))
+}
+
+/** @throws StartError for files that are no key and certificate. */
+function serverOf(listener: RequestListener, tls: Options['tls']) {
+  if (!tls) return createServer(listener)
+  try {
+    const [key, cert] = [readFileSync(tls.key), readFileSync(tls.cert)]
+    return createTlsServer({ key, cert }, listener)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartError(`Cannot serve with TLS: ${reason}`, { cause: error })
+  }
 }
 
 /** One count for all servers where the limit was asked for: it costs a write for each request. */

@@ -98,6 +98,10 @@ test('every target of exports exists', () => {
   expect(targets.filter(target => !packed.includes(target.replace('./', '')))).toEqual([])
 })
 
+test('the core has at most eight dependencies', () => {
+  expect(Object.keys(manifest.dependencies).length).toBeLessThanOrEqual(8)
+})
+
 test('what is built names built files, and no type is any', async () => {
   const wrong: string[] = []
   for (const name of packed.filter(each => each.startsWith('dist/'))) {

@@ -2,10 +2,10 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Block, blocksOf, curlsOf, freePort, masked, partsOf } from './markdown.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -17,24 +17,6 @@ const SOURCES: Readonly<Record<string, string>> = {
   'rest-conventions/sql': 'src/stores/sql.ts',
   'rest-conventions/s3': 'src/stores/s3-blobs.ts',
   'rest-conventions/testing': 'src/testing.ts',
-}
-
-interface Block {
-  readonly language: string
-  readonly text: string
-  /** The heading above it. */
-  readonly heading: string
-}
-
-function blocksOf(markdown: string): Block[] {
-  const blocks: Block[] = []
-  let heading = ''
-  for (const part of markdown.matchAll(/^(#+ .*)$|^```(\w+)\n([\s\S]*?)^```$/gm)) {
-    const [, title, language, text] = part
-    if (title !== undefined) heading = title
-    else blocks.push({ language: language ?? '', text: text ?? '', heading })
-  }
-  return blocks
 }
 
 const blocks = blocksOf(readme)
@@ -85,46 +67,6 @@ it('the TypeScript blocks have the types that they say', async () => {
   const { stdout } = await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => error)
   expect(stdout).toBe('')
 })
-
-interface Curl {
-  readonly command: string
-  readonly answer: string
-}
-
-function curlsOf(text: string): Curl[] {
-  return text
-    .split(/^\$ /m)
-    .slice(1)
-    .map(part => {
-      const end = part.indexOf('\n')
-      return { command: part.slice(0, end), answer: part.slice(end + 1).trimEnd() }
-    })
-}
-
-/** What differs from run to run, made the same. */
-function masked(text: string): string {
-  return text
-    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
-    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-    .replace(/"[\w-]{14,16}\.json"/g, '"<tag>"')
-    .replace(/localhost:\d+/g, 'localhost:<port>')
-    .replaceAll('\r', '')
-}
-
-/** An answer with its head's lines apart: the README shows those that matter, in any order. */
-function partsOf(answer: string): { head: string[]; body: string } {
-  if (!answer.startsWith('HTTP/')) return { head: [], body: answer }
-  const [head = '', ...body] = answer.split('\n\n')
-  return { head: head.split('\n'), body: body.join('\n\n') }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address ? address.port : 0
-}
 
 describe('the curls give the answers that stand below them', () => {
   it.each(

@@ -63,3 +63,9 @@ test('--auth takes an issuer and a password at once', () => {
   }
   expect(schemesOf(env).map(({ name }) => name)).toEqual(['Bearer', 'Basic'])
 })
+
+test('a certificate that is none is said plainly', async () => {
+  const server = start('server', [...MEMORY, '--tls-key', '/nothing', '--tls-cert', '/nothing'])
+  expect(await server.ended()).toBe(1)
+  expect(server.errors()).toMatch(/^Cannot serve with TLS: .*\/nothing/m)
+})

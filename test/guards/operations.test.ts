@@ -138,6 +138,24 @@ describe('ids of requests', () => {
       expect(answer.headers.get('x-request-id')).toBe(given)
     }
   })
+
+  test('without one of the client there is one where somebody can look it up', async () => {
+    const failing = { ...memoryStore(), list: () => Promise.reject(new Error('x')) }
+    const { fetch, api } = await make({
+      storeOf: (name, store) => (name === 'models' ? failing : store),
+      onError: () => undefined,
+    })
+    const idOf = async (path: string) => (await fetch(path)).headers.get('x-request-id')
+    expect(await idOf('/cars')).toBeNull()
+    expect(await idOf('/nothing')).toBeNull()
+    // `onError` was told.
+    expect(await idOf('/models')).toMatch(/^[0-9a-f-]{36}$/)
+    const told: string[] = []
+    ending.push(onResponse(({ id }) => told.push(id)))
+    const ids = [await idOf('/cars'), await idOf('/nothing')]
+    await api.close()
+    expect(ids).toEqual(told)
+  })
 })
 
 describe('Server-Timing', () => {

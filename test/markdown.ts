@@ -1,0 +1,62 @@
+// What stands in a document to be run: its blocks of code, its curls with the answers below them.
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+
+export interface Block {
+  readonly language: string
+  readonly text: string
+  /** The heading above it. */
+  readonly heading: string
+}
+
+export function blocksOf(markdown: string): Block[] {
+  const blocks: Block[] = []
+  let heading = ''
+  for (const part of markdown.matchAll(/^(#+ .*)$|^```(\w+)\n([\s\S]*?)^```$/gm)) {
+    const [, title, language, text] = part
+    if (title !== undefined) heading = title
+    else blocks.push({ language: language ?? '', text: text ?? '', heading })
+  }
+  return blocks
+}
+
+export interface Curl {
+  readonly command: string
+  readonly answer: string
+}
+
+export function curlsOf(text: string): Curl[] {
+  return text
+    .split(/^\$ /m)
+    .slice(1)
+    .map(part => {
+      const end = part.indexOf('\n')
+      return { command: part.slice(0, end), answer: part.slice(end + 1).trimEnd() }
+    })
+}
+
+/** What differs from run to run, made the same. */
+export function masked(text: string): string {
+  return text
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/"[\w-]{14,16}\.json"/g, '"<tag>"')
+    .replace(/"eyJ[\w.-]+"/g, '"eyJ…"')
+    .replace(/localhost:\d+/g, 'localhost:<port>')
+    .replaceAll('\r', '')
+}
+
+/** An answer with its head's lines apart: a document shows those that matter, in any order. */
+export function partsOf(answer: string): { head: string[]; body: string } {
+  if (!answer.startsWith('HTTP/')) return { head: [], body: answer }
+  const [head = '', ...body] = answer.split('\n\n')
+  return { head: head.split('\n'), body: body.join('\n\n') }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  return typeof address === 'object' && address ? address.port : 0
+}

@@ -1,0 +1,60 @@
+// docs/SECURITY.md: every promise is there, and the tests that it names are.
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '..')
+const document = await readFile(join(root, 'docs', 'SECURITY.md'), 'utf8')
+
+/** What stands in the third column of a promise: a file, and a test in it where one is named. */
+interface Named {
+  readonly file: string
+  readonly title: string | undefined
+}
+
+const rows = [...document.matchAll(/^\| (\d+) \| (.+?) \| (.+?) \|.*\|$/gm)].map(
+  ([, number = '', promise = '', tests = '']) => ({ number: Number(number), promise, tests }),
+)
+
+function namedIn(tests: string): Named[] {
+  return tests
+    .replace(/by hand: .*$/, '')
+    .split('; ')
+    .filter(text => text !== '')
+    .map(text => {
+      const [, file, title] = /^`([\w/-]+)`(?:: (.+))?$/.exec(text) ?? []
+      if (file === undefined) throw new Error(`This names no test: ${text}`)
+      return { file, title: title?.replaceAll('\\_', '_') }
+    })
+}
+
+test('there are 27, in their order', () => {
+  expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 27 }, (_, at) => at + 1))
+})
+
+describe('what a promise names is there', () => {
+  test.each(rows.map(({ number, promise, tests }) => [number, promise, tests] as const))(
+    '%d: %s',
+    async (_number, _promise, tests) => {
+      const named = namedIn(tests)
+      expect(named.length).toBeGreaterThan(0)
+      for (const { file, title } of named) {
+        const source = await readFile(join(root, 'test', `${file}.test.ts`), 'utf8')
+        if (title !== undefined) expect(source).toContain(title)
+      }
+    },
+  )
+
+  test('by hand', () => {
+    const scripts = [...document.matchAll(/`(bench\/[\w-]+\.ts)`/g)].map(([, path = '']) => path)
+    expect(scripts.length).toBeGreaterThan(2)
+    expect(scripts.filter(path => !existsSync(join(root, path)))).toEqual([])
+  })
+})
+
+test('every link within the project leads somewhere', () => {
+  const links = [...document.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path = '']) => path)
+  expect(links.length).toBeGreaterThan(1)
+  expect(links.filter(path => !existsSync(join(root, 'docs', path)))).toEqual([])
+})
