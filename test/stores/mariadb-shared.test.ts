@@ -65,6 +65,20 @@ describe.skipIf(noMariadb)('on MariaDB', () => {
     })
   })
 
+  test('a word is found whatever is around it, and however long it is', async () => {
+    const store = open(newTable())
+    await closing([store], async () => {
+      const long = 'Aß\u{1F600}'.repeat(5000)
+      for (const note of ['Été À la K\u212A', `x${long}y`, '']) {
+        await store.create({ ...car('x'), note })
+      }
+      const count = (text: string) =>
+        store.count({ where: [], search: { text, paths: [['note']] } }, 'exact')
+      const cases = { té: 1, é: 1, É: 1, à: 0, 'LA k\u212A': 1, kk: 0, [long]: 1, [`${long}z`]: 0 }
+      for (const [word, expected] of Object.entries(cases)) expect(await count(word)).toBe(expected)
+    })
+  })
+
   test('a server that stops makes calls unavailable, and later ones work', async ({ skip }) => {
     const server = mariadb()
     if (!server.own) skip()
