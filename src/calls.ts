@@ -62,13 +62,8 @@ export function callsOf(context: CallContext, name: string): Calls {
       collection: (other, given) =>
         callsOf({ ...context, defaults: { ...defaults, ...options, ...given } }, other),
     }
-    try {
-      signal.throwIfAborted()
-      return (await perform(call)).result
-    } catch (error) {
-      await call.uploads?.discard().catch(() => undefined)
-      throw error
-    }
+    signal.throwIfAborted()
+    return (await perform(call)).result
   }
   const item = (id: Id) => ({ kind: 'item', id }) as const
 

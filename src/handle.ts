@@ -67,7 +67,7 @@ export async function handle(
     tell(exchange, response)
     return response
   } catch (thrown) {
-    await exchange.uploads?.discard().catch(() => undefined)
+    await exchange.uploads?.discard()
     return refused(machine, exchange, await counted(machine, exchange, thrown))
   }
 }

@@ -21,8 +21,10 @@ import {
   type Json,
   type Path,
   picker,
+  sameJson,
   selectFields,
   toPath,
+  valueAt,
 } from '../fields.ts'
 import type { Representation } from '../formats/format.ts'
 import type { Call, Uploads } from './call.ts'
@@ -71,7 +73,8 @@ export function uploadsOf(
     async discard() {
       const keys = [...records.keys()]
       records.clear()
-      await Promise.all(keys.map(key => blobs.delete(key)))
+      // Whatever happens here, the answer stands: what stays behind is an orphan, which a sweep removes.
+      await Promise.all(keys.map(key => blobs.delete(key).catch(() => undefined)))
     },
   }
 }
@@ -243,6 +246,25 @@ export async function present(call: Call, item: Item, fields?: readonly Path[]):
     Object.assign(shown, printBlob(name, record, collection.binary, url, data ?? undefined))
   }
   return shown
+}
+
+/** A patched item without the contents that were given inline and are still the same: no new ones. */
+export function withoutSameData(
+  { shape, binary }: CollectionDefinition,
+  patched: Json,
+  shown: Item,
+): Json {
+  const paths = blobNames(shape.fields).map(name =>
+    binary === 'flat' ? [`${name}_data`] : [name, 'data'],
+  )
+  const same = paths.filter(path => sameJson(valueAt(patched, path), valueAt(shown, path)))
+  return same.reduce<Json>((rest, path) => without(rest, path), patched)
+}
+
+function without(value: Json, [name = '', ...rest]: Path): Json {
+  if (!isObject(value) || !Object.hasOwn(value, name)) return value
+  const { [name]: member = null, ...others } = value
+  return rest.length === 0 ? others : { ...others, [name]: without(member, rest) }
 }
 
 async function inlineData(

@@ -4,7 +4,7 @@ import { HttpError, type Mistake, refuse } from '../errors.ts'
 import { type Item, isObject, type Json } from '../fields.ts'
 import { idObjection, idOf } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
-import { present, receiveBlobs } from './blobs.ts'
+import { present, receiveBlobs, withoutSameData } from './blobs.ts'
 import { type Call, requireSight, runBefore, visibleItem } from './call.ts'
 
 /** The decoded body. @throws HttpError 400 where there is none. */
@@ -69,7 +69,8 @@ export async function patchedValues(
   apply: (shown: Item) => Json,
 ): Promise<Item> {
   const { collection } = call.target
-  const patched = apply(await present(call, item))
+  const shown = await present(call, item)
+  const patched = withoutSameData(collection, apply(shown), shown)
   const own = ownValues(collection, item)
   return collection.validator.patch(own, await valuesFor(call, id, patched, item))
 }

@@ -160,6 +160,29 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
     expect(await keysOf(blobs)).toHaveLength(1)
   })
 
+  it.each<[string, string, object, unknown]>([
+    ['v1', 'thumb_url', { thumb_url: null }, undefined],
+    ['v1', 'thumb_url', { comment: 'B' }, expect.stringContaining('/thumb')],
+    ['v1', 'thumb_url', { thumb_data: BASE64 }, expect.stringContaining('/thumb')],
+    ['v2', 'thumb', { thumb: null }, undefined],
+    ['v2', 'thumb', { comment: 'B' }, expect.objectContaining({ data: BASE64 })],
+    ['v2', 'thumb', { thumb: { data: BASE64 } }, expect.objectContaining({ data: BASE64 })],
+  ])(
+    '%s: %s after PATCH %j, of one that is given inline',
+    async (version, name, changes, after) => {
+      const { door, create, blobs } = await start()
+      const { id } = await create({ comment: 'A', photo_data: BASE64, thumb_data: BASE64 })
+      const before = await keysOf(blobs)
+      const path = `/${version}/photos/${id}`
+      expect((await door.request(path, { method: 'PATCH', json: changes })).status).toBe(303)
+      expect(new Map(Object.entries(Object((await door.request(path)).json))).get(name)).toEqual(
+        after,
+      )
+      // What stays the same is not kept a second time.
+      expect(before).toEqual(expect.arrayContaining(await keysOf(blobs)))
+    },
+  )
+
   it('what GET gave can be sent back by PUT, in either form, and changes nothing', async () => {
     const { door, create } = await start()
     const { id } = await create()

@@ -1,0 +1,248 @@
+// Stores that lose, refuse and fail: what the client hears, and what stays.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  type BlobStore,
+  blob,
+  csv,
+  defineApi,
+  defineCollection,
+  json,
+  memoryBlobs,
+  memoryStore,
+  multipart,
+  type Store,
+  UnavailableError,
+  UnstorableError,
+} from '../src/index.ts'
+import { example, seed } from './fixture.ts'
+
+async function ask(
+  { fetch }: { readonly fetch: (request: Request) => Promise<Response> },
+  path: string,
+  { json: body, ...init }: RequestInit & { readonly json?: unknown } = {},
+) {
+  const headers = new Headers(init.headers)
+  if (body !== undefined) headers.set('content-type', 'application/json')
+  const request = new Request(new URL(path, 'http://a.example'), {
+    redirect: 'manual',
+    ...init,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const answer = await fetch(request)
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+const form = (parts: Record<string, string | Blob>) => {
+  const body = new FormData()
+  for (const [name, part] of Object.entries(parts)) body.set(name, part)
+  return body
+}
+
+describe('a store that refuses', () => {
+  it.each<[string, Error, number, object]>([
+    [
+      'texts too long for an index',
+      new UnstorableError(['color', 'model.name']),
+      400,
+      [
+        { field: 'color', type: 'too_long' },
+        { field: 'model.name', type: 'too_long' },
+      ],
+    ],
+    [
+      'a value too long',
+      new UnstorableError([]),
+      400,
+      [{ message: expect.stringContaining('A value') }],
+    ],
+    ['to be reached', new UnavailableError('password=x'), 503, [{ type: 'unavailable' }]],
+    ['anything', new RangeError('password=x'), 500, [{ type: 'internal' }]],
+  ])('%s', async (_, error, status, errors) => {
+    const { api } = example({
+      onError: () => undefined,
+      storeOf: (_name, store) => ({ ...store, create: () => Promise.reject(error) }),
+    })
+    const values = { immatriculation: 'A', color: 'red' }
+    const answer = await ask(api, '/cars', { method: 'POST', json: values })
+    expect(answer.status).toBe(status)
+    expect(JSON.parse(answer.text)).toMatchObject({ errors })
+    expect(answer.text).not.toContain('password')
+  })
+
+  it('what a PUT would create', async () => {
+    const { api } = example({
+      storeOf: (_name, store) => ({
+        ...store,
+        create: () => Promise.reject(new UnstorableError(['name'])),
+      }),
+    })
+    const answer = await ask(api, '/accounts/a', { method: 'PUT', json: { name: 'A' } })
+    expect(answer.status).toBe(400)
+  })
+
+  it('to count', async () => {
+    const { api } = example({
+      storeOf: (_name, store) => ({ ...store, count: async () => undefined }),
+    })
+    expect((await ask(api, '/cars/count')).text).toBe('{"count":null}')
+  })
+})
+
+describe('a store where others are always faster', () => {
+  const losing = (store: Store): Store => ({
+    ...store,
+    update: async () => undefined,
+    delete: async () => false,
+  })
+
+  it.each([
+    ['PATCH', { color: 'blue' }],
+    ['PUT', { immatriculation: 'B', color: 'blue' }],
+    ['DELETE', undefined],
+  ])('%s ends with 503', async (method, values) => {
+    const made = example({
+      onError: () => undefined,
+      storeOf: (_name, store) => losing(store),
+    })
+    const [car] = await seed(made, 1)
+    const answer = await ask(made.api, `/cars/${car?.id}`, {
+      method,
+      ...(values && { json: values }),
+    })
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(answer.text).toContain('contended')
+  })
+})
+
+describe('a place for contents that fails', () => {
+  const PDF = Buffer.from('%PDF-1.7')
+  const pdf = () => new Blob([PDF])
+  const base64 = PDF.toString('base64')
+
+  function make(change: (blobs: BlobStore) => Partial<BlobStore>) {
+    const blobs = memoryBlobs()
+    const papers = defineCollection({
+      name: 'papers',
+      schema: z.object({
+        name: z.string(),
+        paper: blob({ inlineBelow: 100 }).nullable().optional(),
+      }),
+      store: memoryStore(),
+      blobs: { ...blobs, ...change(blobs) },
+      id: 'integer',
+    })
+    const keys = async () => {
+      const found: string[] = []
+      for await (const { key } of blobs.keys()) found.push(key)
+      return found
+    }
+    return { api: defineApi({ collections: [papers], formats: [json, multipart, csv] }), keys }
+  }
+  const undeletable = () => make(() => ({ delete: () => Promise.reject(new Error('no')) }))
+
+  it.each<[string, RequestInit & { readonly json?: unknown }]>([
+    ['a text', { json: { name: 5, paper_data: base64 } }],
+    [
+      'a file',
+      { body: form({ paper: pdf(), name: new Blob(['5'], { type: 'application/json' }) }) },
+    ],
+    ['a file before what cannot be read', { body: form({ paper: pdf(), weight: pdf() }) }],
+  ])('does not change what is said of %s', async (_, init) => {
+    const { api } = undeletable()
+    expect(await ask(api, '/papers', { method: 'POST', ...init })).toMatchObject({ status: 400 })
+  })
+
+  it('nor what is done', async () => {
+    const { api, keys } = undeletable()
+    await ask(api, '/papers', { method: 'POST', json: { name: 'a', paper_data: base64 } })
+    const removed = await ask(api, '/papers/1', { method: 'PATCH', json: { paper_url: null } })
+    expect(removed.status).toBe(303)
+    expect(JSON.parse((await ask(api, '/papers/1')).text)).not.toHaveProperty('paper_url')
+    expect(await keys()).toHaveLength(1)
+  })
+
+  it('gives nothing inline and 404 for itself', async () => {
+    const { api } = make(() => ({ get: async () => undefined }))
+    await ask(api, '/papers', { method: 'POST', json: { name: 'a', paper_data: base64 } })
+    const { text } = await ask(api, '/papers/1')
+    expect(JSON.parse(text)).toMatchObject({ paper_url: 'http://a.example/papers/1/paper' })
+    expect(text).not.toContain('paper_data')
+    for (const range of ['', 'bytes=0-1']) {
+      const answer = await ask(api, '/papers/1/paper', { headers: { range } })
+      expect(answer.status).toBe(404)
+    }
+  })
+
+  it('takes no address of a content before there is one', async () => {
+    const { api } = make(() => ({}))
+    const values = { name: 'a', paper_url: 'http://a.example/papers/1/paper' }
+    const answer = await ask(api, '/papers', { method: 'POST', json: values })
+    expect([answer.status, answer.text.includes('foreign_address')]).toEqual([400, true])
+  })
+
+  it('takes no file where none is declared', async () => {
+    const { api, keys } = make(() => ({}))
+    const answer = await ask(api, '/papers', { method: 'POST', body: form({ name: pdf() }) })
+    expect([answer.status, await keys()]).toEqual([400, []])
+  })
+
+  it('keeps a file once for each idempotency key', async () => {
+    const { api, keys } = make(() => ({}))
+    const send = () =>
+      ask(api, '/papers', {
+        method: 'POST',
+        headers: { 'idempotency-key': '"once"' },
+        body: form({ name: 'a', paper: pdf() }),
+      })
+    const first = await send()
+    expect([first.status, (await send()).text]).toEqual([201, first.text])
+    expect(await keys()).toHaveLength(1)
+  })
+})
+
+describe('items without dates', () => {
+  const notes = defineCollection({
+    name: 'notes',
+    schema: z.looseObject({ text: z.string(), more: z.record(z.string(), z.int()).optional() }),
+    store: memoryStore(),
+    timestamps: false,
+    actions: { echo: { on: 'collection', run: () => ({ done: true }) } },
+  })
+  const api = defineApi({ collections: [notes] })
+
+  it('have none, and nothing that goes by them', async () => {
+    const made = await ask(api, '/notes', { method: 'POST', json: { text: 'a', free: 1 } })
+    expect(made.status).toBe(201)
+    expect(Object.keys(JSON.parse(made.text))).toEqual(['id', 'text', 'free'])
+    const { headers, status } = await ask(api, new URL(made.headers.get('location') ?? '').pathname)
+    expect([status, headers.get('last-modified')]).toEqual([200, null])
+    expect((await ask(api, '/notes?since=2024-01-01')).status).toBe(400)
+    const { text } = await ask(api, '/notes', { method: 'OPTIONS' })
+    const parameters: readonly { name: string }[] = JSON.parse(text).get.parameters
+    const names = parameters.map(({ name }) => name)
+    expect(names).toContain('limit')
+    expect(names).not.toContain('since')
+    expect(names).not.toContain('more')
+  })
+
+  it('an idempotency key counts without a body too', async () => {
+    const init = { method: 'POST', headers: { 'idempotency-key': '"k"' } }
+    const first = await ask(api, '/notes/echo', init)
+    expect([first.status, (await ask(api, '/notes/echo', init)).text]).toEqual([200, first.text])
+  })
+})
+
+describe('an api that looks after its stores', () => {
+  it('says that one which never answers cannot be reached', async () => {
+    const { api } = example({
+      health: true,
+      onError: () => undefined,
+      storeOf: (name, store) =>
+        name === 'cars' ? { ...store, get: () => new Promise<never>(() => undefined) } : store,
+    })
+    expect((await ask(api, '/health')).status).toBe(503)
+    expect(await ask(api, '/health', { method: 'OPTIONS' })).toMatchObject({ text: '{}' })
+  })
+})
