@@ -46,7 +46,7 @@ async function start(options: Options): Promise<void> {
     return seed(cars, stores.seeding, stopping.signal)
   })
   if (stopping.signal.aborted) return close()
-  const server = harden(serverOf(cars.api.handler, tls))
+  const server = harden(httpServerOf(cars.api.handler, tls))
   const address = await listen(server, port, host)
   stop = async () => {
     await drain(server)
@@ -57,7 +57,7 @@ async function start(options: Options): Promise<void> {
 }
 
 /** @throws StartError for files that are no key and certificate. */
-function serverOf(listener: RequestListener, tls: Options['tls']) {
+function httpServerOf(listener: RequestListener, tls: Options['tls']) {
   if (!tls) return createServer(listener)
   try {
     const [key, cert] = [readFileSync(tls.key), readFileSync(tls.cert)]
