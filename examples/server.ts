@@ -1,5 +1,5 @@
 // The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`,
-// or `npm start -- --store postgres://user:password@host/database`.
+// or `npm start -- --store postgres://user:password@host/database`, or mysql://….
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -9,11 +9,11 @@ import { type CarsApi, carsApi } from './cars-api.ts'
 import { drain, listen } from './listen.ts'
 import {
   DEFAULTS,
-  isPostgres,
   OptionError,
   type Options,
   parseOptions,
   StartError,
+  systemOf,
   USAGE,
 } from './options.ts'
 import { seed } from './seed.ts'
@@ -80,9 +80,9 @@ async function policyOf(
 
 /** A database without the password of its address. */
 function shown(database: string): string {
-  if (!isPostgres(database)) return database
-  const { host, pathname } = new URL(database)
-  return `postgres://${host}${pathname}`
+  if (!systemOf(database)) return database
+  const { protocol, host, pathname } = new URL(database)
+  return `${protocol}//${host}${pathname}`
 }
 
 /** What is served, and three lines to try. */

@@ -1,13 +1,13 @@
-// Where the examples keep what they have: one database with a table for each collection, SQLite or
-// PostgreSQL, and one folder of files.
+// Where the examples keep what they have: one database with a table for each collection, SQLite,
+// PostgreSQL, MySQL or MariaDB, and one folder of files.
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Kysely, PostgresDialect, SqliteDialect, sql } from 'kysely'
+import { Kysely, MysqlDialect, PostgresDialect, type RawBuilder, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
-import { RateLimiterPostgres } from 'rate-limiter-flexible'
+import { RateLimiterMySQL, RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type BlobStore, fileBlobs, type Limiter, memoryBlobs, type Store } from '../src/index.ts'
 import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../src/stores/sql.ts'
-import { isPostgres, MEMORY, StartError } from './options.ts'
+import { MEMORY, StartError, systemOf } from './options.ts'
 
 /** How far the first items of a database are made. */
 export const SEEDING = ['no', 'begun', 'done'] as const
@@ -34,9 +34,8 @@ export interface Stores {
  */
 export async function openStores(database: string, blobs: string): Promise<Stores> {
   try {
-    const { db, ...others } = isPostgres(database)
-      ? await openPostgres(database)
-      : await openSqlite(database)
+    const open = { postgres: openPostgres, mysql: openMysql, file: openSqlite }
+    const { db, ...others } = await open[systemOf(database) ?? 'file'](database)
     return {
       storeFor: table => sqlStore({ db, table, create: true, timeout: 10_000 }),
       blobs: blobs === MEMORY ? memoryBlobs() : fileBlobs(blobs),
@@ -44,7 +43,7 @@ export async function openStores(database: string, blobs: string): Promise<Store
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message || String(error) : String(error)
-    const what = isPostgres(database) ? new URL(database).host : database
+    const what = systemOf(database) ? new URL(database).host : database
     throw new StartError(`Cannot open the database ${what}: ${reason}`, { cause: error })
   }
 }
@@ -77,7 +76,64 @@ async function openPostgres(connectionString: string): Promise<Opened> {
   preparePostgres(pool, error => console.error(`PostgreSQL: ${error.message}`))
   const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })
   const lock = sql`hashtext('rest-conventions example')`
-  const seeding: Stores['seeding'] = {
+  const seeding = sharedSeeding(
+    db,
+    sql`select pg_advisory_lock(${lock})`,
+    sql`select pg_advisory_unlock(${lock})`,
+  )
+  const limiterOf = (points: number, duration: number) =>
+    // It makes its table, which two at a time cannot.
+    seeding.alone(() =>
+      ready(each => {
+        const options = { storeClient: pool, points, duration, tableName: 'example_limits' }
+        return new RateLimiterPostgres(options, each)
+      }),
+    )
+  await sql`select 1`.execute(db)
+  return { db, seeding, limiterOf }
+}
+
+/** The driver is loaded by those who use it alone. */
+async function openMysql(uri: string): Promise<Opened> {
+  const { default: mysql } = await import('mysql2')
+  const pool = mysql.createPool({ uri, connectionLimit: 10, connectTimeout: 5000 })
+  const db = new Kysely<unknown>({ dialect: new MysqlDialect({ pool }) })
+  const lock = sql`concat('rest-conventions example ', database())`
+  const seeding = sharedSeeding(
+    db,
+    sql`select get_lock(${lock}, 60)`,
+    sql`select release_lock(${lock})`,
+  )
+  const limiterOf = (points: number, duration: number) =>
+    seeding.alone(() =>
+      ready(each => {
+        const [, dbName = ''] = new URL(uri).pathname.split('/')
+        const tables = { dbName, tableName: 'example_limits' }
+        const options = { storeClient: pool, storeType: 'pool', points, duration, ...tables }
+        return new RateLimiterMySQL(options, each)
+      }),
+    )
+  await sql`select 1`.execute(db)
+  return { db, seeding, limiterOf }
+}
+
+/** A limiter when it has told that it can be used. */
+function ready(make: (onReady: (error?: Error) => void) => Limiter): Promise<Limiter> {
+  return new Promise((resolve, reject) => {
+    const limiter = make(error => {
+      if (error) reject(error)
+      else resolve(limiter)
+    })
+  })
+}
+
+/** The state in a table, and a lock for all servers of the database. */
+function sharedSeeding(
+  db: Kysely<unknown>,
+  lock: RawBuilder<unknown>,
+  unlock: RawBuilder<unknown>,
+): Stores['seeding'] {
+  return {
     async read() {
       const { rows } = await sql<{ state: number }>`select state from example_seeding`.execute(db)
       return SEEDING[rows[0]?.state ?? 0] ?? 'done'
@@ -87,30 +143,16 @@ async function openPostgres(connectionString: string): Promise<Opened> {
     },
     alone: work =>
       db.connection().execute(async connection => {
-        await sql`select pg_advisory_lock(${lock})`.execute(connection)
+        await lock.execute(connection)
         try {
           await sql`create table if not exists example_seeding (state integer)`.execute(connection)
-          await sql`insert into example_seeding select 0 where not exists (select 1 from example_seeding)`.execute(
+          await sql`insert into example_seeding select 0 from (select 1 as one) as given where not exists (select 1 from example_seeding)`.execute(
             connection,
           )
           return await work()
         } finally {
-          await sql`select pg_advisory_unlock(${lock})`.execute(connection)
+          await unlock.execute(connection)
         }
       }),
   }
-  const limiterOf = (points: number, duration: number) =>
-    // It makes its table, which two at a time cannot.
-    seeding.alone(
-      () =>
-        new Promise<Limiter>((resolve, reject) => {
-          const options = { storeClient: pool, points, duration, tableName: 'example_limits' }
-          const limiter = new RateLimiterPostgres(options, error => {
-            if (error) reject(error)
-            else resolve(limiter)
-          })
-        }),
-    )
-  await sql`select 1`.execute(db)
-  return { db, seeding, limiterOf }
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { type CompiledQuery, Kysely, MysqlDialect } from 'kysely'
 import mysql from 'mysql2'
 import { afterAll, beforeAll } from 'vitest'
+import type { DatabaseServer } from './servers.ts'
 
 /** Where Debian's package has them. */
 const PROGRAMS = ['/usr/sbin/mariadbd', '/usr/bin/mariadb-install-db'] as const
@@ -33,17 +34,7 @@ function installed(): boolean {
   return there()
 }
 
-export interface Server {
-  /** Of a database that no other test file uses. */
-  readonly url: string
-  /** Whether it can be stopped: it is the tests' own. */
-  readonly own: boolean
-  /** As a loss of power: nothing is written any more, every connection is cut. */
-  crash(): Promise<void>
-  start(): Promise<void>
-}
-
-let running: Server | undefined
+let running: DatabaseServer | undefined
 
 /** Has a server run while the tests of a file do. */
 export function useMariadb(): void {
@@ -68,7 +59,7 @@ export function useMariadb(): void {
 }
 
 /** The server that {@link useMariadb} has started. */
-export function mariadb(): Server {
+export function mariadb(): DatabaseServer {
   if (!running) throw new Error('No MariaDB is running')
   return running
 }
@@ -98,7 +89,7 @@ export async function ask(url: string, text: string, values: unknown[] = []): Pr
 }
 
 interface Started {
-  readonly server: Server
+  readonly server: DatabaseServer
   stop(): Promise<void>
 }
 
@@ -110,7 +101,8 @@ function foreign(url: string): Started {
 async function own(): Promise<Started> {
   const directory = await mkdtemp(join(tmpdir(), 'rest-mariadb-'))
   const port = await freePort()
-  const url = `mysql://root@127.0.0.1:${port}/mysql`
+  const root = `mysql://root@127.0.0.1:${port}/mysql`
+  const url = `mysql://tests:password@127.0.0.1:${port}/mysql`
   const user = process.getuid?.() === 0 ? ['--user=root'] : []
   const place = ['--no-defaults', ...user, `--datadir=${join(directory, 'data')}`]
   execFileSync(
@@ -135,7 +127,7 @@ async function own(): Promise<Started> {
     for (const output of [server.stdout, server.stderr]) {
       output.on('data', data => log.push(String(data)))
     }
-    while ((await ask(url, 'select 1').then(Boolean, () => false)) !== true) {
+    while ((await ask(root, 'select 1').then(Boolean, () => false)) !== true) {
       if (server.exitCode !== null) throw new Error(`MariaDB does not start:\n${log.join('')}`)
       await new Promise(resolve => setTimeout(resolve, 50))
     }
@@ -145,6 +137,8 @@ async function own(): Promise<Started> {
     }
   }
   let end = await start()
+  await ask(root, "create user tests@'%' identified by 'password'")
+  await ask(root, "grant all on *.* to tests@'%'")
   return {
     server: {
       url,
