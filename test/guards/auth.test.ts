@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as jose from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
   type Access,
@@ -455,6 +455,31 @@ describe('scopes and challenges', () => {
     expect((await ask(api, 'POST', '/.well-known/oauth-protected-resource')).status).toBe(405)
   })
 
+  test('a scheme that fails is a 500', async () => {
+    const scheme: Scheme = {
+      name: 'Broken',
+      challenge: () => 'Broken',
+      authenticate: () => Promise.reject(new Error('password=x')),
+    }
+    const answer = await ask(apiOf([scheme]), 'GET', '/cars')
+    expect([answer.status, (await answer.text()).includes('password')]).toEqual([500, false])
+  })
+
+  test('a form that can stand for nothing here is a 405, whoever sends it', async () => {
+    const scheme: Scheme = {
+      name: 'Never',
+      challenge: () => 'Never',
+      authenticate: async () => undefined,
+    }
+    const body = new FormData()
+    body.set('color', 'red')
+    for (const init of [{ body }, { body: new URLSearchParams({ color: 'red' }) }]) {
+      const request = new Request('https://api.example/cars/count', { method: 'POST', ...init })
+      const { status, headers } = await apiOf([scheme]).fetch(request)
+      expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+    }
+  })
+
   test('with hideExistence what one may not do does not exist', async () => {
     const hiding = apiOf(api.definition.schemes, { hideExistence: true })
     await hiding.collection('cars').create({ id: '1', color: 'red' })
@@ -541,8 +566,70 @@ describe('keys', () => {
     [{ keys: [jwk], jwksUri: 'https://x.example' }],
     [{ jwksUri: 'file:///etc/passwd' }],
     [{ keys: [jwk], tolerance: -1 }],
+    [{ keys: [jwk], cache: Number.NaN }],
+    [{ keys: [jwk], issuer: '' }],
+    [{ keys: [jwk], audience: [] }],
+    [{ jwksUri: 'nowhere' }],
   ])('%j is a mistake', options => {
     expect(() => bearerJwt({ issuer: ISSUER, audience: AUDIENCE, ...options })).toThrow(TypeError)
+  })
+
+  test('that nobody serves are a 503', async () => {
+    const jwksUri = 'http://127.0.0.1:1/keys'
+    const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, jwksUri })])
+    expect((await ask(api, 'GET', '/', `Bearer ${await token()}`)).status).toBe(503)
+  })
+
+  describe('of which several fit a token without kid', () => {
+    const unnamed = async (key: jose.CryptoKey) => ({
+      ...(await jose.exportJWK(key)),
+      alg: 'RS256',
+    })
+    const status = async (options: TokenOptions) => {
+      const set = [await unnamed(other.publicKey), await unnamed(keys.publicKey)]
+      const scheme = bearerJwt({ issuer: ISSUER, audience: [AUDIENCE, 'x'], keys: set })
+      const text = await token({ ...options, header: { kid: undefined } })
+      return (await ask(apiOf([scheme]), 'GET', '/', `Bearer ${text}`)).status
+    }
+
+    test.each<[string, () => Promise<TokenOptions>, number]>([
+      ['the first', async () => ({ key: other.privateKey }), 200],
+      ['the second', async () => ({ key: keys.privateKey }), 200],
+      ['none', async () => ({ key: (await jose.generateKeyPair('RS256')).privateKey }), 401],
+      ['one, but the token has expired', async () => ({ claims: { exp: seconds() - 100 } }), 401],
+    ])('%s: %3$d', async (_, make, wanted) => {
+      expect(await status(await make())).toBe(wanted)
+    })
+  })
+
+  test.each<[string, (() => { id: string } | undefined) | undefined, number]>([
+    ['itself', undefined, 200],
+    ['another', () => ({ id: 'bob' }), 200],
+    ['nobody', () => undefined, 401],
+  ])('a token may stand for %s', async (_, principal, wanted) => {
+    const common = { issuer: ISSUER, audience: AUDIENCE, keys: [jwk], algorithms: ['RS256'] }
+    const api = apiOf([bearerJwt({ ...common, ...(principal && { principal }) })])
+    expect((await ask(api, 'GET', '/', `Bearer ${await token()}`)).status).toBe(wanted)
+  })
+
+  test('need the package jose', async () => {
+    vi.resetModules()
+    vi.doMock('jose', () => {
+      throw new Error('Cannot find package')
+    })
+    try {
+      const { bearerJwt: unable } = await import('../../src/index.ts')
+      const failures: unknown[] = []
+      const api = apiOf([unable({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk] })], {
+        onError: error => failures.push(error),
+      })
+      const answer = await ask(api, 'GET', '/', `Bearer ${await token()}`)
+      expect(answer.status).toBe(500)
+      expect(failures).toMatchObject([{ message: expect.stringContaining('npm install jose') }])
+    } finally {
+      vi.doUnmock('jose')
+      vi.resetModules()
+    }
   })
 
   test('typ can be held to at+jwt', async () => {
@@ -611,6 +698,15 @@ describe('introspection', () => {
       authorization: `Basic ${Buffer.from('a%3Ab:c%20d').toString('base64')}`,
       body: 'token=opaque&token_type_hint=access_token',
     })
+  })
+
+  test.each([
+    [{ id: 'bob' }, 404],
+    [undefined, 401],
+  ])('an answer may stand for %j', async (principal, status) => {
+    answer = () => active
+    const api = make({ principal: () => principal && { ...principal, scopes: ['cars:read'] } })
+    expect((await ask(api, 'GET', '/cars/1', 'Bearer z')).status).toBe(status)
   })
 
   const wrong: readonly (readonly [string, unknown])[] = [

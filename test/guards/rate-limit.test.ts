@@ -179,6 +179,27 @@ describe('whose requests', () => {
     expect((await ask('/cars', { ...as('bob'), 'x-forwarded-for': '1.1.1.1' })).status).toBe(200)
   })
 
+  test('a browser with a cookie counts like one without, until a scheme knows it', async () => {
+    const ask = limited(
+      { policies: [{ limit: 2, window: 60 }] },
+      {
+        schemes: [
+          {
+            name: 'Cookie',
+            challenge: () => 'Cookie',
+            authenticate: async ({ headers }) =>
+              headers.cookie === 'a=b' ? { id: 'ann' } : undefined,
+          },
+        ],
+      },
+    )
+    const statuses: number[] = []
+    for (const cookie of ['a=b', 'a=b', 'x=y', 'x=y', 'x=y', 'a=b']) {
+      statuses.push((await ask('/cars', { cookie })).status)
+    }
+    expect(statuses).toEqual([200, 200, 401, 401, 429, 429])
+  })
+
   test('wrong credentials make no bucket, and guessing ends', async () => {
     const ask = limited(rateLimit, { schemes: [basic({ verify })], trustProxy: 1 })
     const from = (address: string, user: string, password?: string) =>
