@@ -19,7 +19,7 @@ export async function* timedBody(
     while (true) {
       const started = Date.now()
       const left = bodyTime + (bytes / bodyRate) * 1000 - waited
-      const { done, value } = await orTimeout(iterator.next(), left)
+      const { done, value } = await orTooSlow(iterator.next(), left)
       if (done) return
       waited += Date.now() - started
       bytes += value.length
@@ -31,10 +31,11 @@ export async function* timedBody(
   }
 }
 
-function orTimeout<T>(next: Promise<T>, time: number): Promise<T> {
+function orTooSlow<T>(next: Promise<T>, time: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(bodyTooSlow()), Math.max(0, time))
-    next.then(resolve, reject).finally(() => clearTimeout(timer))
+    const deadline = bodies.add(time, () => reject(bodyTooSlow()))
+    const settle = () => bodies.delete(deadline)
+    next.then(resolve, reject).then(settle, settle)
   })
 }
 
@@ -45,11 +46,50 @@ function bodyTooSlow(): HttpError {
   })
 }
 
-interface Work {
+interface Deadline {
+  /** Milliseconds since 1970. */
   readonly until: number
-  readonly request: Pick<HttpRequest, 'abort'>
-  readonly reject: (error: Error) => void
+  readonly expire: () => void
 }
+
+/** How often deadlines are looked at, in milliseconds: one timer for all costs less than one for each. */
+const STEP = 100
+
+class Deadlines {
+  readonly #going = new Set<Deadline>()
+  #timer: NodeJS.Timeout | undefined
+
+  get size(): number {
+    return this.#going.size
+  }
+
+  /** @param time until `expire` is called, in milliseconds, unless it is deleted before. */
+  add(time: number, expire: () => void): Deadline {
+    const deadline = { until: Date.now() + time, expire }
+    this.#going.add(deadline)
+    this.#timer ??= setInterval(() => this.#sweep(), STEP).unref()
+    return deadline
+  }
+
+  delete(deadline: Deadline): void {
+    this.#going.delete(deadline)
+  }
+
+  #sweep(): void {
+    const now = Date.now()
+    for (const deadline of this.#going) {
+      if (deadline.until > now) continue
+      this.#going.delete(deadline)
+      deadline.expire()
+    }
+    if (this.#going.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/** Of the bodies that are waited for. */
+const bodies = new Deadlines()
 
 /** What is worked on at the moment. */
 export interface Workload {
@@ -61,31 +101,11 @@ export interface Workload {
   run<T>(work: () => Promise<T>, request: Pick<HttpRequest, 'abort'>): Promise<T>
 }
 
-/** How often deadlines are looked at, in milliseconds: one timer for all costs less than one for each. */
-const STEP = 100
-
 export function workloadOf({
   concurrency,
   workTime,
 }: Pick<Limits, 'concurrency' | 'workTime'>): Workload {
-  // In the order of beginning, which is the order of the deadlines.
-  const going = new Set<Work>()
-  let timer: NodeJS.Timeout | undefined
-
-  function sweep(): void {
-    const now = Date.now()
-    for (const work of going) {
-      if (work.until > now) break
-      going.delete(work)
-      const error = unavailable('The work took too long', 'work_too_slow')
-      work.reject(error)
-      work.request.abort(error)
-    }
-    if (going.size > 0) return
-    clearInterval(timer)
-    timer = undefined
-  }
-
+  const going = new Deadlines()
   return {
     run: (work, request) =>
       new Promise((resolve, reject) => {
@@ -93,16 +113,18 @@ export function workloadOf({
           const message = 'Too many requests are being worked on at the moment'
           throw unavailable(message, 'overloaded')
         }
-        const entry: Work = { until: Date.now() + workTime, request, reject }
-        going.add(entry)
-        timer ??= setInterval(sweep, STEP).unref()
+        const deadline = going.add(workTime, () => {
+          const error = unavailable('The work took too long', 'work_too_slow')
+          reject(error)
+          request.abort(error)
+        })
         work().then(
           result => {
-            going.delete(entry)
+            going.delete(deadline)
             resolve(result)
           },
           error => {
-            going.delete(entry)
+            going.delete(deadline)
             reject(error)
           },
         )

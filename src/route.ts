@@ -159,7 +159,7 @@ function* routesOf(versions: readonly VersionDefinition[]): Generator<Route> {
     const prefix = version.name === '' ? '' : `/${version.name}`
     if (prefix !== '') yield route(prefix, rootMethods, () => ({ kind: 'root', version }))
     for (const collection of version.collections.values()) {
-      yield* collectionRoutes(version, collection, `${prefix}/${collection.name}`, () => ({}))
+      yield* collectionRoutes(version, collection, `${prefix}/${collection.name}`)
       for (const [parentName, field] of collection.parents) {
         const parent = version.collections.get(parentName)
         if (!parent) continue
@@ -169,7 +169,7 @@ function* routesOf(versions: readonly VersionDefinition[]): Generator<Route> {
           `${prefix}/${parentName}/:parent/${collection.name}`,
           ([text = '']) => {
             const id = idOf(parent, text)
-            return id === undefined ? undefined : { parent: { collection: parent, id, field } }
+            return id === undefined ? undefined : { collection: parent, id, field }
           },
         )
       }
@@ -184,17 +184,24 @@ function* collectionRoutes(
   version: VersionDefinition,
   collection: CollectionDefinition,
   path: string,
-  scope: (params: Params) => Pick<CollectionTarget, 'parent'> | undefined,
+  parentOf?: (params: Params) => Parent | undefined,
 ): Generator<Route> {
-  const base = { version, collection }
-  const fixed = (rest: Omit<CollectionTarget, 'version' | 'collection'>) => (params: Params) => {
-    const place = scope(params)
-    return place && { ...base, ...rest, ...place }
+  type Rest = Omit<CollectionTarget, 'version' | 'collection'>
+  const placed = (target: CollectionTarget, params: Params) => {
+    if (!parentOf) return target
+    const parent = parentOf(params)
+    return parent && { ...target, parent }
   }
-  const item = (rest: Omit<CollectionTarget, 'version' | 'collection'>) => (params: Params) => {
-    const place = scope(params)
-    const id = idOf(collection, params.at(-1) ?? '')
-    return place && id !== undefined ? { ...base, ...rest, id, ...place } : undefined
+  const fixed = (rest: Rest) => {
+    const target = { version, collection, ...rest }
+    return (params: Params) => placed(target, params)
+  }
+  const item = (rest: Rest) => {
+    const target = { version, collection, ...rest }
+    return (params: Params) => {
+      const id = idOf(collection, params.at(-1) ?? '')
+      return id === undefined ? undefined : placed({ ...target, id }, params)
+    }
   }
   const allowed = (methods: Record<string, Operation>) =>
     new Map(Object.entries(methods).filter(([, name]) => collection.operations.has(name)))
