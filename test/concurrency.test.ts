@@ -4,10 +4,12 @@ import { z } from 'zod'
 import { defineApi, defineCollection, type Item, memoryStore, type Store } from '../src/index.ts'
 import { sqlStore } from '../src/stores/sql.ts'
 import { DOOR_NAMES, type Door, openDoor } from './doors.ts'
+import { noMariadb, openMariadb, useMariadb } from './stores/mariadb.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
 
 usePostgres()
+useMariadb()
 
 let tables = 0
 
@@ -17,6 +19,10 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   SQLite: async () => sqlStore({ db: await openDatabase(), create: true }),
   PostgreSQL: async () =>
     sqlStore({ db: openPostgres(), table: `counters_${++tables}`, create: true }),
+  ...(!noMariadb && {
+    MariaDB: async () =>
+      sqlStore({ db: openMariadb(), table: `counters_${++tables}`, create: true }),
+  }),
 }
 
 const MEMBERS = 100

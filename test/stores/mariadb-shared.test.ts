@@ -79,6 +79,49 @@ describe.skipIf(noMariadb)('on MariaDB', () => {
     })
   })
 
+  test('what the server is set to changes nothing', async ({ skip }) => {
+    const { url, own } = mariadb()
+    if (!own) skip()
+    const settings = {
+      sql_mode: "'NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,IGNORE_SPACE'",
+      tx_isolation: "'SERIALIZABLE'",
+      max_sort_length: '64',
+      collation_connection: "'utf8mb4_general_ci'",
+      default_regex_flags: "'EXTENDED'",
+    }
+    const set = async (values: Readonly<Record<string, string>>) => {
+      for (const [name, value] of Object.entries(values))
+        await ask(url, `set global ${name} = ${value}`)
+    }
+    await set(settings)
+    const store = open(newTable())
+    await closing([store], async () => {
+      const odd = ["\\' or 1=1 -- ", '\\', "'", '"', 'a || b', '\\\\"', 'É', 'é', 'e']
+      for (const color of odd) {
+        const made = await store.create({ ...car(color), price: 1, note: color, tags: [color] })
+        expect(await store.get(made.id)).toEqual(made)
+      }
+      for (const path of ['color', 'note', 'tags']) {
+        for (const value of odd) {
+          expect(await store.count({ where: [is(path, 'in', value)] }, 'exact')).toBe(1)
+        }
+      }
+      const long = (end: string) => ({ ...car('x'), extra: {}, free: `${'a'.repeat(3000)}${end}` })
+      for (const end of ['b', 'a', 'c']) await store.create(long(end))
+      const where = [is('free', 'prefix', 'aaa')]
+      const { items } = await store.list(
+        { where, sort: by('free') },
+        { limit: 3, offset: 0 },
+        'exact',
+      )
+      expect(items.map(({ item }) => String(item.free).at(-1))).toEqual(['a', 'b', 'c'])
+      const dated = { ...car('dated'), at: '2024-02-29T23:00:00Z' }
+      await store.create(dated)
+      const instant = [is('at', 'in', '2024-02-29T23:00:00.000Z')]
+      expect(await store.count({ where: instant }, 'exact')).toBe(1)
+    }).finally(() => set(Object.fromEntries(Object.keys(settings).map(name => [name, 'default']))))
+  })
+
   test('a server that stops makes calls unavailable, and later ones work', async ({ skip }) => {
     const server = mariadb()
     if (!server.own) skip()
