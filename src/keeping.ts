@@ -116,9 +116,15 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
       if (!isObject(current) || !isObject(next)) return [schema, next]
       return [rebuilt(schema), spreadMembers(current, next)]
     case 'array':
-    case 'tuple':
       if (!Array.isArray(current) || !Array.isArray(next)) return [schema, next]
       return [rebuilt(schema), spreadElements(current, next)]
+    case 'tuple': {
+      if (!Array.isArray(current) || !Array.isArray(next)) return [schema, next]
+      // Each of the rest as an item of its own: zod puts what it awaits of a rest in one place.
+      const rest = next.slice(def.items.length).flatMap(() => def.rest ?? [])
+      const items = [...def.items, ...rest].map(keepingSchema)
+      return [derive(schema, { items }), spreadElements(current, next)]
+    }
     case 'union': {
       if (!('discriminator' in def)) return [rebuilt(schema), change]
       const name = String(def.discriminator)
@@ -132,10 +138,10 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
     case 'intersection':
     case 'lazy':
       return [rebuilt(schema), change]
-    default:
-      return 'innerType' in def && def.type !== 'success'
-        ? [rebuilt(schema), change]
-        : [schema, next]
+    default: {
+      const made = rebuilt(schema)
+      return [made, made === schema ? next : change]
+    }
   }
 }
 
@@ -178,11 +184,6 @@ function rebuild(schema: Schema): Schema {
     }
     case 'array':
       return derive(schema, { element: keepingSchema(def.element) })
-    case 'tuple':
-      return derive(schema, {
-        items: def.items.map(keepingSchema),
-        rest: def.rest && keepingSchema(def.rest),
-      })
     case 'record':
       return derive(schema, { valueType: keepingSchema(def.valueType) })
     case 'union':
@@ -195,12 +196,12 @@ function rebuild(schema: Schema): Schema {
       return derive(schema, {
         innerType: keepingSchema(def.innerType),
         catchValue: (failure: Parameters<typeof def.catchValue>[0]) => {
-          const value = failure.value instanceof Change ? failure.value.next : failure.value
-          return def.catchValue({ ...failure, value, input: value })
+          const { next } = failure.value as Change // what the inner type was given
+          return def.catchValue({ ...failure, value: next, input: next })
         },
       })
     default:
-      return 'innerType' in def
+      return 'innerType' in def && def.type !== 'success'
         ? derive(schema, { innerType: keepingSchema(def.innerType) })
         : schema
   }

@@ -70,14 +70,14 @@ const ABSENT: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'i
 export function mistakesOf(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
-  members?: Fields,
+  members: Fields,
 ): Mistake[] {
   return issues.slice(0, MOST_MISTAKES).flatMap(issue => {
     const field = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') {
       return issue.keys
         .slice(0, MOST_MISTAKES)
-        .map(key => unknownMember(field ? `${field}.${key}` : key, members?.keys() ?? []))
+        .map(key => unknownMember(field ? `${field}.${key}` : key, members.keys()))
     }
     const missing = ABSENT.has(issue.code) && valueBelow(value, issue.path) === undefined
     const said = missing ? issue.message.replace(/, received undefined$/, '') : issue.message

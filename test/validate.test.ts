@@ -155,6 +155,41 @@ describe('a patch changes what it names and nothing else', () => {
       { r: { a: 'x!', b: 'y!' } },
     ],
     [
+      'in a tuple with a rest',
+      z.object({ t: z.tuple([shout], shout) }),
+      { t: ['a', 'b'] },
+      { t: ['a!', 'b!', 'c'] },
+      { t: ['a!', 'b!', 'c!'] },
+    ],
+    [
+      'in a tuple that its rest leaves',
+      z.object({ t: z.tuple([shout], shout) }),
+      { t: ['a', 'b', 'c'] },
+      { t: ['a!'] },
+      { t: ['a!'] },
+    ],
+    [
+      'beside a tuple with a rest',
+      z.object({ t: z.tuple([z.string()], z.int()), b: shout }),
+      { t: ['a', 1], b: 'y' },
+      { t: ['a', 2] },
+      { t: ['a', 2], b: 'y!' },
+    ],
+    [
+      'what only tells whether it would pass',
+      z.object({ ok: z.success(z.string()).transform(ok => ok), b: z.string() }),
+      { ok: 'x', b: 'y' },
+      { b: 'z' },
+      { ok: true, b: 'z' },
+    ],
+    [
+      'a catch is told the value itself',
+      z.object({ c: z.object({ a: shout }).catch(({ value }) => ({ a: JSON.stringify(value) })) }),
+      { c: { a: 'x' } },
+      { c: { a: 5 } },
+      { c: { a: '{"a":5}' } },
+    ],
+    [
       'in a list',
       z.object({ l: z.array(shout) }),
       { l: ['a', 'b'] },
@@ -369,6 +404,62 @@ describe('a patch changes what it names and nothing else', () => {
 })
 
 const Node = z.object({ a: z.string().transform(text => `${text}!`), b: z.string() })
+
+describe('what is wrong with the whole', () => {
+  it.each<[string, Schema, Json, string[]]>([
+    [
+      'a check of the whole',
+      z.object({ a: z.int() }).refine(({ a }) => a > 5, 'too little'),
+      { a: 1 },
+      ['undefined custom'],
+    ],
+    [
+      'a strict schema',
+      z.strictObject({ color: z.string() }),
+      { color: 'red', colour: 1 },
+      ['colour unknown_field', 'colour unknown_field'],
+    ],
+    [
+      'a strict schema within a transform',
+      z.object({ m: z.strictObject({ color: z.string() }).transform(m => m) }),
+      { m: { color: 'red', colour: 1 } },
+      ['m.colour unknown_field', 'm.colour unknown_field'],
+    ],
+    [
+      'a strict schema of something else',
+      z.object({ m: z.unknown().pipe(z.strictObject({})) }),
+      { m: { colour: 1 } },
+      ['m.colour unknown_field'],
+    ],
+  ])('%s', async (_, schema, value, wanted) => {
+    expect(await mistakes(validatorOf(schema).create(value))).toEqual(wanted)
+  })
+
+  it('a tuple that becomes another', async () => {
+    const schema = z.object({ t: z.tuple([z.int(), z.string().transform(text => text)]) })
+    const validator = validatorOf(schema)
+    const stored = await validator.create({ t: [1, 'x'] })
+    for (const [t, type] of [
+      [[1, 'x', 2], 't too_big'],
+      [[1], 't too_small'],
+      ['x', 't invalid_type'],
+    ] as const) {
+      expect(await mistakes(validator.patch(stored, { t: structuredClone(t) as Json }))).toEqual([
+        type,
+      ])
+    }
+  })
+
+  it('a hundred unknown members are enough to tell', async () => {
+    const value = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`x${at}`, 1]))
+    expect(await mistakes(validatorOf(z.object({})).create(value))).toHaveLength(100)
+  })
+
+  it('a schema that gives no object is a mistake of the program', async () => {
+    const schema = z.object({ a: z.int() }).overwrite(() => 5 as never) // what the types forbid
+    await expect(validatorOf(schema).create({ a: 1 })).rejects.toThrow(TypeError)
+  })
+})
 
 describe('what a schema gives is what JSON keeps', () => {
   it('has no undefined members', async () => {
