@@ -148,8 +148,8 @@ async function measure({ title, storeOf }: Place): Promise<Measured> {
     const warm = times.length === 0 ? 500 : 20
     const row: number[] = []
     for (const { ask: call, before } of OPERATIONS) {
-      const options = { calls: 100, warm, ...(before && { before: () => before(ask) }) }
-      row.push(await time(() => call(ask, size), options))
+      const how = { calls: 100, warm, ...(before && { before: () => before(ask) }) }
+      row.push(await time(() => call(ask, size), how))
     }
     times.push(row)
     await store.close()

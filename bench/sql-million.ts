@@ -47,7 +47,7 @@ printTable(
   ],
   found,
 )
-printSetting('calls of the store, medians of 60', ['kysely', 'libsql', 'pg'])
+printSetting('calls of the store, medians of 200', ['kysely', 'libsql', 'pg'])
 
 async function measure(engine: Engine, databases: Databases): Promise<string[]> {
   const { sqlStore } = await published()
