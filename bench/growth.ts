@@ -142,7 +142,7 @@ async function measure({ title, storeOf }: Place): Promise<Measured> {
   for (const size of [SIZES[0] ?? 0, ...SIZES]) {
     const store = await storeOf(size)
     const ask = asking(await carsOn(store, Math.max(...PAGES)))
-    if (size === SIZES.at(-1)) {
+    if (times.length === SIZES.length) {
       for (const limit of PAGES) pages.push(await time(() => ask(`/cars?limit=${limit}`)))
     }
     const warm = times.length === 0 ? 500 : 20
