@@ -163,8 +163,12 @@ export function encodeError(machine: Machine, exchange: Exchange, error: HttpErr
 
 /** Errors are negotiated like anything else, and JSON where nothing fits or nothing can be read. */
 function errorFormat(api: ApiDefinition, exchange: Exchange): Negotiated | undefined {
-  const { accept = '' } = exchange.request.headers
-  return accept.length > api.limits.accept ? undefined : negotiate(api, exchange)
+  try {
+    return negotiate(api, exchange)
+  } catch {
+    // The `Accept` itself is refused.
+    return undefined
+  }
 }
 
 function report(api: ApiDefinition, exchange: Exchange, error: HttpError, thrown: unknown): void {

@@ -57,7 +57,7 @@ export function formatByExtension(
  * type with a suffix is served by its base format.
  * @param most the longest `Accept` that is read, in characters.
  * @returns `undefined` where nothing suits: a 406.
- * @throws HttpError 400 for a longer `Accept`.
+ * @throws HttpError 400 for a longer `Accept`, and for more than 100 media types.
  */
 export function chooseFormat(
   formats: readonly Format[],
@@ -72,16 +72,15 @@ export function chooseFormat(
     const first = formats.find(writes)
     return first && { format: first, type: first.types[0] ?? '' }
   }
-  if (accept.length > most) {
-    throw new HttpError(400, [
-      {
-        message: `Accept may have at most ${most} characters`,
-        field: 'accept',
-        type: 'header_too_long',
-      },
-    ])
-  }
+  if (accept.length > most) throw tooLong(`Accept may have at most ${most} characters`)
   return remembered(formats, accept, () => byAccept(formats.filter(writes), accept))
+}
+
+/** How many media types `Accept` may name: what negotiation costs grows with the square of it. */
+const MOST_TYPES = 100
+
+function tooLong(message: string): HttpError {
+  return new HttpError(400, [{ message, field: 'accept', type: 'header_too_long' }])
 }
 
 function writes({ write }: Format): boolean {
@@ -111,6 +110,9 @@ function remembered(
 }
 
 function byAccept(writers: readonly Format[], accept: string): Negotiated | undefined {
+  if (accept.split(',', MOST_TYPES + 1).length > MOST_TYPES) {
+    throw tooLong(`Accept may name at most ${MOST_TYPES} media types`)
+  }
   const negotiator = new Negotiator({ headers: { accept } })
   const [best] = negotiator.mediaTypes(writers.flatMap(format => [...format.types]))
   const format = writers.find(({ types }) => best !== undefined && types.includes(best))

@@ -152,8 +152,8 @@ export async function receiveBlobs(
   current: Item | undefined,
 ): Promise<Json> {
   const { collection } = call.target
+  if (!collection.blobs || !isObject(sent)) return sent
   const names = blobNames(collection.shape.fields)
-  if (names.length === 0 || !isObject(sent)) return sent
   const mistakes: Mistake[] = []
   const received: Item = { ...sent }
   for (const name of names) {

@@ -174,13 +174,19 @@ describe('Odd requests through both doors', () => {
         for (const address of addresses(answer)) expect(address.startsWith(door.base)).toBe(true)
       })
 
-      it('an Accept that is too long is 400 in JSON', async () => {
-        const answer = await door.request('/cars', { headers: { accept: 'a/b,'.repeat(2500) } })
-        expect(answer).toMatchObject({
-          status: 400,
-          json: { errors: [{ type: 'header_too_long' }] },
+      // Negotiation grows with the square of their number: 2,000 in 8 KB took 7 ms.
+      const ACCEPTS: [what: string, accept: string, status: number, type: string | undefined][] = [
+        ['that is too long', 'a/b,'.repeat(2500), 400, 'header_too_long'],
+        ['of 101 media types', `${'a/b,'.repeat(100)}*/*`, 400, 'header_too_long'],
+        ['of 100 media types', `${'a/b,'.repeat(99)}*/*`, 200, undefined],
+      ]
+      for (const [what, accept, status, type] of ACCEPTS) {
+        it(`an Accept ${what}: ${status}, errors in JSON`, async () => {
+          const answer = await door.request('/cars', { headers: { accept } })
+          expect(answer.status).toBe(status)
+          if (type) expect(answer.json).toMatchObject({ errors: [{ type }] })
         })
-      })
+      }
 
       it('extensions: registered ones name the format, others belong to the id, %2E escapes the dot', async () => {
         for (const id of ['a', 'a.json', 'a.b', 'a.xml', '.json', 'a.JSON'])
