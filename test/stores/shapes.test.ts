@@ -1,0 +1,140 @@
+// What several collections on one store have in common, and the lists that indexes are kept in.
+import { describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import {
+  defineCollection,
+  type Field,
+  type Kind,
+  memoryStore,
+  type Scalar,
+} from '../../src/index.ts'
+import type { Schema } from '../../src/schema.ts'
+import type { Shape } from '../../src/store.ts'
+import { fits, mergeShapes } from '../../src/stores/shapes.ts'
+import { SortedList } from '../../src/stores/sorted-list.ts'
+
+function shape(schema: Schema, more: Partial<Shape> = {}): Shape {
+  const options = {
+    name: 'cars',
+    schema: schema as ReturnType<typeof z.object>,
+    store: memoryStore(),
+  }
+  return { ...defineCollection({ ...options, timestamps: false }).definition.shape, ...more }
+}
+
+/** A field as a text: `string?` may be absent, `string|null` may be null. */
+const show = ({ kind, optional, nullable, members, element, open }: Field): unknown => {
+  const own = kind + (optional ? '?' : '') + (nullable ? '|null' : '') + (open ? ' and more' : '')
+  if (members)
+    return [own, Object.fromEntries([...members].map(([name, each]) => [name, show(each)]))]
+  return element ? [own, show(element)] : own
+}
+
+describe('the shape of two versions', () => {
+  it.each<[string, Schema, Schema, unknown]>([
+    ['the same field', z.string(), z.string(), 'string'],
+    ['a field that may be null in one', z.string(), z.string().nullable(), 'string|null'],
+    ['a field that may be absent in one', z.string().optional(), z.string(), 'string?'],
+    ['a field of another kind', z.string(), z.int(), 'any?|null'],
+    ['unions', z.union([z.int(), z.string()]), z.union([z.int(), z.boolean()]), 'any?|null'],
+    [
+      'objects',
+      z.object({ a: z.int(), b: z.int() }),
+      z.object({ b: z.int().nullable(), c: z.int() }),
+      ['object', { a: 'integer?', b: 'integer|null', c: 'integer?' }],
+    ],
+    [
+      'an object that is open in one',
+      z.object({ a: z.int() }),
+      z.looseObject({ a: z.int() }),
+      ['object and more', { a: 'integer' }],
+    ],
+    ['lists', z.array(z.int()), z.array(z.int().nullable()), ['array', 'integer|null']],
+  ])('has %s', (_, one, other, merged) => {
+    const both = mergeShapes(shape(z.object({ a: one })), shape(z.object({ a: other })))
+    const field = both.fields.get('a')
+    expect(field && show(field)).toEqual(merged)
+    expect(both).not.toHaveProperty('createdAt')
+  })
+
+  it('is open where one is', () => {
+    const [one, other] = [shape(z.object({ a: z.int() })), shape(z.looseObject({ b: z.int() }))]
+    for (const both of [mergeShapes(one, other), mergeShapes(other, one)]) {
+      expect(both.open).toBe(true)
+      expect([...both.fields.keys()].sort()).toEqual(['a', 'b', 'id'])
+    }
+  })
+
+  it('has dates where one has', () => {
+    const bare = shape(z.object({ a: z.int() }))
+    const dated = { ...bare, createdAt: 'made', updatedAt: 'changed' }
+    const dates = { createdAt: 'made', updatedAt: 'changed' }
+    expect([mergeShapes(bare, dated), mergeShapes(dated, bare)]).toMatchObject([dates, dates])
+  })
+})
+
+test.each<[Scalar, Kind, boolean]>([
+  [1, 'number', true],
+  ['1', 'integer', false],
+  [true, 'boolean', true],
+  [0, 'boolean', false],
+  ['2024-01-01T00:00:00Z', 'date-time', true],
+  ['soon', 'date-time', false],
+  ['x', 'string', true],
+  [1, 'date', false],
+  ['x', 'any', false],
+  ['x', 'union', false],
+])('%j can be a %s: %j', (value, kind, fit) => {
+  expect(fits(value, kind)).toBe(fit)
+})
+
+test('nothing can be removed of a list that is empty', () => {
+  const list = new SortedList<number>((one, other) => one - other)
+  list.remove(1)
+  expect([list.size, list.rank(() => -1), [...list.slice(0, 5)], list.at(0)]).toEqual([
+    0,
+    0,
+    [],
+    undefined,
+  ])
+})
+
+describe('an index of a field without an order', () => {
+  const store = memoryStore()
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({
+      size: z.union([z.int(), z.string()]),
+      on: z.boolean(),
+      at: z.iso.datetime(),
+    }),
+    store,
+    indexes: ['size', 'on', ['on', 'at']],
+    id: 'integer',
+  })
+  const ask = async (query: string) => {
+    const answer = await things.fetch(new Request(`http://a.example/things?${query}`))
+    const items: readonly { id: number }[] = JSON.parse(await answer.text())
+    return items.map(({ id }) => id)
+  }
+
+  it('gives what a scan would give', async () => {
+    for (const [size, on] of [
+      [5, true],
+      ['5', false],
+      ['x', true],
+    ] as const) {
+      await things.fetch(
+        new Request('http://a.example/things', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ size, on, at: '2026-01-01T00:00:00Z' }),
+        }),
+      )
+    }
+    expect(await ask('size=5')).toEqual([1, 2])
+    expect(await ask('size[ne]=x&on=true')).toEqual([1])
+    expect(await ask('on=true&sort=-at,id')).toEqual([1, 3])
+    expect(await ask('on=true&sort=size')).toHaveLength(2)
+  })
+})
