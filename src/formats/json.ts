@@ -43,14 +43,15 @@ function printJson(representation: Representation, type: string): string {
   }
 }
 
-/** The text of an item, kept beside it for as long as it lives: items never change in place. */
+/** The texts of items that a store keeps and never changes, for as long as they live. */
 const texts = new WeakMap<Item, string>()
 
 function itemText(item: Item): string {
   const known = texts.get(item)
   if (known !== undefined) return known
   const text = JSON.stringify(item)
-  texts.set(item, text)
+  // Others are made anew by each read: to keep their texts would only burden the collector.
+  if (Object.isFrozen(item)) texts.set(item, text)
   return text
 }
 

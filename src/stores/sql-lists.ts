@@ -14,7 +14,8 @@ function whereOf(conditions: readonly (Fragment | undefined)[]): Fragment {
 }
 
 function stateOf({ dialect }: Layout): Fragment {
-  return dialect.state ? sql`${dialect.state} as ${sql.id('rest_state')}` : sql`null`
+  // A query of its own is asked once, not for each row.
+  return dialect.state ? sql`(select ${dialect.state}) as ${sql.id('rest_state')}` : sql`null`
 }
 
 function countOf(filters: Filters, layout: Layout): Fragment {
