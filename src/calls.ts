@@ -52,7 +52,11 @@ export function callsOf(context: CallContext, name: string): Calls {
       preferences: {},
       range: undefined,
       idempotencyKey: undefined,
-      uploads: uploadsOf(collection, limits.upload, options.signal ?? NEVER),
+      uploads: uploadsOf(collection, {
+        limit: limits.upload,
+        signal: () => signal,
+        digests: false,
+      }),
       variant: '',
       streams: false,
       principal: options.principal ?? defaults.principal,

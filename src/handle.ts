@@ -286,7 +286,11 @@ function readContent(
 }
 
 function uploadsFor({ limits }: ApiDefinition, request: HttpRequest, target: CollectionTarget) {
-  return target.collection.blobs && uploadsOf(target.collection, limits.upload, request.signal)
+  return uploadsOf(target.collection, {
+    limit: limits.upload,
+    signal: () => request.signal,
+    digests: request.headers['idempotency-key'] !== undefined,
+  })
 }
 
 function methodNotAllowed(

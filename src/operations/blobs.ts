@@ -29,11 +29,18 @@ import {
 import type { Representation } from '../formats/format.ts'
 import type { Call, Uploads } from './call.ts'
 
-/** @param limit the most bytes of one content. */
+export interface UploadOptions {
+  /** The most bytes of one content. */
+  readonly limit: number
+  /** Made when a content comes. */
+  readonly signal: () => AbortSignal
+  /** Whether contents will be compared with those of another request: hashing costs half of an upload. */
+  readonly digests: boolean
+}
+
 export function uploadsOf(
   { blobs, inputFields }: CollectionDefinition,
-  limit: number,
-  signal: AbortSignal,
+  { limit, signal, digests: compared }: UploadOptions,
 ): Uploads | undefined {
   if (!blobs) return undefined
   const records = new Map<string, BlobRecord>()
@@ -52,8 +59,9 @@ export function uploadsOf(
           'unaccepted_type',
         )
       }
-      const hash = createHash('sha256')
-      const { key, size } = await blobs.put(hashed(peeked.content, hash), { signal })
+      const hash = compared ? createHash('sha256') : undefined
+      const bytes = hash ? hashed(peeked.content, hash) : peeked.content
+      const { key, size } = await blobs.put(bytes, { signal: signal() })
       const record: BlobRecord = {
         key,
         type,
@@ -62,7 +70,7 @@ export function uploadsOf(
         ...(name !== undefined && { name }),
       }
       records.set(key, record)
-      digests.set(key, hash.digest('base64url'))
+      if (hash) digests.set(key, hash.digest('base64url'))
       return { ...record }
     },
     find: key => records.get(key),

@@ -35,10 +35,12 @@ export async function list(call: Call): Promise<Outcome> {
   const applied = call.preferences.count === total ? countApplied(total) : []
   const vary = varyOf(call)
   const pick = query.fields && picker(query.fields)
-  const show = async (item: Item) => {
-    const shown = collection.blobs ? await present(call, item, query.fields) : item
-    return pick ? pick(shown) : shown
-  }
+  const picked = (item: Item) => (pick ? pick(item) : item)
+  // One await for all, unless there are binary properties to look up.
+  const show = (items: readonly Stored[]): Item[] | Promise<Item[]> =>
+    collection.blobs
+      ? Promise.all(items.map(async ({ item }) => picked(await present(call, item, query.fields))))
+      : items.map(({ item }) => picked(item))
   const base = {
     name: collection.name,
     itemName: collection.itemName,
@@ -78,10 +80,7 @@ export async function list(call: Call): Promise<Outcome> {
   if (window.by === 'range' && items.length === 0) {
     throw rangeNotSatisfiable(collection.name, page.total)
   }
-  // One await a page, unless there are binary properties to look up.
-  const data = collection.blobs
-    ? await Promise.all(items.map(({ item }) => show(item)))
-    : items.map(({ item }) => (pick ? pick(item) : item))
+  const data = await show(items)
   const whole = items.length === page.total
   return {
     status: window.by === 'range' && !whole ? 206 : 200,
@@ -301,7 +300,7 @@ function countApplied(mode: TotalMode): HeaderList {
 
 async function* shownBatches(
   batches: AsyncIterable<readonly Stored[]>,
-  show: (item: Item) => Promise<Item>,
+  show: (items: readonly Stored[]) => Item[] | Promise<Item[]>,
 ): AsyncGenerator<readonly Item[]> {
-  for await (const batch of batches) yield Promise.all(batch.map(({ item }) => show(item)))
+  for await (const batch of batches) yield show(batch)
 }
