@@ -6,8 +6,10 @@ import { serve } from './ours.js'
 export const name = 'rest-conventions on PostgreSQL'
 
 export async function start(cars) {
-  const { preparePostgres, sqlStore } = await import(new URL('stores/sql.js', process.env.BUILD))
+  const { preparePostgres, reuseStatements, sqlStore } = await import(
+    new URL('stores/sql.js', process.env.BUILD)
+  )
   const pool = preparePostgres(new pg.Pool({ connectionString: process.env.DATABASE, max: 10 }))
-  const db = new Kysely({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })
   return serve(clock => sqlStore({ db, create: true, clock, timeout: 10_000 }), cars)
 }

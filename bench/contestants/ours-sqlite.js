@@ -6,8 +6,10 @@ import { serve } from './ours.js'
 export const name = 'rest-conventions on SQLite'
 
 export async function start(cars) {
-  const { prepareSqlite, sqlStore } = await import(new URL('stores/sql.js', process.env.BUILD))
-  const database = new Database(process.env.DATABASE)
+  const { prepareSqlite, reuseStatements, sqlStore } = await import(
+    new URL('stores/sql.js', process.env.BUILD)
+  )
+  const database = reuseStatements(new Database(process.env.DATABASE))
   const db = new Kysely({ dialect: new SqliteDialect({ database }) })
   await prepareSqlite(db)
   return serve(clock => sqlStore({ db, create: true, clock }), cars)
