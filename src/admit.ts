@@ -69,7 +69,7 @@ async function identify(
     }
     throw error
   }
-  if (rateLimit) await count(api, request, method, sender)
+  await count(api, request, method, sender)
 }
 
 /**

@@ -199,7 +199,7 @@ function* collectionRoutes(
   const item = (rest: Rest) => {
     const target = { version, collection, ...rest }
     return (params: Params) => {
-      const id = idOf(collection, params.at(-1) ?? '')
+      const id = idOf(collection, params.at(-1))
       return id === undefined ? undefined : placed({ ...target, id }, params)
     }
   }
@@ -261,7 +261,7 @@ function segmentsOf(template: string): (string | undefined)[] {
 const PARAMETER = '\0'
 
 /** The id that a text means in a collection; `undefined` where it can be none of its ids. */
-export function idOf({ shape }: CollectionDefinition, text: string): Id | undefined {
+export function idOf({ shape }: CollectionDefinition, text = ''): Id | undefined {
   if (shape.identity.kind !== 'integer') return text === '' ? undefined : text
   return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
     ? Number(text)

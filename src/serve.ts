@@ -62,7 +62,7 @@ export function apiDefinitionOf(
   versions: readonly VersionDefinition[],
   policies: Policies,
 ): ApiDefinition {
-  const newest = [...versions].sort((one, other) => (other.number ?? 0) - (one.number ?? 0))
+  const newest = [...versions].sort(({ number: one = 0 }, { number: other = 0 }) => other - one)
   const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]
   if (!defaultVersion) throw new TypeError('An api needs at least one collection')
   return Object.freeze({

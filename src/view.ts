@@ -108,11 +108,9 @@ function createdMatch(
 ): Match | undefined {
   if (match?.target.kind !== 'collection' || representation.kind !== 'item') return match
   const { target } = match
-  const id = idOf(
-    target.collection,
-    String(representation.data[target.collection.shape.identity.name]),
-  )
-  return id === undefined ? match : router.match(pathOf({ ...target, kind: 'item', id }, formats))
+  const own = representation.data[target.collection.shape.identity.name]
+  const id = typeof own === 'number' ? own : String(own)
+  return router.match(pathOf({ ...target, kind: 'item', id }, formats))
 }
 
 /** `car 5`; of an id too long to be read, its end: the beginnings of UUIDv7 are alike. */

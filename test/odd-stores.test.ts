@@ -1,5 +1,5 @@
 // Stores that lose, refuse and fail: what the client hears, and what stays.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import {
   type BlobStore,
@@ -232,6 +232,65 @@ describe('items without dates', () => {
     const first = await ask(api, '/notes/echo', init)
     expect([first.status, (await ask(api, '/notes/echo', init)).text]).toEqual([200, first.text])
   })
+})
+
+test('a store that knows no time of an item sends none', async () => {
+  const made = example({
+    storeOf: (_name, store) => ({
+      ...store,
+      get: async (...parameters) => {
+        const stored = await store.get(...parameters)
+        return stored && { id: stored.id, item: stored.item, version: stored.version }
+      },
+    }),
+  })
+  const [car] = await seed(made, 1)
+  const { status, headers } = await ask(made.api, `/cars/${car?.id}`)
+  expect([status, headers.get('last-modified')]).toEqual([200, null])
+})
+
+test('a rule that shows nothing shows no item', async () => {
+  const store = memoryStore()
+  const common = { name: 'notes', schema: z.object({ text: z.string() }), store }
+  const seen = defineCollection(common)
+  const { id } = await defineApi({ collections: [seen] })
+    .collection(seen)
+    .create({ text: 'a' })
+  const hidden = defineApi({
+    collections: [defineCollection({ ...common, visible: () => undefined })],
+  })
+  expect((await ask(hidden, `/notes/${id}`)).status).toBe(404)
+  expect((await ask(hidden, '/notes')).text).toBe('[]')
+})
+
+test('a file of items that cannot be read is there, and cannot be read', async () => {
+  const papers = defineCollection({
+    name: 'papers',
+    schema: z.object({ paper: blob().optional() }),
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+    operations: ['list', 'create'],
+  })
+  const api = defineApi({ collections: [papers] })
+  expect((await ask(api, '/papers/a/paper')).status).toBe(405)
+})
+
+test('a parent without a name is none', async () => {
+  const { api } = example()
+  const answer = await ask(api, '/options', { method: 'POST', json: { car_id: '', name: 'a' } })
+  expect([answer.status, answer.text.includes('car_id')]).toEqual([400, true])
+})
+
+test('the last version of all, deprecated too, has no successor', async () => {
+  const notes = defineCollection({
+    name: 'notes',
+    schema: z.object({ text: z.string() }),
+    store: memoryStore(),
+  })
+  const deprecated = new Date('2026-01-01T00:00:00Z')
+  const api = defineApi({ versions: [{ version: 1, collections: [notes], deprecated }] })
+  const { headers } = await ask(api, '/v1/notes/count')
+  expect([headers.get('deprecation'), headers.get('link')]).toEqual(['@1767225600', null])
 })
 
 describe('an api that looks after its stores', () => {

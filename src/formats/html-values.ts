@@ -13,6 +13,9 @@ import { type Markup, markup, raw } from './html-markup.ts'
 /** The address of the item that a value of a field names, if it names one. */
 export type Linker = (field: string, value: Json) => string | undefined
 
+/** For values that lead nowhere. */
+export const NOWHERE: Linker = () => undefined
+
 const NOTHING = raw('<span class="nothing">–</span>')
 
 /** A whole item or document: members as terms, objects and lists within. */
@@ -35,7 +38,7 @@ export function printValue(
   const file = fileAddress(value, field)
   if (file !== undefined) return printFile(file, field?.accept, name)
   if (Array.isArray(value)) return printList(value, field, link)
-  if (isObject(value)) return printItem(value, field?.members, () => undefined)
+  if (isObject(value)) return printItem(value, field?.members, NOWHERE)
   return printScalar(value, field, name === undefined ? undefined : link(name, value))
 }
 

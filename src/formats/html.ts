@@ -12,7 +12,7 @@ import { type Markup, markup, type Part } from './html-markup.ts'
 import { printPage } from './html-page.ts'
 import { type FormState, isReachable, stateOf, stateOfSent } from './html-state.ts'
 import { STYLE_SOURCE } from './html-style.ts'
-import { printItem, printValue } from './html-values.ts'
+import { NOWHERE, printItem, printValue } from './html-values.ts'
 
 const POLICY = [
   "default-src 'none'",
@@ -59,7 +59,7 @@ const ALONE: View = {
   itemName: 'item',
   fields: undefined,
   createdAt: undefined,
-  link: () => undefined,
+  link: NOWHERE,
   sent: undefined,
 }
 
@@ -219,7 +219,7 @@ function deletedPage({ fields, data }: Of<'item'>, view: View): string {
     markup`<h1>${title}</h1>
 <div class="notice good" role="status">Deleted. ${up && markup`Back to <a href="${up.href}">${up.name}</a>`}</div>
 <p>This is what it was:</p>
-<div class="card">${printItem(data, fields, () => undefined)}</div>`,
+<div class="card">${printItem(data, fields, NOWHERE)}</div>`,
   )
 }
 
@@ -228,8 +228,8 @@ function documentPage({ name, fields, data }: Of<'document'>, view: View): strin
   const title = view.title || name
   const up = view.trail.at(-2)
   const shown = isObject(data)
-    ? printItem(data, fields, () => undefined)
-    : printValue(data, undefined, undefined, () => undefined)
+    ? printItem(data, fields, NOWHERE)
+    : printValue(data, undefined, undefined, NOWHERE)
   return printPage(
     title,
     view,

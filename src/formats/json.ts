@@ -87,7 +87,7 @@ function parse(text: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     // V8 quotes the input in its message: the position is all that is told.
-    const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1]
+    const position = /position (\d+)/.exec(String(error))?.[1]
     throw invalid(
       `The body is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`,
     )

@@ -52,7 +52,7 @@ export function parseXml(text: string, shape: Shape, limits: Limits): Json {
   // With `preserveOrder` the parser gives a list of nodes; its type says `any`.
   const nodes: readonly Node[] = parser.parse(text)
   // What is checked has a root.
-  const [root = EMPTY] = nodes.flatMap(node => elementOf(node) ?? [])
+  const [root = EMPTY] = nodes.map(elementOf).filter(element => element !== undefined)
   const mistakes: Mistake[] = []
   const value = readElement(root, shape, '', mistakes)
   // A small body can hold thousands: the answer must not be the larger of the two.
@@ -86,9 +86,9 @@ function isNodes(content: Node[string] | undefined): content is readonly Node[] 
 function textOf(node: Node): string {
   const raw = node[TEXT]
   if (typeof raw === 'string') return readText(raw)
-  const section = node[CDATA]
-  const inner = isNodes(section) ? section[0]?.[TEXT] : undefined
-  return typeof inner === 'string' ? inner : ''
+  // What is neither element nor text is a CDATA section, as it stands.
+  const section = node[CDATA] as readonly Node[]
+  return section.map(({ [TEXT]: text }) => String(text)).join('')
 }
 
 /** What is left of an element's attributes when the names are dealt with. */

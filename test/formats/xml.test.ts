@@ -119,7 +119,10 @@ describe('what is printed', () => {
 
   it('what JSON has not: no value, or none that a format can print', async () => {
     expect(await car({ price: Number.NaN })).toContain('<car><price nil="true"/></car>')
-    const data = { extra: () => {} } as unknown as Item // as a careless hook could leave it
+    const gone = { color: undefined, price: 1 } as unknown as Item // as a careless hook could leave it
+    const text = xml.write?.({ kind: 'item', name: 'car', fields, data: gone }, '')
+    expect(text).toContain('<car><price>1</price></car>')
+    const data = { extra: () => {} } as unknown as Item // the same
     expect(() => xml.write?.({ kind: 'item', name: 'car', fields, data }, '')).toThrow(TypeError)
   })
 

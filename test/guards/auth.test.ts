@@ -612,6 +612,14 @@ describe('keys', () => {
     expect((await ask(api, 'GET', '/', `Bearer ${await token()}`)).status).toBe(wanted)
   })
 
+  test('a token is checked each time where nothing is remembered', async () => {
+    const scheme = bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk], cache: 0 })
+    const text = await token()
+    for (let round = 0; round < 2; round++) {
+      expect((await ask(apiOf([scheme]), 'GET', '/', `Bearer ${text}`)).status).toBe(200)
+    }
+  })
+
   test('need the package jose', async () => {
     vi.resetModules()
     vi.doMock('jose', () => {

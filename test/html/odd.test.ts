@@ -10,6 +10,7 @@ import {
   defineAction,
   defineApi,
   defineCollection,
+  type Format,
   form,
   HttpError,
   html,
@@ -127,6 +128,7 @@ describe('a collection with unusual fields', () => {
         shapes: [{ corners: 3 }],
         whatever: [[1], 'x'],
         paper: { data: Buffer.from('%PDF-1').toString('base64') },
+        photo: null,
       }),
     })
     expect(created.status).toBe(201)
@@ -212,7 +214,11 @@ describe('a collection with unusual fields', () => {
 })
 
 describe('an item that its schema would not take', () => {
-  const Old = z.object({ day: z.string(), list: z.array(z.string()), whatever: z.string() })
+  const Old = z.object({
+    day: z.string(),
+    list: z.array(z.string()),
+    whatever: z.object({ deep: z.int() }),
+  })
   const New = z.object({
     day: z.iso.date().optional(),
     list: z.array(z.int()).optional(),
@@ -225,12 +231,13 @@ describe('an item that its schema would not take', () => {
     const old = defineApi({ collections: [collection(Old)], formats })
     const { id } = await old
       .collection('things')
-      .create({ day: 'some day', list: ['x'], whatever: 'y' })
-    const { page } = await visitor(defineApi({ collections: [collection(New)], formats }))(
-      `/things/${id}`,
-    )
+      .create({ day: 'some day', list: ['x'], whatever: { deep: 1 } })
+    const visit = visitor(defineApi({ collections: [collection(New)], formats }))
+    expect((await visit('/things')).page).toContain('<code>{&quot;deep&quot;:1}</code>')
+    const { page } = await visit(`/things/${id}`)
     const { pairs } = formOf(page, 'Save')
     expect(pairs).toContainEqual(['day', '"some day"'])
+    expect(pairs).toContainEqual(['whatever', '{\r\n  "deep": 1\r\n}'])
     expect(pairs).toContainEqual(['list', '[\r\n  "x"\r\n]'])
   })
 })
@@ -303,8 +310,12 @@ describe('actions', () => {
   })
 
   it('that read are described with their parameters', async () => {
-    const { page } = await visit('/things/find.json', { method: 'OPTIONS' })
-    expect(JSON.parse(page)).toMatchObject({ get: { parameters: [{ name: 'word' }, {}] } })
+    const described = async (path: string) =>
+      JSON.parse((await visit(path, { method: 'OPTIONS' })).page)
+    expect(await described('/things/find.json')).toMatchObject({
+      get: { parameters: [{ name: 'word' }, {}] },
+    })
+    expect(await described('/things/all.json')).toMatchObject({ get: { parameters: [] } })
   })
 
   it('of a collection have no item to change', async () => {
@@ -420,6 +431,21 @@ describe('a caller that may do little', () => {
       expect(page.includes(`href="/things/${id}/secrets"`)).toBe(led)
     }
   })
+})
+
+test('at the root no value leads anywhere', async () => {
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  })
+  const links: Format = {
+    ...json,
+    write: (_representation, _type, view) => String(view?.().link('id', 'a')),
+  }
+  const { fetch } = defineApi({ collections: [things], formats: [links] })
+  const text = async (path: string) => (await fetch(new Request(`http://a.example${path}`))).text()
+  expect([await text('/'), await text('/things')]).toEqual(['undefined', '/things/a'])
 })
 
 describe('a value that should name a parent', () => {

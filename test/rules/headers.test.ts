@@ -1,5 +1,5 @@
 // Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import { throughProxies } from '../../src/address.ts'
 import { isAudience, principalOf, tokenCache } from '../../src/auth/tokens.ts'
 import { insufficientScope, printChallenge, type Scheme } from '../../src/auth.ts'
@@ -12,9 +12,10 @@ import {
   readBlob,
 } from '../../src/blobs.ts'
 import { type ByteRange, parseByteRanges } from '../../src/byte-ranges.ts'
-import { type HttpRequest, parseHttpDate, splitList } from '../../src/http.ts'
+import { type HttpRequest, parseHttpDate, printHttpDate, splitList } from '../../src/http.ts'
 import type { Item } from '../../src/index.ts'
 import { parsePrefer } from '../../src/prefer.ts'
+import { principalKey } from '../../src/rate-limit.ts'
 
 describe('splitList', () => {
   it.each<[string, string[]]>([
@@ -42,6 +43,22 @@ describe('parseHttpDate', () => {
   ])('%j: %j', (text, given) => {
     expect(parseHttpDate(text)).toBe(given)
   })
+})
+
+test('dates print the same again, however many came between', () => {
+  const text = 'Sun, 06 Nov 1994 08:49:37 GMT'
+  const time = Date.parse(text)
+  for (let round = 0; round < 2; round++) {
+    expect(printHttpDate(time + 999)).toBe(text)
+    for (let at = 1; at <= 1001; at++) printHttpDate(time + at * 1000)
+  }
+})
+
+test.each([
+  ['ann', 'principal:ann'],
+  ['a'.repeat(129), /^principal:[\w-]{43}$/],
+])('the key of %s', (id, key) => {
+  expect(principalKey(id)).toEqual(typeof key === 'string' ? key : expect.stringMatching(key))
 })
 
 describe('parsePrefer', () => {

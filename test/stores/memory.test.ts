@@ -6,6 +6,7 @@ import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/s
 import type { Shape, Slice } from '../../src/store.ts'
 import { newVersion, nextInteger, nextUuid } from '../../src/stores/ids.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
+import { MemoryIndex } from '../../src/stores/memory-index.ts'
 import { SortedList } from '../../src/stores/sorted-list.ts'
 
 const plain = { nullable: false, optional: false }
@@ -91,6 +92,54 @@ describe('an index answers', async () => {
   test('and the counter does count where no index fits', async () => {
     const where = [is('note', 'in', 'note 7')]
     expect(await looksOf(() => store.count({ where }, 'exact'))).toBe(COUNT)
+  })
+})
+
+describe('an index', () => {
+  const KEYS = { ...SHAPE, indexes: [['color', 'price']] }
+  const few = async (count: number) => {
+    const store = memoryStore()
+    store.attach(KEYS)
+    for (let at = 0; at < count; at++) {
+      await store.create({ color: COLORS[at % 3] ?? '', price: at % 4, note: `note ${at}` })
+    }
+    return store
+  }
+  const idsOf = async (...parameters: Parameters<Awaited<ReturnType<typeof few>>['list']>) =>
+    (await (await few(24)).list(...parameters)).items.map(({ item }) => item.id)
+
+  test('merges its ranges where they begin with equal values, up and down', async () => {
+    const where = [is('color', 'in', 'red', 'blue')]
+    const slice = { limit: 5, offset: 0 }
+    // Red are 1, 4, 7 …, blue are 3, 6, 9 …; the price goes round every fourth.
+    expect(await idsOf({ where, sort: by('price') }, slice, 'exact')).toEqual([1, 9, 13, 21, 6])
+    const down = [...parseSort('-price'), { path: ['id'], descending: true }]
+    expect(await idsOf({ where, sort: down }, slice, 'exact')).toEqual([24, 16, 12, 4, 19])
+  })
+
+  test('is walked for a search where nobody asks how many there are', async () => {
+    const search = { text: 'note 1', paths: [['note']] }
+    const found = await idsOf({ where: [], sort: by(''), search }, { limit: 3, offset: 1 }, 'none')
+    expect(found).toEqual([11, 12, 13])
+  })
+
+  test('of nothing gives nothing, from wherever', async () => {
+    const store = await few(0)
+    const selection = { where: [is('color', 'in', 'red')], sort: by('color,price') }
+    const slice = { limit: 5, key: ['red', 1, 1], backward: false }
+    expect((await store.list(selection, slice, 'exact')).items).toEqual([])
+  })
+
+  test('of a range that has become empty gives nothing', () => {
+    const index = new MemoryIndex(KEYS, [])
+    const part = { index, ranges: [{ from: 0, to: 1 }], width: 1, rest: [], fixed: 0 }
+    expect([...index.walk(part, by(''), undefined, 0)]).toEqual([])
+  })
+
+  test('leaves alone what it knows no order of', () => {
+    const index = new MemoryIndex({ ...KEYS, fields: new Map() }, [])
+    const where = [is('id', 'in', 1)]
+    expect(index.part(where)).toMatchObject({ rest: where, fixed: 0 })
   })
 })
 
