@@ -82,7 +82,7 @@ export async function count(
   method: string,
   sender: Sender,
 ): Promise<void> {
-  if (!rateLimit || sender.counted) return
+  if (!rateLimit) return
   sender.counted = true
   const { authenticated } = sender
   const key = authenticated

@@ -2,7 +2,7 @@
 // whatever else describes the api.
 import { z } from 'zod'
 import type { ActionDefinition, CollectionDefinition } from './definition.ts'
-import type { Field, Fields, Json } from './fields.ts'
+import type { Field, Fields, Item } from './fields.ts'
 import type { Format } from './formats/format.ts'
 import type { HeaderList } from './http.ts'
 import { readTypes } from './negotiate.ts'
@@ -29,10 +29,10 @@ export function methodHeaders(
   return headers
 }
 
-const descriptions = new WeakMap<Match['methods'], Json>()
+const descriptions = new WeakMap<Match['methods'], Item>()
 
 /** The path item of a target; made once for each route. */
-export function describeTarget({ target, methods }: Pick<Match, 'target' | 'methods'>): Json {
+export function describeTarget({ target, methods }: Pick<Match, 'target' | 'methods'>): Item {
   const known = descriptions.get(methods)
   if (known !== undefined) return known
   const entries = [...methods].map(([method, name]) => [
@@ -225,6 +225,6 @@ function jsonSchema(schema: Schema, io: 'input' | 'output'): Record<string, unkn
 }
 
 /** Without `undefined` and without functions: what JSON keeps. */
-function plain(value: unknown): Json {
+function plain(value: object): Item {
   return JSON.parse(JSON.stringify(value))
 }

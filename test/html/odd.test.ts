@@ -111,6 +111,12 @@ describe('a collection with unusual fields', () => {
   const send = (path: string, pairs: [string, string][]) =>
     visit(path, { method: 'POST', body: new URLSearchParams(pairs) })
 
+  it('has a page for what is refused before anything is known of who asks', async () => {
+    const { status, page } = await visit('/things?limit=%zz')
+    expect(status).toBe(400)
+    expect(textOf(page)).toContain('400 Bad Request')
+  })
+
   it('has a filter for a field that is called as a parameter, and no control for some', async () => {
     const { page } = await visit('/things')
     expect(page).toContain('name="filter[limit][gte]"')
