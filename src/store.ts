@@ -169,7 +169,7 @@ export class UnstorableError extends Error {
   readonly fields: readonly string[]
 
   constructor(fields: readonly string[], options?: { cause?: unknown }) {
-    super(`${fields.join(' and ') || 'A value'} is too long to be indexed`, options)
+    super(`${fields.join(' and ') || 'A value'} is more than the store can keep`, options)
     this.fields = fields
   }
 }

@@ -64,12 +64,13 @@ export class SqlCreates {
     const { shape, versionColumn } = layout
     const date = new Date(this.#clock()).toISOString()
     const version = versionColumn === undefined ? undefined : newVersion()
-    const rowOf = (id: Id) => {
-      const row = layout.encode(assemble(shape, id, values, date, date))
+    const rowOf = (id: Id, columns = layout.columns) => {
+      const row = layout.encode(assemble(shape, id, values, date, date), columns)
       return version === undefined ? row : [...row, version]
     }
     if (chosen === undefined && this.#numbered) {
-      const id = await this.#insertNumbered(this.#numbered, rowOf(''), runner)
+      const others = layout.columns.filter(({ column }) => column !== layout.id.column)
+      const id = await this.#insertNumbered(this.#numbered, rowOf('', others), runner)
       return layout.storedItem(assemble(shape, id, values, date, date), version)
     }
     const id = chosen ?? (await this.#nextId(runner))
@@ -79,13 +80,11 @@ export class SqlCreates {
 
   async #insertNumbered(
     statement: Prepared,
-    row: readonly unknown[],
+    others: readonly unknown[],
     { run }: Runner,
   ): Promise<Id> {
     const layout = this.#layout
     const integer = layout.shape.identity.kind === 'integer'
-    const at = layout.columns.findIndex(({ column }) => column === layout.idColumn)
-    const others = row.filter((_, each) => each !== at)
     for (;;) {
       const made = integer ? [] : [nextUuid(undefined, this.#clock()), randomInt(1, 2 ** 32)]
       const [found] = (await run(statement, [...made, layout.table, ...others])).rows
@@ -121,14 +120,17 @@ export class SqlCreates {
  */
 function numberedInsert(layout: Layout): Fragment {
   const { shape, from } = layout
-  const id = sql.id(layout.idColumn)
+  const id = sql.id(layout.id.column)
   // Only its place counts: the values are given at each run.
   const value = sql`${''}`
-  const names = layout.columns.map(({ column }) => column).filter(name => name !== layout.idColumn)
+  const names = layout.columns.map(({ column }) => column).filter(name => name !== layout.id.column)
   if (layout.versionColumn !== undefined) names.push(layout.versionColumn)
   const integer = shape.identity.kind === 'integer'
   // Ids chosen by clients are no numbers of a sequence.
-  const most = shape.identity.kind === 'text' ? sql`null::text` : sql`max(${id})`
+  const top =
+    shape.identity.kind === 'text'
+      ? sql`select null::text as most`
+      : sql`select (${layout.greatestId}) as most`
   const given = integer
     ? sql``
     : sql`given as (select ${value}::text as uuid, ${value}::bigint as step), `
@@ -136,8 +138,10 @@ function numberedInsert(layout: Layout): Fragment {
     ? sql`(greatest(kept.last_id::bigint, top.most, 0) + 1)::text`
     : nextUuidSql(sql`greatest(kept.last_id, top.most collate "C")`)
   const source = integer ? sql`` : sql`, given`
-  const made = integer ? sql`made.last_id::bigint` : sql`made.last_id`
-  return sql`with ${given}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (select ${most} as most from ${shape.identity.kind === 'text' ? sql`(select 1) as one` : from}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])}) select ${sql.join([made, ...names.map(() => value)])} from made returning ${id} as made`
+  const made = integer
+    ? sql`made.last_id::bigint`
+    : sql`made.last_id${layout.id.declared ? sql`::uuid` : sql``}`
+  return sql`with ${given}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])}) overriding system value select ${sql.join([made, ...names.map(() => value)])} from made returning ${id} as made`
 }
 
 /** What `nextUuid` gives: the given one where it is greater than the last; else the last one counted on. */

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Kind, Path, Scalar } from '../fields.ts'
 import type { LikeStep } from '../selection.ts'
 import { type Fragment, type Spelling, sql } from './sql-text.ts'
+import type { DeclaredType } from './sql-types.ts'
 
 /** A path inside a JSON column; `declared` where its names come from the schema and not from a request. */
 export interface JsonPath {
@@ -28,12 +29,28 @@ export interface Mixed {
   as(kind: Kind): Fragment
 }
 
+/** How a column of a declared type is made, read, written and compared: in its own type, so that an index on it serves. */
+export interface OwnType {
+  /** Of columns that the store makes. */
+  made(digits: number): string
+  /** A text for the driver to read, whatever it makes of the type itself. */
+  read(column: Fragment): Fragment
+  /** What was read, as `heldText` gives it. */
+  parse(text: string): string
+  /** What is given to the driver for a text of `heldText`. */
+  write(text: string): string
+  /** A value to compare with the column: what `write` gives, or null, which is found nowhere. */
+  bind(text: string | null): Fragment
+  /** The column as a text, for patterns and searches, which no index serves. */
+  text(column: Fragment): Fragment
+}
+
 /** What an error of a driver means to a store. */
 export type Failure =
   /** The constraint's or index's name, or the columns of it. */
   | { readonly kind: 'unique'; readonly index?: string; readonly columns?: readonly string[] }
   | { readonly kind: 'unavailable' }
-  /** A value is too long: for which index, or which column. */
+  /** A value is too long, or out of range: for which index, or which column. */
   | { readonly kind: 'unstorable'; readonly index?: string; readonly column?: string }
   /** Others were in the way: the same work may succeed at once. */
   | { readonly kind: 'again' }
@@ -57,6 +74,10 @@ export interface SqlDialect extends Spelling {
   readonly name: DialectName
   /** Of columns that the store makes. */
   readonly types: Readonly<Record<ColumnType, string>>
+  /** Other types that columns may be declared to have. */
+  readonly own: Readonly<Partial<Record<DeclaredType, OwnType>>>
+  /** How many digits of a second a `timestamp` keeps where nothing is said. */
+  readonly digits: number
   /** A text column that stands in a key or an index; absent where it needs no other type. */
   readonly keys?: {
     /** How many characters it holds at most where it stands with `parts` others. */
@@ -92,6 +113,8 @@ export interface SqlDialect extends Spelling {
   bind(value: Scalar | object, kind: Kind): Fragment
   /** What is read of a column: it itself, or what the driver reads without a loss. */
   read(column: Fragment, type: ColumnType): Fragment
+  /** Whether equality of texts is the same in any order of theirs, so that any index on a text serves it. */
+  readonly equalsAnyhow: boolean
   /** A text, comparable by code point. */
   text(value: Fragment): Fragment
   /** The value of one kind inside a JSON column, comparable; SQL's null where it is null or absent. */

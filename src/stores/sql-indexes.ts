@@ -132,7 +132,7 @@ export class Indexes {
     if (!place) throw new TypeError(`${this.#shape.name} has no field "${path}" to index`)
     const { column, mixed, order, maybe } = place
     const value = kind === 'unique' && !mixed ? place.value : order
-    const plain = column && (kind === 'unique' || order === place.value)
+    const plain = column && (kind === 'unique' || order === place.value || order === column)
     return { value, column: plain ? column : undefined, maybe, kind: place.kind }
   }
 

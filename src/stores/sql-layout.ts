@@ -1,30 +1,21 @@
 // Where a collection's items lie in a table: a column for each top-level field, JSON text for what
 // is no scalar.
 import { createHash } from 'node:crypto'
+import { type Field, fieldAt, type Item, type Kind, type Path, toPath } from '../fields.ts'
+import type { Id, Shape, Stored } from '../store.ts'
 import {
-  type Field,
-  fieldAt,
-  type Item,
-  type Json,
-  type Kind,
-  type Path,
-  toPath,
-} from '../fields.ts'
-import type { Shape, Stored } from '../store.ts'
-import type { ColumnType, JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
-import { COLUMN_TYPES, Indexes } from './sql-indexes.ts'
+  type Column,
+  type ColumnOptions,
+  columnOf,
+  type Declared,
+  decodeValue,
+  encodeValue,
+  heldBy,
+} from './sql-columns.ts'
+import type { JsonPath, Mixed, SqlDialect } from './sql-dialect.ts'
+import { Indexes } from './sql-indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
-
-/** How a field lies in a table that exists already. */
-export interface ColumnOptions {
-  /** The column's name. Default the field's. */
-  readonly name?: string
-  /**
-   * Whether the column holds JSON text. Default true for objects, records, arrays, unions and any,
-   * and for a scalar that may be both null and absent; with false such a scalar is null where it is absent.
-   */
-  readonly json?: boolean
-}
+import { heldText } from './sql-types.ts'
 
 export interface LayoutOptions {
   /** Default the collection's name. */
@@ -33,15 +24,6 @@ export interface LayoutOptions {
   readonly columns?: Readonly<Record<string, string | ColumnOptions>>
   /** The column of the version; false where the table has none. Default `version`. */
   readonly version?: string | false
-}
-
-interface Column {
-  readonly name: string
-  readonly field: Field
-  readonly column: string
-  readonly type: ColumnType
-  /** What it is called among the columns read. */
-  readonly read: string
 }
 
 /** A value of an item in SQL. */
@@ -57,6 +39,9 @@ export interface Place {
   readonly order: Fragment
   /** Whether a date-time is compared as the text of `toISOString()`. */
   readonly canonical: boolean
+  /** As it is compared for being equal, where an index serves that of which the order is another. */
+  readonly equal?: Fragment
+  readonly declared?: Declared
   /** Where the value may be of more than one type. */
   readonly mixed?: Mixed
   /** Inside of which column it lies, if that is JSON. */
@@ -68,7 +53,7 @@ export class Layout {
   readonly dialect: SqlDialect
   readonly table: string
   readonly columns: readonly Column[]
-  readonly idColumn: string
+  readonly id: Column
   readonly versionColumn: string | undefined
   /** The table's name, quoted. */
   readonly from: Fragment
@@ -94,21 +79,16 @@ export class Layout {
     }
     this.columns = [...shape.fields].map(([name, given], at) => {
       const field = ownField(name, shape) ?? given
-      const column = columnOf(name, field, columns[name], shape.name)
-      const id = sql.id(column.column)
-      const plain = dialect.read(id, column.type) === id
-      // Under its own name, an order by the column would be by what is read.
-      return { ...column, read: plain ? column.column : `rest_${at}` }
+      return columnOf(name, field, columns[name], at, shape.name, dialect)
     })
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
     const id = this.#byName.get(shape.identity.name)
     if (!id) throw new TypeError(`${shape.name} has no field "${shape.identity.name}" for its ids`)
-    this.idColumn = id.column
+    this.id = id
     this.from = sql.table(table)
-    const all = this.columns.map(({ column, type, read }) => {
-      const value = dialect.read(sql.id(column), type)
-      return read === column ? value : sql`${value} as ${sql.id(read)}`
-    })
+    const all = this.columns.map(({ column, readable, read }) =>
+      read === column ? readable : sql`${readable} as ${sql.id(read)}`,
+    )
     if (version !== false) all.push(sql.id(version))
     this.all = sql.join(all)
     this.indexes = new Indexes(table, shape, dialect, path => this.#expressed(toPath(path)))
@@ -154,11 +134,17 @@ export class Layout {
     if (column.type !== 'json') {
       const maybe = field.nullable || field.optional
       const own = name === this.shape.createdAt || name === this.shape.updatedAt
+      const { declared } = column
+      if (declared) {
+        const value = declared.own.text(ref)
+        return { kind, maybe, column: ref, value, order: ref, canonical: false, declared }
+      }
       const value = column.type === 'text' ? dialect.text(ref) : ref
       if (kind === 'date-time' && !own) {
         return { kind, maybe, column: ref, value, order: dialect.instant(ref), canonical: false }
       }
-      return { kind, maybe, column: ref, value, order: value, canonical: own }
+      const equal = dialect.equalsAnyhow ? ref : value
+      return { kind, maybe, column: ref, value, order: value, equal, canonical: own }
     }
     const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
     const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))
@@ -188,15 +174,41 @@ export class Layout {
     for (const name of Object.keys(item)) {
       if (!this.#byName.has(name)) throw new TypeError(`${this.table} has no column for "${name}"`)
     }
-    return columns.map(column => this.#encode(item[column.name], column))
+    return columns.map(column => encodeValue(item[column.name], column, this.dialect))
   }
 
-  #encode(value: Json | undefined, { type, field }: Column): unknown {
-    if (value === undefined) return null
-    if (type === 'json') {
-      return value === null && !isAmbiguous(field) ? null : JSON.stringify(value)
-    }
-    return typeof value === 'boolean' ? this.dialect.boolean(value) : value
+  /** What stands for the id in a statement of one item. */
+  get idValue(): Fragment {
+    const { declared } = this.id
+    if (declared) return declared.own.bind('')
+    // Greater ones than the column holds are found nowhere.
+    return this.shape.identity.kind === 'integer' ? this.dialect.bind(0, 'integer') : sql`${''}`
+  }
+
+  /**
+   * What is given to the driver for an id; null where the column cannot hold it, `undefined` where
+   * nothing can: SQLite would find the integer 5 under the text '5'.
+   */
+  idGiven(id: Id): Id | null | undefined {
+    if (this.shape.identity.kind === 'integer') return Number.isSafeInteger(id) ? id : undefined
+    if (typeof id !== 'string' || id.includes('\0')) return undefined
+    const { declared } = this.id
+    return declared ? (heldText(id, declared.type) ?? null) : id
+  }
+
+  /** The column of the creation date, where there is one. */
+  get created(): Column | undefined {
+    const { createdAt } = this.shape
+    return createdAt === undefined ? undefined : this.#byName.get(createdAt)
+  }
+
+  /** A query of the greatest id that is there. */
+  get greatestId(): Fragment {
+    const column = sql.id(this.id.column)
+    // Not every type has a `max`.
+    return this.id.declared
+      ? sql`select ${this.id.readable} from ${this.from} order by ${column} desc limit 1`
+      : sql`select max(${column}) from ${this.from}`
   }
 
   /** An item of a row's columns: what is null and may not be null is absent. */
@@ -217,9 +229,9 @@ export class Layout {
   /** An item in the order of the columns, so that it prints as it will when it is read. */
   storedItem(given: Item, version: string | undefined): Stored {
     const item: Item = {}
-    for (const { name } of this.columns) {
-      const value = given[name]
-      if (value !== undefined) item[name] = value
+    for (const column of this.columns) {
+      const value = given[column.name]
+      if (value !== undefined) item[column.name] = heldBy(value, column) ?? value
     }
     return this.#storedAs(item, version)
   }
@@ -267,26 +279,6 @@ function ownField(name: string, { identity, createdAt, updatedAt }: Shape): Fiel
 
 const REQUIRED = { nullable: false, optional: false }
 
-function columnOf(
-  name: string,
-  field: Field,
-  given: string | ColumnOptions | undefined,
-  collection: string,
-): Omit<Column, 'read'> {
-  const options = typeof given === 'string' ? { name: given } : given
-  const plain = COLUMN_TYPES[field.kind]
-  const json = options?.json ?? (plain === undefined || isAmbiguous(field))
-  if (!json && plain === undefined) {
-    throw new TypeError(`${name} of ${collection} is no scalar: its column must hold JSON`)
-  }
-  return { name, field, column: options?.name ?? name, type: json ? 'json' : (plain ?? 'json') }
-}
-
-/** Whether null and absent are two things. */
-function isAmbiguous({ kind, nullable, optional }: Field): boolean {
-  return (nullable && optional) || kind === 'any' || kind === 'union'
-}
-
 function isMaybe(fields: Shape['fields'], path: Path): boolean {
   const field = fieldAt(fields, path)
   return !field || field.nullable || field.optional || isEntry(fields, path)
@@ -295,16 +287,6 @@ function isMaybe(fields: Shape['fields'], path: Path): boolean {
 /** Whether a path ends at an entry of a record, whose name the schema does not say. */
 function isEntry(fields: Shape['fields'], path: Path): boolean {
   return path.length > 1 && fieldAt(fields, path.slice(0, -1))?.kind === 'record'
-}
-
-function decodeValue(value: unknown, { type, field }: Column): Json | undefined {
-  if (value === null || value === undefined) {
-    return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
-  }
-  // The column holds what `encode` put there, or what the owner of the table says is JSON.
-  if (type === 'json') return typeof value === 'string' ? JSON.parse(value) : (value as Json)
-  if (type === 'boolean') return value === true || value === 1 || value === 1n
-  return type === 'text' ? String(value) : Number(value)
 }
 
 /** A version of values: 96 bits, as 16 characters. */

@@ -4,6 +4,7 @@ import type { LikeStep } from '../selection.ts'
 import type { Failure, SqlDialect } from './sql-dialect.ts'
 import { C, COLLATE, inside, mixed, mixedKey, typed } from './sql-mysql-json.ts'
 import { type Fragment, sql } from './sql-text.ts'
+import { timestampText } from './sql-types.ts'
 
 /** Without a question mark, which drivers are known to take for a placeholder in a literal too. */
 const DATE_TIME =
@@ -48,6 +49,34 @@ function bind(value: Scalar | object, kind: Kind): Fragment {
   }
 }
 
+/** Columns of `datetime` and of `timestamp`: the session's time zone is UTC. */
+const OWN: SqlDialect['own'] = {
+  date: {
+    made: () => 'date',
+    read: column => sql`date_format(${column}, '%Y-%m-%d')`,
+    parse: text => text,
+    write: text => text,
+    bind: text => sql`cast(${text} as date)`,
+    text: column => sql`convert(date_format(${column}, '%Y-%m-%d') using utf8mb4) ${C}`,
+  },
+  timestamp: {
+    made: digits => `datetime(${digits})`,
+    read: column => sql`date_format(${column}, '%Y-%m-%dT%H:%i:%s.%f')`,
+    parse: text => timestampText(Date.parse(`${text.slice(0, 19)}Z`), text.slice(20)),
+    write: datetimeOf,
+    bind: text => sql`cast(${text === null ? null : datetimeOf(text)} as datetime(6))`,
+    text: column =>
+      sql`convert(concat(left(date_format(${column}, '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z') using utf8mb4) ${C}`,
+  },
+}
+
+/** As a literal of a date-time; what is out of its range is its end. */
+function datetimeOf(text: string): string {
+  if (text.startsWith('+')) return '9999-12-31 23:59:59.999999'
+  if (text.startsWith('-')) return '0000-01-01 00:00:00'
+  return `${text.slice(0, 10)} ${text.slice(11, -1)}`
+}
+
 /** What Node and mysql2 say of connections, and errors of the server by which it serves nobody. */
 const LOST =
   /^(?:PROTOCOL_|POOL_|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/
@@ -75,6 +104,13 @@ function failure(error: unknown): Failure | undefined {
     case 1406: {
       // `Data too long for column 'color' at row 1`
       const column = /'(.+)'/.exec(message)?.[1]
+      return { kind: 'unstorable', ...(column !== undefined && { column }) }
+    }
+    // `Out of range value for column 'year' at row 1`, ``Incorrect datetime value: '…' for column `a`.`cars`.`at` at row 1``
+    case 1264:
+    case 1292: {
+      const [, plain, quoted] = /for column (?:'(.+)'|.*`(.+)`) at row/.exec(message) ?? []
+      const column = plain ?? quoted
       return { kind: 'unstorable', ...(column !== undefined && { column }) }
     }
     // More than a packet, more than a row, JSON deeper than functions of it read.
@@ -128,6 +164,8 @@ export const mysql: SqlDialect = {
     // `json` is no type of its own in MariaDB, and one that sorts members in MySQL.
     json: `longtext ${COLLATE}`,
   },
+  own: OWN,
+  digits: 0,
   // A key of InnoDB holds 3072 bytes, and each character counts as four.
   keys: {
     longest: parts => Math.min(255, Math.floor(768 / parts)),
@@ -143,7 +181,7 @@ export const mysql: SqlDialect = {
     meet: [
       // What the driver escapes with backslashes must be read with them; texts are never cut; texts
       // are told apart in their order beyond the first 1024 bytes; who waits for a lock is tried again.
-      "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', max_sort_length = 16384, innodb_lock_wait_timeout = 5",
+      "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', max_sort_length = 16384, innodb_lock_wait_timeout = 5, time_zone = '+00:00'",
       'set session transaction isolation level read committed',
       'select connection_id() as backend',
     ],
@@ -159,6 +197,7 @@ export const mysql: SqlDialect = {
   bind,
   // Drivers are known to round what they read of digits themselves.
   read: (column, type) => (type === 'real' ? sql`cast(${column} as char)` : column),
+  equalsAnyhow: false,
   text: value => value,
   json: (column, path, kind) => typed(inside(column, path), kind),
   mixed: (column, path) => mixed(inside(column, path)),

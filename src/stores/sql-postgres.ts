@@ -10,6 +10,7 @@ import {
   type SqlDialect,
 } from './sql-dialect.ts'
 import { type Fragment, sql } from './sql-text.ts'
+import { timestampText } from './sql-types.ts'
 
 /** By code point, whatever the order of the database is. */
 const C = sql`collate "C"`
@@ -116,8 +117,13 @@ function bind(value: Scalar | object, kind: Kind): Fragment {
       return sql`${storable(mixedKey(value))}::text`
     case 'boolean':
       return sql`${String(value === true)}::boolean`
-    case 'number':
-      return sql`${String(Number(value))}::double precision`
+    case 'number': {
+      // Which a column of any type of numbers is compared with as it is, and an index of it with it.
+      const number = Number(value)
+      return Number.isFinite(number)
+        ? sql`${String(number)}::numeric`
+        : sql`${String(number)}::double precision`
+    }
     case 'integer': {
       const number = Number(value)
       return Number.isSafeInteger(number)
@@ -127,6 +133,51 @@ function bind(value: Scalar | object, kind: Kind): Fragment {
     default:
       return sql`${storable(String(value))}::text`
   }
+}
+
+const UTC = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+
+const OWN: Required<SqlDialect['own']> = {
+  uuid: {
+    made: () => 'uuid',
+    read: column => sql`${column}::text`,
+    parse: text => text,
+    write: text => text,
+    bind: text => sql`${text}::text::uuid`,
+    text: column => sql`${column}::text ${C}`,
+  },
+  date: {
+    made: () => 'date',
+    read: column => sql`to_char(${column}, 'YYYY-MM-DD')`,
+    parse: text => text,
+    write: dayOf,
+    bind: text => sql`${text === null ? null : dayOf(text)}::text::date`,
+    text: column => sql`to_char(${column}, 'YYYY-MM-DD') ${C}`,
+  },
+  // With and without a time zone: an epoch is of UTC in both, a bound value of the column's own type.
+  timestamp: {
+    made: digits => `timestamp(${digits}) with time zone`,
+    read: column => sql`(extract(epoch from ${column}) * 1000000)::bigint::text`,
+    parse(text) {
+      const microseconds = BigInt(text)
+      const fraction = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n
+      const milliseconds = (microseconds - (fraction % 1000n)) / 1000n
+      return timestampText(Number(milliseconds), String(fraction).padStart(6, '0'))
+    },
+    write: dayOf,
+    bind: text => sql`${text === null ? null : dayOf(text)}`,
+    text: column =>
+      sql`to_char(to_timestamp(extract(epoch from ${column})) at time zone 'UTC', ${UTC}) ${C}`,
+  },
+}
+
+/** Of years before the first, and after 9999, as PostgreSQL reads them. */
+function dayOf(text: string): string {
+  const [, sign, year = '', rest] = /^([+-]?)(\d+)(-.*)$/.exec(text) ?? []
+  if (sign === '-' || Number(year) === 0) {
+    return `${String(1 + Number(year)).padStart(4, '0')}${rest} BC`
+  }
+  return `${sign === '+' ? year.replace(/^0/, '') : year}${rest}`
 }
 
 /** No text in the database holds U+0000, and to bind one is an error: a character that none has stands for it. */
@@ -150,6 +201,8 @@ function failure(error: unknown): Failure | undefined {
     const index = /"([^"]+)"/.exec(error.message)?.[1]
     return { kind: 'unstorable', ...(index !== undefined && { index }) }
   }
+  // A text too long for its column, a number or a date out of its range.
+  if (code === '22001' || code === '22003' || code === '22008') return { kind: 'unstorable' }
   if (code === '57014') return { kind: 'cancelled' }
   // Several addresses tried at once fail as one.
   const [first] = error instanceof AggregateError ? error.errors : []
@@ -183,6 +236,8 @@ export const postgres: SqlDialect = {
     boolean: 'boolean',
     json: 'json',
   },
+  own: OWN,
+  digits: 6,
   longestName: 63,
   generates: false,
   ifNotExists: 'if not exists ',
@@ -203,6 +258,7 @@ export const postgres: SqlDialect = {
   bind,
   // As text: what a driver makes of JSON is its user's choice.
   read: (column, type) => (type === 'json' ? sql`${column}::text` : column),
+  equalsAnyhow: true,
   text: value => sql`${value} ${C}`,
   json: (column, path, kind) =>
     typed(inside(column, path.names, path.declared), textInside(column, path), kind),

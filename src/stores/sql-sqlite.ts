@@ -60,6 +60,8 @@ export const sqlite: SqlDialect = {
   name: 'sqlite',
   placeholder: () => '?',
   types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
+  own: {},
+  digits: 0,
   generates: false,
   ifNotExists: 'if not exists ',
   begin: ['begin immediate'],
@@ -74,6 +76,7 @@ export const sqlite: SqlDialect = {
     return sql`${typeof value === 'boolean' ? Number(value) : value}`
   },
   read: column => column,
+  equalsAnyhow: false,
   text: value => value,
   json: (column, path) => sqliteInside(column, path, 'value'),
   mixed: (column, path) =>

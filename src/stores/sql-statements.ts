@@ -39,7 +39,7 @@ export function statementsOf(
   compile: (statement: Fragment) => Prepared,
 ): Statements {
   const { shape, from } = layout
-  const id = sql.id(layout.idColumn)
+  const id = sql.id(layout.id.column)
   const version = layout.versionColumn === undefined ? undefined : sql.id(layout.versionColumn)
   // Only its place counts: the values are given at each run.
   const value = sql`${''}`
@@ -49,26 +49,26 @@ export function statementsOf(
     columns.push(version)
     changed.push(version)
   }
-  const created = layout.columns.find(({ name }) => name === shape.createdAt)
-  const which = version ? sql`${id} = ${value} and ${version} = ${value}` : sql`${id} = ${value}`
+  const same = sql`${id} = ${layout.idValue}`
+  const which = version ? sql`${same} and ${version} = ${value}` : same
   const { forUpdate, returns } = layout.dialect
-  const given = created ? sql.id(created.column) : id
+  const given = (layout.created ?? layout.id).readable
   const counted = shape.identity.kind !== 'text'
   const none = shape.identity.kind === 'integer' ? '0' : ''
   const [name, lastId] = [sql.id('name'), sql.id('last_id')]
   return {
-    get: compile(sql`select ${layout.all} from ${from} where ${id} = ${value}`),
-    lock: compile(sql`select ${layout.all} from ${from} where ${id} = ${value}${forUpdate}`),
+    get: compile(sql`select ${layout.all} from ${from} where ${same}`),
+    lock: compile(sql`select ${layout.all} from ${from} where ${same}${forUpdate}`),
     insert: compile(
       sql`insert into ${from} (${sql.join(columns)}) values (${sql.join(columns.map(() => value))})`,
     ),
     update: compile(
       sql`update ${from} set ${sql.join(changed.map(column => sql`${column} = ${value}`))} where ${which}${returns ? sql` returning ${given}` : sql``}`,
     ),
-    created: compile(sql`select ${given} from ${from} where ${id} = ${value}`),
+    created: compile(sql`select ${given} from ${from} where ${same}`),
     remove: compile(sql`delete from ${from} where ${which}`),
     last: compile(
-      sql`select ${lastId} as ${sql.id('last')}, (${counted ? sql`select max(${id}) from ${from}` : sql`null`}) as ${sql.id('most')} from ${sql.table(SEQUENCES)} where ${name} = ${value}${forUpdate}`,
+      sql`select ${lastId} as ${sql.id('last')}, (${counted ? layout.greatestId : sql`null`}) as ${sql.id('most')} from ${sql.table(SEQUENCES)} where ${name} = ${value}${forUpdate}`,
     ),
     keepLast: compile(
       sql`update ${sql.table(SEQUENCES)} set ${lastId} = ${value} where ${name} = ${value}`,

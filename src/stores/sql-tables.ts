@@ -25,11 +25,12 @@ export function tableStatements(layout: Layout): Fragment[] {
     const key = longest === undefined ? undefined : dialect.keys?.type(longest)
     return key ?? dialect.types[type]
   }
-  const columns = layout.columns.map(({ name, column, field, type }) => {
+  const columns = layout.columns.map(({ name, column, field, type, declared }) => {
     const required = !field.nullable && !field.optional
     const constraint =
       name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
-    return sql`${sql.id(column)} ${sql.raw(typeOf(name, type) + constraint)}`
+    const made = declared ? declared.own.made(declared.digits ?? 0) : typeOf(name, type)
+    return sql`${sql.id(column)} ${sql.raw(made + constraint)}`
   })
   if (layout.versionColumn !== undefined) {
     columns.push(sql`${sql.id(layout.versionColumn)} ${sql.raw(text)} not null`)

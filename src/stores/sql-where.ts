@@ -12,9 +12,11 @@ import {
 } from '../selection.ts'
 import type { Slice } from '../store.ts'
 import { fits } from './shapes.ts'
+import type { Declared } from './sql-columns.ts'
 import type { JsonType, Mixed, SqlDialect } from './sql-dialect.ts'
 import type { Layout, Place } from './sql-layout.ts'
 import { type Fragment, sql } from './sql-text.ts'
+import { heldText } from './sql-types.ts'
 
 const TRUE = sql`1 = 1`
 const FALSE = sql`1 = 0`
@@ -49,7 +51,7 @@ function filterCondition({ path, operator, values }: Filter, layout: Layout): Fr
     const parent = dialect.holds(json.column, above, 'object')
     return values[0] === true ? sql`${parent} and ${has}` : sql`${parent} and not (${has})`
   }
-  if (place.kind !== 'array' || !json) return test(operator, values, operandOf(place), dialect)
+  if (place.kind !== 'array' || !json) return test(operator, values, place, dialect)
   const element = fieldAt(layout.shape.fields, path)?.element
   const some = (each: Operator) =>
     dialect.anyElement(json.column, json.path, value =>
@@ -66,11 +68,10 @@ interface Operand {
   /** Comparable. */
   readonly order: Fragment
   readonly canonical: boolean
+  /** As it is compared for being equal; default as it is compared. */
+  readonly equal?: Fragment
+  readonly declared?: Declared
   readonly mixed?: Mixed
-}
-
-function operandOf({ kind, value, order, canonical, mixed }: Place): Operand {
-  return { kind, value, order, canonical, ...(mixed && { mixed }) }
 }
 
 function elementOperand(element: Mixed, field: Field | undefined, dialect: SqlDialect): Operand {
@@ -104,7 +105,7 @@ function test(
     case 'gte':
     case 'lt':
     case 'lte': {
-      if (!mixed && !fits(first, operand.kind)) return FALSE
+      if (!mixed && !holds(operand, first)) return FALSE
       const bound = bind(first, operand, dialect)
       const compared = sql`${order} ${sql.raw(COMPARISONS[operator])} ${bound}`
       // Values of any type have an order; the options of a union are compared each with its like.
@@ -122,13 +123,13 @@ function test(
 }
 
 function oneOf(values: readonly Scalar[], operand: Operand, dialect: SqlDialect): Fragment {
-  const { mixed, order, kind } = operand
+  const { mixed, order, equal = order } = operand
   if (!mixed) {
     const bound = values
-      .filter(value => fits(value, kind))
+      .filter(value => holds(operand, value))
       .map(value => bind(value, operand, dialect))
     if (bound.length === 0) return FALSE
-    return bound.length === 1 ? sql`${order} = ${bound[0]}` : sql`${order} in (${sql.join(bound)})`
+    return bound.length === 1 ? sql`${equal} = ${bound[0]}` : sql`${equal} in (${sql.join(bound)})`
   }
   const types = [...new Set(values.map(typeOf))]
   return any(
@@ -138,6 +139,11 @@ function oneOf(values: readonly Scalar[], operand: Operand, dialect: SqlDialect)
       return sql`(${mixed.is(type)} and ${order} in (${list}))`
     }),
   )
+}
+
+function holds({ kind, declared }: Operand, value: Scalar): boolean {
+  if (!fits(value, kind)) return false
+  return !declared || heldText(String(value), declared.type) !== undefined
 }
 
 /** As a range, so that an index serves it: from the prefix to the first text that does not start with it. */
@@ -171,9 +177,10 @@ function typeOf(value: Scalar): JsonType {
 /** What is bound for a value, in the form in which the operand is compared. */
 function bind(
   value: Scalar,
-  { kind, canonical }: Pick<Operand, 'kind' | 'canonical'>,
+  { kind, canonical, declared }: Pick<Operand, 'kind' | 'canonical' | 'declared'>,
   dialect: SqlDialect,
 ): Fragment {
+  if (declared) return declared.own.bind(heldText(String(value), declared.type) ?? null)
   if (kind !== 'date-time') return dialect.bind(value, kind)
   const time = instantOf(String(value))
   if (!canonical) return dialect.bind(time, 'integer')

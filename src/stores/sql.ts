@@ -16,6 +16,7 @@ import {
 import { newVersion } from './ids.ts'
 import { BATCH, mergeShapes } from './shapes.ts'
 import { SqlAttempts } from './sql-attempts.ts'
+import { decodeValue } from './sql-columns.ts'
 import { SqlCreates } from './sql-creates.ts'
 import { type DialectName, dialectOf } from './sql-dialect.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
@@ -26,7 +27,8 @@ import type { Runner, Session } from './sql-session.ts'
 import { type Statements, statementsOf } from './sql-statements.ts'
 import { DIALECTS, tableStatements } from './sql-tables.ts'
 
-export type { ColumnOptions, LayoutOptions } from './sql-layout.ts'
+export type { ColumnOptions } from './sql-columns.ts'
+export type { LayoutOptions } from './sql-layout.ts'
 export { reuseStatements } from './sql-reuse.ts'
 export {
   createTableSql,
@@ -117,8 +119,9 @@ export function sqlStore<Database>({
 
   async function find(id: Id, runner: Runner, locked = false): Promise<Stored | undefined> {
     const { layout, statements } = attached()
-    if (!isPossible(id, layout)) return undefined
-    const [row] = (await runner.run(locked ? statements.lock : statements.get, [id])).rows
+    const given = layout.idGiven(id)
+    if (given === undefined) return undefined
+    const [row] = (await runner.run(locked ? statements.lock : statements.get, [given])).rows
     return row && layout.stored(row)
   }
 
@@ -133,17 +136,20 @@ export function sqlStore<Database>({
     const { shape } = layout
     const date = new Date(clock()).toISOString()
     const item = assemble(shape, id, values, date, date)
+    const given = layout.idGiven(id)
     // It never changes: where the update does not give it, it is read before.
-    const [known] = dialect.returns ? [] : (await runner.run(statements.created, [id])).rows
+    const [known] = dialect.returns ? [] : (await runner.run(statements.created, [given])).rows
     const next = layout.versionColumn === undefined ? undefined : newVersion()
     const row = layout.encode(item, layout.changing)
     const { rows, numAffectedRows } = await runner.run(
       statements.update,
-      next === undefined ? [...row, id] : [...row, next, id, version],
+      next === undefined ? [...row, given] : [...row, next, given, version],
     )
     const found = dialect.returns ? rows[0] : numAffectedRows === 1n && known
     if (!found) return undefined
-    if (shape.createdAt !== undefined) item[shape.createdAt] = String(Object.values(found)[0])
+    if (layout.created) {
+      item[layout.created.name] = String(decodeValue(Object.values(found)[0], layout.created))
+    }
     return layout.storedItem(item, next)
   }
 
@@ -156,7 +162,7 @@ export function sqlStore<Database>({
     given: StoreOptions | undefined,
   ): Promise<T> {
     const { layout } = attached()
-    if (!isPossible(id, layout)) return Promise.resolve(otherwise)
+    if (layout.idGiven(id) === undefined) return Promise.resolve(otherwise)
     if (layout.versionColumn !== undefined) return session.write(work, given, { single: true })
     return session.write(
       async runner =>
@@ -244,7 +250,8 @@ export function sqlStore<Database>({
     },
     async delete(id, version, given) {
       const { layout, statements } = attached()
-      const parameters = layout.versionColumn === undefined ? [id] : [id, version]
+      const key = layout.idGiven(id)
+      const parameters = layout.versionColumn === undefined ? [key] : [key, version]
       return atVersion(
         id,
         version,
@@ -263,10 +270,4 @@ export function sqlStore<Database>({
       await session.close()
     },
   }
-}
-
-/** Whether there may be an item of an id: SQLite would find the integer 5 under the text '5'. */
-function isPossible(id: Id, { shape }: Layout): boolean {
-  if (shape.identity.kind === 'integer') return Number.isSafeInteger(id)
-  return typeof id === 'string' && !id.includes('\0')
 }

@@ -1,0 +1,146 @@
+// One column of a table: which field it holds, and how a value goes in and comes out.
+import type { Field, Json } from '../fields.ts'
+import { UnstorableError } from '../store.ts'
+import type { ColumnType, OwnType, SqlDialect } from './sql-dialect.ts'
+import { COLUMN_TYPES } from './sql-indexes.ts'
+import { type Fragment, sql } from './sql-text.ts'
+import { type DeclaredType, heldText, KIND_OF } from './sql-types.ts'
+
+/** How a field lies in a table that exists already. */
+export interface ColumnOptions {
+  /** The column's name. Default the field's. */
+  readonly name?: string
+  /**
+   * Whether the column holds JSON text. Default true for objects, records, arrays, unions and any,
+   * and for a scalar that may be both null and absent; with false such a scalar is null where it is absent.
+   */
+  readonly json?: boolean
+  /**
+   * What the column is, where it is none of text, numbers, booleans and JSON: `uuid` (PostgreSQL),
+   * `timestamp` (PostgreSQL: with or without a time zone; MySQL and MariaDB: `datetime` too), `date`.
+   * A `timestamp` without a time zone is taken for UTC.
+   */
+  readonly type?: DeclaredType
+  /** How many digits of a second a `timestamp` keeps. Default 6 in PostgreSQL, 0 in MySQL and MariaDB. */
+  readonly digits?: number
+}
+
+export interface Column {
+  readonly name: string
+  readonly field: Field
+  readonly column: string
+  /** Of what is declared: `text`. */
+  readonly type: ColumnType
+  readonly declared?: Declared
+  /** What is read of it, and what that is called among the columns read. */
+  readonly readable: Fragment
+  readonly read: string
+}
+
+/** A type that a column was declared to have. */
+export interface Declared {
+  readonly type: DeclaredType
+  readonly own: OwnType
+  /** Digits of a second. */
+  readonly digits: number | undefined
+}
+
+/**
+ * @param at the column's place among the others.
+ * @throws TypeError for a column that cannot hold the field.
+ */
+export function columnOf(
+  name: string,
+  field: Field,
+  given: string | ColumnOptions = {},
+  at: number,
+  collection: string,
+  dialect: SqlDialect,
+): Column {
+  const options: ColumnOptions = typeof given === 'string' ? { name: given } : given
+  const column = options.name ?? name
+  const id = sql.id(column)
+  const declared =
+    options.type && declaredOf(name, field, options, options.type, collection, dialect)
+  const type = declared ? 'text' : typeOf(name, field, options, collection)
+  const readable = declared ? declared.own.read(id) : dialect.read(id, type)
+  // Under its own name, an order by the column would be by what is read.
+  const read = readable === id ? column : `rest_${at}`
+  return { name, field, column, type, readable, read, ...(declared && { declared }) }
+}
+
+function typeOf(
+  name: string,
+  field: Field,
+  options: ColumnOptions,
+  collection: string,
+): ColumnType {
+  const plain = COLUMN_TYPES[field.kind]
+  const json = options.json ?? (plain === undefined || isAmbiguous(field))
+  if (json) return 'json'
+  if (plain) return plain
+  throw new TypeError(`${name} of ${collection} is no scalar: its column must hold JSON`)
+}
+
+function declaredOf(
+  name: string,
+  { kind }: Field,
+  { json, digits }: ColumnOptions,
+  type: DeclaredType,
+  collection: string,
+  dialect: SqlDialect,
+): Declared {
+  const own = dialect.own[type]
+  if (!own) {
+    throw new TypeError(
+      `${name} of ${collection}: ${dialect.name} has no columns of the type ${type}; a text needs no declaration`,
+    )
+  }
+  if (kind !== KIND_OF[type] || json === true) {
+    throw new TypeError(
+      `${name} of ${collection}: a column of the type ${type} holds ${KIND_OF[type]}, not ${json ? 'JSON' : kind}`,
+    )
+  }
+  return { type, own, digits: type === 'timestamp' ? (digits ?? dialect.digits) : undefined }
+}
+
+/** A value as it will be read: `undefined` where the column cannot hold it. */
+export function heldBy(value: Json, { declared }: Column): Json | undefined {
+  if (!declared || value === null) return value
+  return typeof value === 'string' ? heldText(value, declared.type, declared.digits) : undefined
+}
+
+/** Whether null and absent are two things. */
+function isAmbiguous({ kind, nullable, optional }: Field): boolean {
+  return (nullable && optional) || kind === 'any' || kind === 'union'
+}
+
+/**
+ * What is given to the driver for a value.
+ * @throws UnstorableError for one that the column's type cannot hold.
+ */
+export function encodeValue(value: Json | undefined, column: Column, dialect: SqlDialect): unknown {
+  const { name, type, field, declared } = column
+  if (value === undefined) return null
+  if (declared && value !== null) {
+    const held = heldBy(value, column)
+    if (typeof held !== 'string') throw new UnstorableError([name])
+    return declared.own.write(held)
+  }
+  if (type === 'json') {
+    return value === null && !isAmbiguous(field) ? null : JSON.stringify(value)
+  }
+  return typeof value === 'boolean' ? dialect.boolean(value) : value
+}
+
+/** The value of what was read: absent where it is null and may not be. */
+export function decodeValue(value: unknown, { type, field, declared }: Column): Json | undefined {
+  if (value === null || value === undefined) {
+    return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
+  }
+  if (declared) return declared.own.parse(String(value))
+  // The column holds what `encode` put there, or what the owner of the table says is JSON.
+  if (type === 'json') return typeof value === 'string' ? JSON.parse(value) : (value as Json)
+  if (type === 'boolean') return value === true || value === 1 || value === 1n
+  return type === 'text' ? String(value) : Number(value)
+}

@@ -1,0 +1,458 @@
+// Tables that other programs have made and filled, with the types of their databases, served over HTTP.
+import { CompiledQuery, type Kysely } from 'kysely'
+import { beforeAll, describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import { defineCollection, type Item, parseLink } from '../../src/index.ts'
+import { type ColumnOptions, createTableSql, sqlStore } from '../../src/stores/sql.ts'
+import { noMariadb, openMariadb, useMariadb } from './mariadb.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
+import { openDatabase } from './sqlite.ts'
+
+usePostgres()
+useMariadb()
+
+const Car = z.object({
+  owner: z.uuid(),
+  color: z.string(),
+  price: z.number().nullable(),
+  doors: z.int(),
+  sold: z.boolean(),
+  model: z.object({ name: z.string() }),
+  built: z.iso.date(),
+  seen: z.iso.datetime({ offset: true }).nullable(),
+})
+
+interface Existing {
+  /** One connection, whose session has another time zone than the server. */
+  open(onStatement: (statement: CompiledQuery) => void): Kysely<unknown>
+  /** Makes the table and fills it with the rows 1 to 40. */
+  readonly made: readonly string[]
+  readonly columns: Readonly<Record<string, string | ColumnOptions>>
+  /** The creation date of a row; two rows have the same. */
+  created(row: number): string
+  /** What is kept of `2024-05-06T07:08:09.123456+02:00`. */
+  readonly kept: string
+}
+
+const ROWS = Array.from({ length: 40 }, (_, at) => at + 1)
+const idOf = (row: number) => `0190a000-0000-7000-8000-${String(row).padStart(12, '0')}`
+const half = (row: number) => Math.floor(row / 2)
+const digits = (value: number, count: number) => String(value).padStart(count, '0')
+
+const POSTGRES: Existing = {
+  open: onStatement =>
+    openPostgres(
+      {
+        max: 1,
+        options: '-c TimeZone=America/St_Johns -c DateStyle=German -c IntervalStyle=iso_8601',
+      },
+      onStatement,
+    ),
+  made: [
+    `create table garage (car_id uuid primary key default gen_random_uuid(), owner uuid not null,
+      color varchar(20) not null, price numeric(10,2), doors int4 not null, sold boolean not null,
+      model jsonb not null, built date not null, seen timestamp(3), born timestamptz not null default now(),
+      changed timestamptz(3) not null)`,
+    'create index garage_born on garage (born, car_id)',
+    'create index garage_owner on garage (owner)',
+    'create index garage_color on garage (color)',
+    'create index garage_price on garage (price)',
+    'create index garage_built on garage (built)',
+    `insert into garage select ('0190a000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid,
+      ('00000000-0000-4000-8000-' || lpad((n % 4)::text, 12, '0'))::uuid, 'c' || n % 5,
+      case when n % 7 > 0 then n + 0.1 end, n, n % 2 = 0, jsonb_build_object('name', 'm' || n % 3),
+      date '2024-02-25' + n, case when n % 3 > 0 then timestamp '2024-03-10 02:00' + n % 10 * interval '1 hour' end,
+      timestamptz '2024-03-10T04:00:00.000Z' + n / 2 * interval '500 microseconds', '2024-03-11T00:00:00Z'
+      from generate_series(1, 40) as n`,
+  ],
+  columns: {
+    id: { name: 'car_id', type: 'uuid' },
+    owner: { type: 'uuid' },
+    built: { type: 'date' },
+    seen: { type: 'timestamp', digits: 3 },
+    created_at: { name: 'born', type: 'timestamp' },
+    updated_at: { name: 'changed', type: 'timestamp', digits: 3 },
+  },
+  created(row) {
+    const [milliseconds, rest] = [Math.floor(half(row) / 2), (half(row) % 2) * 500]
+    return `2024-03-10T04:00:00.${digits(milliseconds, 3)}${rest > 0 ? rest : ''}Z`
+  },
+  kept: '2024-05-06T05:08:09.123Z',
+}
+
+const MARIADB: Existing = {
+  open: onStatement => openMariadb({ connectionLimit: 1, timezone: '-03:30' }, onStatement),
+  made: [
+    "set time_zone = '-03:30'",
+    `create table garage (car_id char(36) collate utf8mb4_nopad_bin primary key, owner char(36) not null,
+      color varchar(20) not null, price decimal(10,2), doors int not null, sold tinyint(1) not null,
+      model json not null, built date not null, seen datetime, born timestamp(3) not null default now(3),
+      changed datetime(3) not null) character set utf8mb4`,
+    'create index garage_born on garage (born, car_id)',
+    'create index garage_built on garage (built)',
+    `insert into garage select concat('0190a000-0000-7000-8000-', lpad(seq, 12, '0')),
+      concat('00000000-0000-4000-8000-', lpad(seq % 4, 12, '0')), concat('c', seq % 5),
+      case when seq % 7 > 0 then seq + 0.1 end, seq, seq % 2 = 0, json_object('name', concat('m', seq % 3)),
+      date '2024-02-25' + interval seq day, case when seq % 3 > 0 then timestamp '2024-03-10 02:00' + interval seq % 10 hour end,
+      timestamp '2024-03-10 00:30:00' + interval (seq div 2) * 1000 microsecond, '2024-03-11'
+      from seq_1_to_40`,
+  ],
+  columns: {
+    id: 'car_id',
+    built: { type: 'date' },
+    seen: { type: 'timestamp' },
+    created_at: { name: 'born', type: 'timestamp', digits: 3 },
+    updated_at: { name: 'changed', type: 'timestamp', digits: 3 },
+  },
+  created: row => `2024-03-10T04:00:00.${digits(half(row), 3)}Z`,
+  kept: '2024-05-06T05:08:09.000Z',
+}
+
+function carOf(row: number, { created }: Existing): Item {
+  return {
+    id: idOf(row),
+    owner: `00000000-0000-4000-8000-00000000000${row % 4}`,
+    color: `c${row % 5}`,
+    price: row % 7 > 0 ? row + 0.1 : null,
+    doors: row,
+    sold: row % 2 === 0,
+    model: { name: `m${row % 3}` },
+    built: new Date(Date.UTC(2024, 1, 25 + row)).toISOString().slice(0, 10),
+    seen: row % 3 > 0 ? `2024-03-10T${digits(2 + (row % 10), 2)}:00:00.000Z` : null,
+    created_at: created(row),
+    updated_at: '2024-03-11T00:00:00.000Z',
+  }
+}
+
+/** By text, by number, null first; what ends with the id has one order. */
+function sorted(rows: readonly number[], sort: string, existing: Existing): string[] {
+  const keys = [...sort.split(','), 'id'].filter(key => key !== '')
+  const items = rows.map(row => carOf(row, existing))
+  items.sort((one, other) => {
+    for (const key of keys) {
+      const down = key.startsWith('-')
+      const [a, b] = [one, other].map(item => item[down ? key.slice(1) : key] ?? null)
+      if (a === b) continue
+      // Without its end, a date-time with more digits is the later one.
+      const text = (value: unknown) => String(value).replace(/Z$/, '')
+      const less = a === null || (b !== null && text(a) < text(b))
+      return less !== down ? -1 : 1
+    }
+    return 0
+  })
+  return items.map(({ id }) => String(id))
+}
+
+describe.each([
+  ['PostgreSQL', POSTGRES, false],
+  ['MariaDB', MARIADB, noMariadb],
+] as const)('a table of %s that exists', (name, existing, skipped) => {
+  const seen: CompiledQuery[] = []
+  let db: Kysely<unknown>
+  let fetch: (request: Request) => Promise<Response>
+
+  const say = (text: string, parameters: readonly unknown[] = []) =>
+    db.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, [...parameters]))
+
+  beforeAll(async () => {
+    if (skipped) return
+    db = existing.open(statement => seen.push(statement))
+    for (const statement of existing.made) await say(statement)
+    const { columns } = existing
+    const options = { db, table: 'garage', columns, version: false } as const
+    const store = sqlStore({ ...options })
+    const cars = defineCollection({ name: 'cars', schema: Car, store, search: ['color', 'seen'] })
+    for (const statement of createTableSql(cars.definition.shape, {
+      ...options,
+      dialect: name === 'MariaDB' ? 'mysql' : 'postgres',
+    })) {
+      // What a migration takes of it.
+      if (/rest_(?:sequences|idempotency)/.test(statement)) await say(statement)
+    }
+    fetch = cars.fetch
+    return () => store.close()
+  }, 60_000)
+
+  async function ask(path: string, { json, ...init }: RequestInit & { json?: unknown } = {}) {
+    const headers = new Headers(init.headers)
+    if (json !== undefined) headers.set('content-type', 'application/json')
+    const body = json === undefined ? undefined : JSON.stringify(json)
+    const request = new Request(new URL(path, 'http://a.example'), {
+      redirect: 'manual',
+      ...init,
+      headers,
+      ...(body !== undefined && { body }),
+    })
+    const answer = await fetch(request)
+    const text = await answer.text()
+    return { status: answer.status, headers: answer.headers, text }
+  }
+
+  const idsOf = (text: string) => (JSON.parse(text) as { id: string }[]).map(({ id }) => id)
+
+  it.skipIf(skipped)('gives what is there', async () => {
+    for (const row of [1, 3, 7, 40]) {
+      const answer = await ask(`/cars/${idOf(row)}`)
+      expect(JSON.parse(answer.text)).toEqual(carOf(row, existing))
+      const again = { headers: { 'if-none-match': answer.headers.get('etag') ?? '' } }
+      expect((await ask(`/cars/${idOf(row)}`, again)).status).toBe(304)
+    }
+  })
+
+  it
+    .skipIf(skipped)
+    .each([
+      'nope',
+      '-',
+      '1',
+      "0190a000-0000-7000-8000-000000000001'",
+      '%7B0190a000-0000-7000-8000-000000000001%7D',
+      '0190a0000000700080000000000000001',
+      idOf(999),
+    ])('has no car %s', async id => {
+    for (const method of ['GET', 'HEAD', 'DELETE']) {
+      expect([method, (await ask(`/cars/${id}`, { method })).status]).toEqual([method, 404])
+    }
+    const patch = { method: 'PATCH', json: { color: 'x' } }
+    expect((await ask(`/cars/${id}`, patch)).status).toBe(404)
+    expect((await ask(`/cars?id=${id}`)).text).toBe('[]')
+  })
+
+  const item = (row: number) => carOf(row, existing)
+  const FILTERS: [query: string, passes: (row: number) => unknown][] = [
+    [`id=${idOf(3)}`, row => row === 3],
+    [`id[in]=${idOf(3)},nope,${idOf(5)}`, row => row === 3 || row === 5],
+    ['id[nin]=nope', () => true],
+    [`id[prefix]=${idOf(1).slice(0, -1)}`, row => row < 10],
+    [`since_id=${idOf(30)}`, row => row > 30],
+    [`max_id=${idOf(30)}`, row => row <= 30],
+    ['owner=00000000-0000-4000-8000-000000000001', row => row % 4 === 1],
+    ['owner[ne]=00000000-0000-4000-8000-000000000001', row => row % 4 !== 1],
+    ['owner[gte]=00000000-0000-4000-8000-000000000002', row => row % 4 > 1],
+    ['owner[like]=*2', row => row % 4 === 2],
+    ['color=c2', row => row % 5 === 2],
+    ['color[in]=c2,c3', row => row % 5 === 2 || row % 5 === 3],
+    ['price=3.1', row => row === 3],
+    ['price[gt]=30', row => row > 29 && row % 7 > 0],
+    ['price[exists]=false', row => row % 7 === 0],
+    ['doors[lt]=5', row => row < 5],
+    ['doors=99999999999', () => false],
+    ['sold=true', row => row % 2 === 0],
+    ['model.name=m2', row => row % 3 === 2],
+    ['built=2024-02-29', row => row === 4],
+    ['built[gte]=2024-03-01', row => row >= 5],
+    ['built[nin]=2024-02-29', row => row !== 4],
+    ['seen[exists]=true', row => row % 3 > 0],
+    ['seen=2024-03-10T03:00:00Z', row => item(row).seen === '2024-03-10T03:00:00.000Z'],
+    ['seen=2024-03-10T04:00:00%2B01:00', row => item(row).seen === '2024-03-10T03:00:00.000Z'],
+    [
+      'seen[gt]=2024-03-10T05:00:00',
+      row => item(row).seen !== null && String(item(row).seen) > '2024-03-10T05:00:00.000Z',
+    ],
+    ['seen[lt]=0000-01-01T00:00:00%2B01:00', () => false],
+    ['seen[lt]=9999-12-31T23:59:59-12:00', row => row % 3 > 0],
+    [`created_at=${existing.created(9)}`, row => row === 8 || row === 9],
+    [`created_at[gt]=${existing.created(9)}`, row => row > 9],
+    [`since=${existing.created(9)}`, row => row > 7],
+    [`until=${existing.created(9)}`, row => row < 10],
+    ['since=2024-03-10', () => true],
+    ['since=2024-03-11', () => false],
+    ['until=2024-03-09', () => false],
+    ['until=2024-03-10', () => true],
+  ]
+  it.skipIf(skipped).each(FILTERS)('filters by %s', async (query, passes) => {
+    const answer = await ask(`/cars?${query}&limit=100`)
+    expect(idsOf(answer.text)).toEqual(ROWS.filter(passes).map(idOf))
+    expect((await ask(`/cars/count?${query}`)).text).toBe(`{"count":${ROWS.filter(passes).length}}`)
+  })
+
+  const SORTS = [
+    '',
+    '-id',
+    'created_at',
+    '-created_at',
+    '-created_at,-id',
+    'seen',
+    '-seen',
+    'built',
+  ]
+  it
+    .skipIf(skipped)
+    .each([...SORTS, '-built,color', 'owner', '-owner', 'color,-owner', '-updated_at'])(
+    'pages there and back by sort=%s',
+    async sort => {
+      const expected = sorted(ROWS, sort, existing)
+      for (const [start, rel] of [
+        ['', 'next'],
+        ['last', 'prev'],
+      ] as const) {
+        const pages: string[][] = []
+        let answer = await ask(`/cars?limit=7${sort && `&sort=${sort}`}`)
+        const link = (wanted: string) =>
+          (parseLink(answer.headers.get('link') ?? '') ?? []).find(each => each.rel === wanted)
+            ?.href
+        if (start) answer = await ask(link(start) ?? '')
+        for (;;) {
+          pages.push(idsOf(answer.text))
+          const next = link(rel)
+          if (next === undefined) break
+          answer = await ask(next)
+        }
+        expect(pages.length).toBeGreaterThanOrEqual(6)
+        expect((rel === 'next' ? pages : pages.reverse()).flat()).toEqual(expected)
+      }
+    },
+  )
+
+  it.skipIf(skipped)('takes new cars, changes and removes them', async () => {
+    const json = {
+      owner: 'AAAAAAAA-0000-4000-8000-000000000001',
+      color: 'new',
+      price: 0.1,
+      doors: 5,
+      sold: true,
+      model: { name: 'new' },
+      built: '0001-02-28',
+      seen: '2024-05-06T07:08:09.123456+02:00',
+    }
+    const made = await ask('/cars', { method: 'POST', json })
+    expect(made.status).toBe(201)
+    const { id, created_at: created } = JSON.parse(made.text)
+    expect(id > idOf(40)).toBe(true)
+    const path = `/cars/${id}`
+    const known = await ask(path)
+    expect(known.text).toBe(made.text)
+    expect(known.headers.get('etag')).toBe(made.headers.get('etag'))
+    const owner = name === 'PostgreSQL' ? json.owner.toLowerCase() : json.owner
+    expect(JSON.parse(known.text)).toMatchObject({ ...json, owner, seen: existing.kept })
+    expect(idsOf((await ask(`/cars?since=${created}`)).text)).toEqual([id])
+
+    const headers = { 'if-match': known.headers.get('etag') ?? '' }
+    const patch = { method: 'PATCH', json: { color: 'blue', price: 5 }, headers }
+    const patched = await ask(path, patch)
+    expect(patched.status).toBeLessThan(400)
+    const after = await ask(path)
+    expect(JSON.parse(after.text)).toEqual({
+      ...JSON.parse(known.text),
+      color: 'blue',
+      price: 5,
+      updated_at: expect.any(String),
+    })
+    expect((await ask(path, patch)).status).toBe(412)
+    expect((await ask(path, { method: 'DELETE' })).status).toBeLessThan(300)
+    expect((await ask(path)).status).toBe(404)
+    expect((await ask('/cars/count')).text).toBe('{"count":40}')
+  })
+
+  it.skipIf(skipped)('keeps what a patch does not name', async () => {
+    const before = JSON.parse((await ask(`/cars/${idOf(2)}`)).text)
+    for (const color of ['x', before.color]) {
+      const answer = await ask(`/cars/${idOf(2)}`, { method: 'PATCH', json: { color } })
+      expect(answer.status).toBeLessThan(400)
+    }
+    const after = JSON.parse((await ask(`/cars/${idOf(2)}`)).text)
+    expect({ ...after, updated_at: before.updated_at }).toEqual(before)
+    await say("update garage set changed = '2024-03-11T00:00:00' where doors = 2")
+  })
+
+  it.skipIf(skipped)('searches date-times as they are shown', async () => {
+    const found = ROWS.filter(row => item(row).seen === '2024-03-10T03:00:00.000Z')
+    expect(idsOf((await ask('/cars/search?q=03:00:00.000z')).text)).toEqual(found.map(idOf))
+  })
+
+  it.skipIf(skipped).each([
+    ['a text too long for its column', { color: 'x'.repeat(21) }],
+    ['a number out of its range', { doors: 3_000_000_000 }],
+    ['a number with too many digits', { price: 1e12 }],
+  ])('refuses %s', async (_name, changes) => {
+    const patch = { method: 'PATCH', json: changes }
+    expect((await ask(`/cars/${idOf(1)}`, patch)).status).toBe(400)
+    expect(JSON.parse((await ask(`/cars/${idOf(1)}`)).text)).toMatchObject({
+      color: 'c1',
+      doors: 1,
+    })
+  })
+
+  const PLANS: [query: string, index: string][] =
+    name === 'PostgreSQL'
+      ? [
+          [`/cars/${idOf(3)}`, 'garage_pkey'],
+          [`/cars?id=${idOf(3)}`, 'garage_pkey'],
+          [`/cars?since_id=${idOf(30)}`, 'garage_pkey'],
+          ['/cars?since=2024-03-10T04:00:00.019Z', 'garage_born'],
+          ['/cars?sort=created_at', 'garage_born'],
+          ['/cars?owner=00000000-0000-4000-8000-000000000001', 'garage_owner'],
+          ['/cars?color=c1', 'garage_color'],
+          ['/cars?price[gt]=38', 'garage_price'],
+          ['/cars?built=2024-02-29', 'garage_built'],
+        ]
+      : [
+          [`/cars/${idOf(3)}`, 'PRIMARY'],
+          [`/cars?since_id=${idOf(30)}`, 'PRIMARY'],
+          ['/cars?since=2024-03-10T04:00:00.019Z', 'garage_born'],
+          ['/cars?built=2024-02-29', 'garage_built'],
+        ]
+  it.skipIf(skipped).each(PLANS)('finds %s by the index %s', async (path, index) => {
+    seen.length = 0
+    expect((await ask(`${path}${path.includes('?') ? '&limit=2' : ''}`)).status).toBeLessThan(300)
+    const [statement] = seen.filter(each => each.sql.includes('garage'))
+    // Of so few rows a planner reads them all, unless it must not.
+    if (name === 'PostgreSQL')
+      for (const way of ['seqscan', 'bitmapscan', 'sort']) await say(`set enable_${way} = off`)
+    const { rows } = await say(`explain ${statement?.sql}`, statement?.parameters)
+    const plan = rows.map(row => Object.values(row).join(' ')).join('\n')
+    expect(plan).toMatch(
+      name === 'PostgreSQL'
+        ? new RegExp(`using ${index} .*${path.includes('sort') ? '' : '\\n +Index Cond:'}`)
+        : new RegExp(`(?:range|const|ref) .*\\b${index}\\b`),
+    )
+  })
+})
+
+test('a table of PostgreSQL that makes its ids itself takes those of the store', async () => {
+  const db = openPostgres()
+  const run = (text: string) => db.executeQuery(CompiledQuery.raw(text))
+  await run('create table counted (id int4 generated always as identity primary key, color text)')
+  await run("insert into counted (color) values ('red')")
+  const store = sqlStore({ db, table: 'counted', version: false, create: true })
+  const schema = z.object({ color: z.string() })
+  const cars = defineCollection({ name: 'cars', schema, store, id: 'integer', timestamps: false })
+  expect((await store.create({ color: 'blue' })).id).toBe(2)
+  const far = await cars.fetch(new Request('http://a.example/cars/5000000000'))
+  expect(far.status).toBe(404)
+  await store.close()
+})
+
+test('the store makes tables of declared types too', async () => {
+  const { definition } = defineCollection({
+    name: 'cars',
+    schema: Car,
+    store: sqlStore({ db: openPostgres(), dialect: 'postgres' }),
+  })
+  await definition.store.close()
+  const columns = {
+    id: { type: 'uuid' },
+    built: { type: 'date' },
+    seen: { type: 'timestamp' },
+  } as const
+  const [table] = createTableSql(definition.shape, { dialect: 'postgres', columns })
+  expect(table).toContain('"id" uuid primary key not null')
+  expect(table).toContain('"built" date not null')
+  expect(table).toContain('"seen" timestamp(6) with time zone,')
+  const seen = { seen: { type: 'timestamp', digits: 3 } } as const
+  const [other] = createTableSql(definition.shape, { dialect: 'mysql', columns: seen })
+  expect(other).toContain('`seen` datetime(3),')
+})
+
+test.each([
+  ['a uuid in SQLite', { id: { type: 'uuid' } }, 'sqlite has no columns of the type uuid'],
+  ['a uuid that is a number', { doors: { type: 'uuid' } }, 'holds string, not integer'],
+  ['a timestamp that is a text', { color: { type: 'timestamp' } }, 'holds date-time, not string'],
+  ['a uuid that is JSON', { owner: { type: 'uuid', json: true } }, 'not JSON'],
+] as const)('%s is refused at definition', async (name, columns, message) => {
+  const db = await openDatabase()
+  const dialect = name.includes('SQLite') ? 'sqlite' : 'postgres'
+  const store = sqlStore({ db, dialect, columns })
+  expect(() => defineCollection({ name: 'cars', schema: Car, store })).toThrow(message)
+  await db.destroy()
+})
