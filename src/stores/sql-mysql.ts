@@ -98,19 +98,16 @@ function failure(error: unknown): Failure | undefined {
     case 1062: {
       // `Duplicate entry 'x' for key 'cars_unique_color'`; MySQL has the table in front.
       const key = message.slice(message.lastIndexOf(" for key '") + 10, -1)
-      const index = key.replace(/^(.+)\.(?=\1_|PRIMARY$)/, '')
+      const dot = key.indexOf('.')
+      const own = key.slice(dot + 1)
+      const inFront = own === 'PRIMARY' || own.startsWith(`${key.slice(0, dot)}_`)
+      const index = dot > 0 && inFront ? own : key
       return index === 'PRIMARY' ? { kind: 'unique' } : { kind: 'unique', index }
     }
-    case 1406: {
-      // `Data too long for column 'color' at row 1`
-      const column = /'(.+)'/.exec(message)?.[1]
-      return { kind: 'unstorable', ...(column !== undefined && { column }) }
-    }
-    // `Out of range value for column 'year' at row 1`, ``Incorrect datetime value: '…' for column `a`.`cars`.`at` at row 1``
     case 1264:
-    case 1292: {
-      const [, plain, quoted] = /for column (?:'(.+)'|.*`(.+)`) at row/.exec(message) ?? []
-      const column = plain ?? quoted
+    case 1292:
+    case 1406: {
+      const column = columnOf(message)
       return { kind: 'unstorable', ...(column !== undefined && { column }) }
     }
     // More than a packet, more than a row, JSON deeper than functions of it read.
@@ -136,6 +133,17 @@ function failure(error: unknown): Failure | undefined {
   if (first !== undefined && code === undefined) return failure(first)
   const lost = UNAVAILABLE.has(errno) || LOST.test(code ?? '') || CLOSED.test(error.message)
   return lost ? { kind: 'unavailable' } : undefined
+}
+
+/**
+ * The column that a value does not fit: `Data too long for column 'color' at row 1`, or
+ * ``Incorrect datetime value: '…' for column `a`.`cars`.`at` at row 1``.
+ */
+function columnOf(message: string): string | undefined {
+  const before = ' for column '
+  const start = message.lastIndexOf(before)
+  const place = message.slice(start + before.length, message.lastIndexOf(' at row '))
+  return start === -1 ? undefined : place.split(/['`]/).at(-2)
 }
 
 /** What mysql2 adds to an error. */
@@ -218,6 +226,7 @@ export const mysql: SqlDialect = {
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
   // It takes such a comparison for the rows, not for the index.
   findsRows: false,
+  findsNullBelow: true,
   sortsEquals: false,
   plan: {
     statement: statement => sql`explain format=json ${statement}`,
