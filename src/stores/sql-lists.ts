@@ -1,10 +1,10 @@
 // The statements of lists and counts.
 
-import type { Selection } from '../selection.ts'
+import type { Selection, SortKey } from '../selection.ts'
 import type { Slice } from '../store.ts'
 import type { Layout } from './sql-layout.ts'
 import { type Fragment, sql } from './sql-text.ts'
-import { afterCondition, all, conditionOf, orderOf } from './sql-where.ts'
+import { all, conditionOf, orderOf, rangesAfter } from './sql-where.ts'
 
 type Filters = Pick<Selection, 'where' | 'search'>
 
@@ -54,12 +54,34 @@ export function listStatement(
   beside: Beside,
   layout: Layout,
 ): Fragment {
+  const { sort } = selection
+  const condition = conditionOf(selection, layout)
+  const more = besideColumns(selection, beside, layout)
   const backward = 'key' in slice && slice.backward
-  const after =
+  const [range, ...ranges] =
     'key' in slice && slice.key
-      ? afterCondition(selection.sort, slice.key, backward, layout)
-      : undefined
-  const columns = sql.join([...besideColumns(selection, beside, layout), layout.all])
-  const offset = 'offset' in slice && slice.offset > 0 ? sql` offset ${slice.offset}` : sql``
-  return sql`select ${columns} from ${layout.from}${whereOf([conditionOf(selection, layout), after])} order by ${orderOf(selection.sort, backward, layout)} limit ${slice.limit}${offset}`
+      ? rangesAfter(sort, slice.key, backward, layout)
+      : [{ condition: undefined, order: orderOf(sort, backward, layout) }]
+  const rows = (columns: readonly Fragment[], part = range) =>
+    sql`select ${sql.join(columns)} from ${layout.from}${whereOf([condition, part.condition])} order by ${part.order} limit ${slice.limit}`
+  if (ranges.length === 0) {
+    const offset = 'offset' in slice && slice.offset > 0 ? sql` offset ${slice.offset}` : sql``
+    return sql`${rows([...more, layout.all])}${offset}`
+  }
+  const keys = keyColumns(sort, backward, layout)
+  const columns = [layout.all, ...keys.map(({ column }) => column)]
+  const parts = [range, ...ranges].map(part => sql`select * from (${rows(columns, part)}) as part`)
+  const all = sql.join([...more, sql.raw('page.*')])
+  return sql`select ${all} from (${sql.join(parts, ' union all ')}) as page order by ${sql.join(keys.map(({ order }) => order))} limit ${slice.limit}`
+}
+
+/** The values of a sort as columns of their own, and the order by them. */
+function keyColumns(sort: readonly SortKey[], backward: boolean, layout: Layout) {
+  return sort.flatMap(({ path, descending }, at) => {
+    const place = layout.at(path)
+    if (!place) return []
+    const name = sql.id(`rest_key_${at}`)
+    const order = layout.dialect.orderBy(name, descending !== backward, place.maybe)
+    return [{ column: sql`${place.order} as ${name}`, order }]
+  })
 }

@@ -218,39 +218,65 @@ export function orderOf(sort: readonly SortKey[], backward: boolean, layout: Lay
 
 type Key = NonNullable<Extract<Slice, { backward: boolean }>['key']>
 
+/** Some of what stands after a place, and the order of it that an index has. */
+export interface Range {
+  readonly condition: Fragment
+  readonly order: Fragment
+}
+
 /**
- * The condition of standing after a place in a sort (before it, if backward). Where all keys go one
- * way, rows are compared as they stand in an index; else the first part of the condition bounds the
- * first key alone, which is what a database takes to find about the place.
+ * What stands after a place in a sort (before it, if backward), in the order of the ranges. Of values
+ * and then null, downwards, most databases find the place in two ranges only.
  */
-export function afterCondition(
+export function rangesAfter(
   sort: readonly SortKey[],
   key: Key,
   backward: boolean,
   layout: Layout,
-): Fragment {
+): readonly [Range, ...Range[]] {
   const keys = sort.flatMap(({ path, descending }, at) => {
     const place = layout.at(path)
     const value = key[at] ?? null
     return place ? [{ place, value, down: descending !== backward }] : []
   })
+  const order = orderOf(sort, backward, layout)
+  const { dialect } = layout
+  const [first, ...others] = keys
+  const [by, ...rest] = sort
+  const halved = first?.down && first.place.maybe && first.value !== null && others.length > 0
+  if (!halved || !by || dialect.findsNullBelow) {
+    return [{ condition: afterCondition(keys, dialect), order }]
+  }
+  const bounded = { ...first, place: { ...first.place, maybe: false } }
+  // Of equals, the direction of what follows is the one of the index.
+  const alike = [{ ...by, descending: rest[0]?.descending ?? false }, ...rest]
+  return [
+    { condition: afterCondition([bounded, ...others], dialect), order },
+    { condition: sql`${first.place.order} is null`, order: orderOf(alike, backward, layout) },
+  ]
+}
+
+/**
+ * Where all keys go one way, rows are compared as they stand in an index; else the first part of the
+ * condition bounds the first key alone, which is what a database takes to find about the place.
+ */
+function afterCondition(keys: readonly PlaceKey[], dialect: SqlDialect): Fragment {
   const beyond = (at: number): Fragment => {
     const each = keys[at]
     if (!each) return FALSE
-    const strictly = strictlyAfter(each, layout.dialect)
+    const strictly = strictlyAfter(each, dialect)
     if (at === keys.length - 1) return strictly
     const { place, value } = each
     const same =
       value === null
         ? sql`${place.order} is null`
-        : sql`${place.order} = ${bind(value, place, layout.dialect)}`
+        : sql`${place.order} = ${bind(value, place, dialect)}`
     return sql`(${strictly} or (${same} and ${beyond(at + 1)}))`
   }
-  const whole =
-    keys.length > 1 && layout.dialect.findsRows ? rowCondition(keys, layout.dialect) : undefined
+  const whole = keys.length > 1 && dialect.findsRows ? rowCondition(keys, dialect) : undefined
   if (whole) return whole
   const [first] = keys
-  const bound = first && keys.length > 1 ? leadingBound(first, layout.dialect) : undefined
+  const bound = first && keys.length > 1 ? leadingBound(first, dialect) : undefined
   return bound ? sql`${bound} and ${beyond(0)}` : beyond(0)
 }
 

@@ -68,6 +68,9 @@ describe('PostgreSQL answers by an index', () => {
     ['the page before, of a sort', [], 'year', after([15_000, 15_000], true)],
     ['a cursor page downwards', [], '-year,-id', after([15_000, 15_000])],
     ['a cursor page both ways', [], '-year', after([15_000, 15_000])],
+    ['a cursor page of a sort with nulls', [], 'price', after([1500, 15_000])],
+    ['a cursor page of a sort with nulls, downwards', [], '-price', after([1500, 15_000])],
+    ['the page before, of a sort with nulls', [], 'price', after([1500, 15_000], true)],
     ['an equality', [red], '', first],
     ['one of several', [is('color', 'in', 'c1', 'c2')], '', first],
     ['a cursor page of an equality', [red], '', after([15_000])],
@@ -100,6 +103,8 @@ describe('PostgreSQL answers by an index', () => {
     expect(page.length).toBeGreaterThan(0)
     if ('key' in slice) expect(page.some(step => step['Index Cond'] !== undefined)).toBe(true)
     // A few matches may be sorted, the whole table may not.
-    if (where.length === 0) expect(steps.map(step => step['Node Type'])).not.toContain('Sort')
+    const sorts = steps.filter(step => step['Node Type'] === 'Sort')
+    const ofAll = sorts.filter(step => step.Plans?.[0]?.['Node Type'] !== 'Limit')
+    if (where.length === 0) expect(ofAll).toEqual([])
   })
 })

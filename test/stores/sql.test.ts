@@ -80,6 +80,30 @@ describe('SQLite answers by an index', async () => {
       if (where.length > 0) expect(steps.join()).toContain('SEARCH')
     }
   })
+
+  test.each([
+    ['downwards', '-price', false],
+    ['downwards with its ids', '-price,-id', false],
+    ['back from a place', 'price', true],
+  ])(
+    'a cursor page %s finds its place among values that may be null',
+    async (_name, sort, backward) => {
+      seen.length = 0
+      const slice = { limit: 25, key: [20, 150], backward }
+      const { items } = await store.list({ where: [], sort: by(sort) }, slice, 'none')
+      expect(items).toHaveLength(25)
+      const [statement] = seen
+      const plan = database
+        .prepare(`explain query plan ${statement?.sql}`)
+        .all(statement?.parameters ?? [])
+      const steps = plan.map(step => String((step as { detail: string }).detail))
+      const reads = steps.filter(step => step.includes(' cars'))
+      expect(reads).toEqual([
+        'SEARCH cars USING INDEX cars_by_price (price<?)',
+        'SEARCH cars USING INDEX cars_by_price (price=?)',
+      ])
+    },
+  )
 })
 
 /** Ends what only a collected object ends, and lets its finalizers run. */
