@@ -51,13 +51,13 @@ async function postgresDatabases(): Promise<Databases> {
 
 /** Opens a database as the example does. */
 export async function openKysely(engine: Engine, database: string): Promise<Kysely<unknown>> {
-  const { preparePostgres, prepareSqlite } = await published()
+  const { preparePostgres, prepareSqlite, reuseStatements } = await published()
   if (engine === 'postgres') {
     const pool = preparePostgres(new pg.Pool({ connectionString: database, max: 10 }))
-    return new Kysely({ dialect: new PostgresDialect({ pool }) })
+    return new Kysely({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })
   }
   const db = new Kysely<unknown>({
-    dialect: new SqliteDialect({ database: new Database(database) }),
+    dialect: new SqliteDialect({ database: reuseStatements(new Database(database)) }),
   })
   await prepareSqlite(db)
   return db

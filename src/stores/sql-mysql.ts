@@ -63,18 +63,23 @@ const OWN: SqlDialect['own'] = {
     made: digits => `datetime(${digits})`,
     read: column => sql`date_format(${column}, '%Y-%m-%dT%H:%i:%s.%f')`,
     parse: text => timestampText(Date.parse(`${text.slice(0, 19)}Z`), text.slice(20)),
-    write: datetimeOf,
+    write: literalOf,
     bind: text => sql`cast(${text === null ? null : datetimeOf(text)} as datetime(6))`,
     text: column =>
       sql`convert(concat(left(date_format(${column}, '%Y-%m-%dT%H:%i:%s.%f'), 23), 'Z') using utf8mb4) ${C}`,
   },
 }
 
-/** As a literal of a date-time; what is out of its range is its end. */
+/** As a literal of a date-time; none of a year out of its range. */
+function literalOf(text: string): string {
+  return `${text.slice(0, 10)} ${text.slice(11, -1)}`
+}
+
+/** What is out of the range is its end. */
 function datetimeOf(text: string): string {
   if (text.startsWith('+')) return '9999-12-31 23:59:59.999999'
   if (text.startsWith('-')) return '0000-01-01 00:00:00'
-  return `${text.slice(0, 10)} ${text.slice(11, -1)}`
+  return literalOf(text)
 }
 
 /** What Node and mysql2 say of connections, and errors of the server by which it serves nobody. */

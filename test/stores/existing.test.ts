@@ -360,11 +360,16 @@ describe.each([
     expect(idsOf((await ask('/cars/search?q=03:00:00.000z')).text)).toEqual(found.map(idOf))
   })
 
-  it.skipIf(skipped).each([
+  const REFUSED: [name: string, changes: Item][] = [
     ['a text too long for its column', { color: 'x'.repeat(21) }],
     ['a number out of its range', { doors: 3_000_000_000 }],
     ['a number with too many digits', { price: 1e12 }],
-  ])('refuses %s', async (_name, changes) => {
+    ['what is no UUID', { owner: 'nope' }],
+  ]
+  if (name === 'MariaDB') {
+    REFUSED.push(['a year out of its range', { seen: '9999-12-31T23:59:59-12:00' }])
+  }
+  it.skipIf(skipped).each(REFUSED)('refuses %s', async (_name, changes) => {
     const patch = { method: 'PATCH', json: changes }
     expect((await ask(`/cars/${idOf(1)}`, patch)).status).toBe(400)
     expect(JSON.parse((await ask(`/cars/${idOf(1)}`)).text)).toMatchObject({
@@ -407,6 +412,60 @@ describe.each([
         : new RegExp(`(?:range|const|ref) .*\\b${index}\\b`),
     )
   })
+})
+
+describe.each([
+  ['PostgreSQL', () => openPostgres(), POSTGRES.columns, false],
+  ['MariaDB', () => openMariadb(), MARIADB.columns, noMariadb],
+] as const)(
+  'a table of declared types that the store makes in %s',
+  (_name, open, columns, skipped) => {
+    it.skipIf(skipped)('takes cars, keeps them apart and gives them back', async () => {
+      const store = sqlStore({ db: open(), table: 'made', columns, create: true })
+      const indexes = ['built', 'seen', ['owner', 'seen']]
+      const unique = [['owner', 'built']]
+      const cars = defineCollection({ name: 'cars', schema: Car, store, indexes, unique })
+      const { id: _id, created_at: _created, updated_at: _updated, ...one } = carOf(1, POSTGRES)
+      const post = (json: Item) =>
+        cars.fetch(
+          new Request('http://a.example/cars', {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify(json),
+          }),
+        )
+      const made = await post(one)
+      expect(made.status).toBe(201)
+      expect((await post(one)).status).toBe(409)
+      expect((await post({ ...one, built: '2024-05-05', seen: null })).status).toBe(201)
+      const list = await cars.fetch(
+        new Request('http://a.example/cars?sort=seen&built[lt]=2024-04-01'),
+      )
+      expect(await list.json()).toEqual([await made.json()])
+      await store.close()
+    })
+  },
+)
+
+test('ids that clients choose are UUIDs in a column of them, in either case', async () => {
+  const columns = { id: { type: 'uuid' } } as const
+  const store = sqlStore({ db: openPostgres(), table: 'chosen', columns, create: true })
+  const schema = z.object({ id: z.string(), color: z.string() })
+  const { fetch } = defineCollection({ name: 'cars', schema, store, putCreates: true })
+  const put = async (id: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ id, color: 'red' })
+    const url = `http://a.example/cars/${id}`
+    return (await fetch(new Request(url, { method: 'PUT', headers, body, redirect: 'manual' })))
+      .status
+  }
+  expect(await put(idOf(1).toUpperCase())).toBe(201)
+  expect(await put('nope')).toBe(400)
+  for (const id of [idOf(1), idOf(1).toUpperCase()]) {
+    const answer = await fetch(new Request(`http://a.example/cars/${id}`))
+    expect(await answer.json()).toMatchObject({ id: idOf(1), color: 'red' })
+  }
+  await store.close()
 })
 
 test('a table of PostgreSQL that makes its ids itself takes those of the store', async () => {
