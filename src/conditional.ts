@@ -110,7 +110,8 @@ function readIfRange(text: string | undefined): EntityTag | number | undefined {
   // What cannot be read can match nothing: the whole is sent.
   const never: EntityTag = { weak: true, opaque: '' }
   if (tags === undefined) return parseHttpDate(text) ?? never
-  return tags !== '*' && tags.length === 1 ? (tags[0] ?? never) : never
+  const [only = never, ...others] = tags === '*' ? [] : tags
+  return others.length === 0 ? only : never
 }
 
 /** The validators of the selected representation. */

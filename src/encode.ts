@@ -94,7 +94,8 @@ function addCommon(
   vary: readonly string[] = [],
 ): void {
   const { id, sender, timings, request, version, extension } = exchange
-  if (version?.deprecated !== undefined) headers.push(...versionHeaders(api, exchange))
+  const deprecated = version?.deprecated
+  if (deprecated !== undefined) headers.push(...versionHeaders(api, exchange, deprecated))
   headers.push(...corsHeaders(api.cors, request.headers.origin))
   const varied = varyOf(api, chosen && extension === undefined, vary)
   if (varied !== '') headers.push('Vary', varied)
@@ -130,10 +131,10 @@ function cacheControlOf({ principal, operation, match }: Exchange): string {
 function versionHeaders(
   { defaultVersion }: ApiDefinition,
   { version, base = '' }: Exchange,
+  deprecated: number,
 ): HeaderList {
-  if (version?.deprecated === undefined) return []
-  const headers: HeaderList = ['Deprecation', `@${Math.floor(version.deprecated / 1000)}`]
-  if (version.sunset !== undefined) headers.push('Sunset', printHttpDate(version.sunset))
+  const headers: HeaderList = ['Deprecation', `@${Math.floor(deprecated / 1000)}`]
+  if (version?.sunset !== undefined) headers.push('Sunset', printHttpDate(version.sunset))
   const href = base + pathOf({ kind: 'root', version: defaultVersion }, [])
   if (defaultVersion !== version)
     headers.push('Link', printLink([{ rel: 'successor-version', href }]))

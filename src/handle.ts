@@ -12,7 +12,6 @@ import { HttpError } from './errors.ts'
 import { requestIdOf, requests, responses } from './events.ts'
 import { type Exchange, idOf, type Machine, negotiate } from './exchange.ts'
 import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } from './fallbacks.ts'
-import { isObject } from './fields.ts'
 import { json } from './formats/json.ts'
 import { type HttpRequest, type HttpResponse, type Parameter, splitTarget } from './http.ts'
 import { notAcceptable } from './negotiate.ts'
@@ -385,11 +384,9 @@ function describe(
   if (methods.size === 0 && target.kind !== 'root' && target.collection.hideExistence)
     throw hidden()
   const lost = [...match.methods.keys()].filter(method => !methods.has(method))
-  const data = isObject(whole)
-    ? Object.fromEntries(
-        Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
-      )
-    : whole
+  const data = Object.fromEntries(
+    Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
+  )
   return {
     status: 200,
     headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],

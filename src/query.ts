@@ -224,7 +224,7 @@ function readFilter(
   if ((operator === 'like' || operator === 'prefix') && !isText(leaf)) {
     return mistake(`[${word}] is for texts; ${dotted} is ${expectation(field)}`, 'invalid_operator')
   }
-  if (/^[gl]te?$/.test(operator) && !ORDERED.has(leaf?.kind ?? 'any')) {
+  if (/^[gl]te?$/.test(operator) && (!leaf || !ORDERED.has(leaf.kind))) {
     return mistake(
       `[${word}] is for values with an order; ${dotted} is ${expectation(field)}`,
       'invalid_operator',
@@ -419,6 +419,7 @@ function printFilter(
 ): [string, string][] {
   const name = `filter[${path.join('.')}]`
   const texts = values.map(String)
+  const [text = ''] = texts
   switch (operator) {
     case 'in':
       return second ? [[`${name}[in]`, joinValues(texts)]] : texts.map(text => [name, text])
@@ -428,19 +429,19 @@ function printFilter(
         : [[`${name}[nin]`, joinValues(texts)]]
     case 'lte':
       if (!second) break
-      return [[path.join() === id?.join() ? 'max_id' : 'until', texts[0] ?? '']]
+      return [[path.join() === id?.join() ? 'max_id' : 'until', text]]
     case 'lt':
       // A day as `until` was read as "before the next one".
-      if (second) return [['until', dayBefore(texts[0] ?? '')]]
+      if (second) return [['until', dayBefore(text)]]
       break
     case 'gt':
-      if (second) return [['since_id', texts[0] ?? '']]
+      if (second) return [['since_id', text]]
       break
     case 'gte':
-      if (second) return [['since', texts[0] ?? '']]
+      if (second) return [['since', text]]
       break
   }
-  return [[`${name}[${operator}]`, texts[0] ?? '']]
+  return [[`${name}[${operator}]`, text]]
 }
 
 function dayBefore(instant: string): string {

@@ -135,7 +135,7 @@ export class MemoryIndex {
     return sort.every((key, at) => {
       if (!after || free.includes(key)) return true
       const column = this.#columns.findIndex(({ name }) => name === key.path.join('.'))
-      return compareKey(keyOf(after[at], this.#kindOf(key)), first?.[column] ?? null) === 0
+      return compareKey(keyOf(after[at], this.#kindOf(key)), first?.[column]) === 0
     })
   }
 
@@ -170,8 +170,8 @@ export class MemoryIndex {
     return ids(merge(walks, part.fixed, descending), offset)
   }
 
-  #kindOf({ path }: SortKey): Kind {
-    return this.#columns.find(({ name }) => name === path.join('.'))?.kind ?? 'any'
+  #kindOf({ path }: SortKey): Kind | undefined {
+    return this.#columns.find(({ name }) => name === path.join('.'))?.kind
   }
 
   /** Walks a range whose entries agree in the columns before `depth`; `descending` is of those from it on. */
@@ -223,9 +223,8 @@ export class MemoryIndex {
 function* ids(entries: Iterable<Keys>, offset = 0): Generator<Id> {
   let left = offset
   for (const keys of entries) {
-    const id = keys.at(-1)
     if (left > 0) left--
-    else if (typeof id === 'string' || typeof id === 'number') yield id
+    else yield keys.at(-1) as Id // every entry ends with the id
   }
 }
 
@@ -251,18 +250,19 @@ function* merge(
 }
 
 function inOrder(one: Keys, other: Keys, depth: number, descending: readonly boolean[]): boolean {
-  for (let at = 0; at < descending.length; at++) {
-    const order = compareKey(one[depth + at] ?? null, other[depth + at] ?? null)
-    if (order !== 0) return descending[at] ? order > 0 : order < 0
+  let order = 0
+  for (let at = 0; at < descending.length && order === 0; at++) {
+    const ascending = compareKey(one[depth + at], other[depth + at])
+    order = descending[at] ? -ascending : ascending
   }
-  return false
+  return order < 0
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((name, at) => name === other[at])
 }
 
-function keyOf(value: Json | undefined, kind: Kind): Key {
+function keyOf(value: Json | undefined, kind: Kind | undefined): Key {
   if (typeof value === 'string' && kind === 'date-time') return instantOf(value)
   return typeof value === 'object' || value === undefined ? null : value
 }
@@ -280,7 +280,7 @@ function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
 }
 
 /** The order of `compareValues`, for values of one field. */
-function compareKey(one: Key, other: Key): number {
+function compareKey(one: Key = null, other: Key = null): number {
   if (one === other) return 0
   if (one === null) return -1
   if (other === null) return 1
@@ -290,7 +290,7 @@ function compareKey(one: Key, other: Key): number {
 
 function compareKeys(one: Keys, other: Keys, length = one.length): number {
   for (let at = 0; at < length; at++) {
-    const order = compareKey(one[at] ?? null, other[at] ?? null)
+    const order = compareKey(one[at], other[at])
     if (order !== 0) return order
   }
   return 0
