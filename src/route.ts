@@ -32,12 +32,12 @@ export interface CollectionTarget {
   readonly kind: 'collection' | 'count' | 'item' | 'search' | 'action' | 'blob'
   readonly version: VersionDefinition
   readonly collection: CollectionDefinition
-  readonly parent?: Parent
+  readonly parent?: Parent | undefined
   /** Of an item, and of an action on an item. */
-  readonly id?: Id
-  readonly action?: ActionDefinition
+  readonly id?: Id | undefined
+  readonly action?: ActionDefinition | undefined
   /** Of a blob: the binary property. */
-  readonly property?: string
+  readonly property?: string | undefined
 }
 
 export type Target = RootTarget | CollectionTarget
@@ -186,22 +186,17 @@ function* collectionRoutes(
   path: string,
   parentOf?: (params: Params) => Parent | undefined,
 ): Generator<Route> {
-  type Rest = Omit<CollectionTarget, 'version' | 'collection'>
-  const placed = (target: CollectionTarget, params: Params) => {
-    if (!parentOf) return target
-    const parent = parentOf(params)
-    return parent && { ...target, parent }
+  type Rest = Pick<CollectionTarget, 'kind' | 'action' | 'property'>
+  /** All of one shape: a spread would cost a tenth of a read. */
+  const targetOf = ({ kind, action, property }: Rest, id: Id | undefined, params: Params) => {
+    const parent = parentOf?.(params)
+    if (parentOf && !parent) return undefined
+    return { kind, version, collection, parent, id, action, property }
   }
-  const fixed = (rest: Rest) => {
-    const target = { version, collection, ...rest }
-    return (params: Params) => placed(target, params)
-  }
-  const item = (rest: Rest) => {
-    const target = { version, collection, ...rest }
-    return (params: Params) => {
-      const id = idOf(collection, params.at(-1))
-      return id === undefined ? undefined : placed({ ...target, id }, params)
-    }
+  const fixed = (rest: Rest) => (params: Params) => targetOf(rest, undefined, params)
+  const item = (rest: Rest) => (params: Params) => {
+    const id = idOf(collection, params.at(-1) ?? '')
+    return id === undefined ? undefined : targetOf(rest, id, params)
   }
   const allowed = (methods: Record<string, Operation>) =>
     new Map(Object.entries(methods).filter(([, name]) => collection.operations.has(name)))
