@@ -195,7 +195,7 @@ function* collectionRoutes(
   }
   const fixed = (rest: Rest) => (params: Params) => targetOf(rest, undefined, params)
   const item = (rest: Rest) => (params: Params) => {
-    const id = idOf(collection, params.at(-1) ?? '')
+    const id = idOf(collection, String(params.at(-1)))
     return id === undefined ? undefined : targetOf(rest, id, params)
   }
   const allowed = (methods: Record<string, Operation>) =>
