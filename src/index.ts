@@ -138,6 +138,7 @@ export {
 export type { Policies } from './serve.ts'
 export {
   type Attempt,
+  ConflictError,
   type Id,
   type Identity,
   type Page,

@@ -114,7 +114,7 @@ export interface Store {
    * @param values the members without dates; with the id where the client chose it.
    * @param options.idempotencyKey a key that `begin` gave to this caller: in the same step its answer
    * becomes `{ id, item, version, updatedAt }` of what was created.
-   * @throws UniqueError, UnstorableError
+   * @throws UniqueError, UnstorableError, ConflictError
    */
   create(
     values: Item,
@@ -124,11 +124,14 @@ export interface Store {
   /**
    * Replaces the values of an item, if it is still at this version, in one step.
    * @returns `undefined` where it is not: changed or deleted meanwhile.
-   * @throws UniqueError, UnstorableError
+   * @throws UniqueError, UnstorableError, ConflictError
    */
   update(id: Id, version: string, values: Item, options?: StoreOptions): Promise<Stored | undefined>
 
-  /** Removes an item, if it is still at this version, in one step. */
+  /**
+   * Removes an item, if it is still at this version, in one step.
+   * @throws ConflictError
+   */
   delete(id: Id, version: string, options?: StoreOptions): Promise<boolean>
 
   /**
@@ -162,6 +165,15 @@ export class UniqueError extends Error {
   }
 }
 
+/** Thrown by a store for a change that what else it keeps forbids, such as a foreign key. */
+export class ConflictError extends Error {
+  override readonly name = 'ConflictError'
+
+  constructor(options?: { cause?: unknown }) {
+    super('Something refers to this, or this refers to something that is not there', options)
+  }
+}
+
 /** Thrown by a store for values that it cannot keep, such as a text too long for an index. */
 export class UnstorableError extends Error {
   override readonly name = 'UnstorableError'
@@ -169,7 +181,7 @@ export class UnstorableError extends Error {
   readonly fields: readonly string[]
 
   constructor(fields: readonly string[], options?: { cause?: unknown }) {
-    super(`${fields.join(' and ') || 'A value'} is more than the store can keep`, options)
+    super(`${fields.join(' and ') || 'A value'} cannot be kept by the store`, options)
     this.fields = fields
   }
 }

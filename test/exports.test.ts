@@ -51,6 +51,7 @@ test('every door of the package is listed here', () => {
 test('rest-conventions', async () => {
   expect(await namesOf('index.ts')).toMatchInlineSnapshot(`
     [
+      "ConflictError",
       "HttpError",
       "UnavailableError",
       "UniqueError",

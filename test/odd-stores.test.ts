@@ -4,6 +4,7 @@ import { z } from 'zod'
 import {
   type BlobStore,
   blob,
+  ConflictError,
   csv,
   defineApi,
   defineCollection,
@@ -57,6 +58,7 @@ describe('a store that refuses', () => {
       400,
       [{ message: expect.stringContaining('A value') }],
     ],
+    ['what others refer to', new ConflictError(), 409, [{ type: 'conflict' }]],
     ['to be reached', new UnavailableError('password=x'), 503, [{ type: 'unavailable' }]],
     ['anything', new RangeError('password=x'), 500, [{ type: 'internal' }]],
   ])('%s', async (_, error, status, errors) => {

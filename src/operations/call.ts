@@ -19,6 +19,7 @@ import type { Preferences } from '../prefer.ts'
 import type { CollectionTarget, Parent, Target } from '../route.ts'
 import type { Filter } from '../selection.ts'
 import {
+  ConflictError,
   type Id,
   type Store,
   type Stored,
@@ -206,6 +207,10 @@ export function fromStore(error: unknown): unknown {
     const message = `Another item has the same ${error.fields.join(' and ')}`
     const mistakes = error.fields.map(field => ({ message, field, type: 'not_unique' }))
     return new HttpError(409, mistakes, { cause: error })
+  }
+  if (error instanceof ConflictError) {
+    const { message } = error
+    return new HttpError(409, [{ message, type: 'conflict' }], { cause: error })
   }
   if (error instanceof UnstorableError) {
     const { message, fields } = error

@@ -52,6 +52,8 @@ export type Failure =
   | { readonly kind: 'unavailable' }
   /** A value is too long, or out of range: for which index, or which column. */
   | { readonly kind: 'unstorable'; readonly index?: string; readonly column?: string }
+  /** A foreign key, or another rule about several rows, forbids it. */
+  | { readonly kind: 'conflict' }
   /** Others were in the way: the same work may succeed at once. */
   | { readonly kind: 'again' }
   /** It was ended by a timeout or a signal. */

@@ -120,7 +120,20 @@ function failure(error: unknown): Failure | undefined {
     case 1118:
     case 4040:
     case 3157:
+    // Null, no default, a check, no value of an enum.
+    case 1048:
+    case 1364:
+    case 1265:
+    case 1366:
+    case 3819:
+    case 4025:
       return { kind: 'unstorable' }
+    // Foreign keys.
+    case 1216:
+    case 1217:
+    case 1451:
+    case 1452:
+      return { kind: 'conflict' }
     case 1020:
     case 1205:
     case 1213:

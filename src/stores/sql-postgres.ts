@@ -185,6 +185,18 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
 }
 
+/** A text too long for its column, a number or a date out of its range, no value of an enum; null, or a check. */
+const UNSTORABLE: ReadonlySet<string> = new Set([
+  '22001',
+  '22003',
+  '22008',
+  '22P02',
+  '23502',
+  '23514',
+])
+/** Foreign keys, exclusions. */
+const CONFLICT: ReadonlySet<string> = new Set(['23001', '23503', '23P01'])
+
 /** SQLSTATE classes and codes, and what Node and pg say of connections. */
 const UNAVAILABLE =
   /^(?:08...|53...|57P0\d|25006|55P03|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
@@ -201,8 +213,8 @@ function failure(error: unknown): Failure | undefined {
     const index = /"([^"]+)"/.exec(error.message)?.[1]
     return { kind: 'unstorable', ...(index !== undefined && { index }) }
   }
-  // A text too long for its column, a number or a date out of its range.
-  if (code === '22001' || code === '22003' || code === '22008') return { kind: 'unstorable' }
+  if (UNSTORABLE.has(code)) return { kind: 'unstorable' }
+  if (CONFLICT.has(code)) return { kind: 'conflict' }
   if (code === '57014') return { kind: 'cancelled' }
   // Several addresses tried at once fail as one.
   const [first] = error instanceof AggregateError ? error.errors : []

@@ -111,6 +111,8 @@ export const sqlite: SqlDialect = {
       const columns = unique[2].split(', ').map(each => each.slice(each.indexOf('.') + 1))
       return { kind: 'unique', columns }
     }
+    if (/(?:NOT NULL|CHECK) constraint failed/.test(error.message)) return { kind: 'unstorable' }
+    if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
     const code = 'code' in error ? String(error.code) : ''
     const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
     return lost ? { kind: 'unavailable' } : undefined

@@ -4,6 +4,7 @@ import type { Scalar } from '../fields.ts'
 import { sortKeyOf } from '../selection.ts'
 import {
   assemble,
+  ConflictError,
   type Id,
   type Page,
   type Shape,
@@ -171,13 +172,14 @@ export function sqlStore<Database>({
     )
   }
 
-  /** Names the fields of a unique set that a write would break, or of a value too long for its index. */
+  /** What a rule of the table refuses, with the fields of a unique set, or of a value too long for its index. */
   async function named(error: unknown): Promise<never> {
     const failure = dialect.failure(error)
     const { layout } = attached()
     if (failure?.kind === 'unstorable') {
       throw new UnstorableError(layout.indexed(failure.index, failure.column), { cause: error })
     }
+    if (failure?.kind === 'conflict') throw new ConflictError({ cause: error })
     if (failure?.kind !== 'unique') throw error
     const { index, columns } = failure
     const set = layout.uniqueSet(index, columns ?? (await columnsOf(index)))
@@ -258,7 +260,7 @@ export function sqlStore<Database>({
         false,
         async ({ run }) => (await run(statements.remove, parameters)).numAffectedRows === 1n,
         given,
-      )
+      ).catch(named)
     },
     async begin(key, fingerprint, given) {
       return attached().attempts.begin(key, fingerprint, given)

@@ -503,6 +503,65 @@ test('the store makes tables of declared types too', async () => {
   expect(other).toContain('`seen` datetime(3),')
 })
 
+describe.each([
+  ['SQLite', () => openDatabase(), false],
+  ['PostgreSQL', async () => openPostgres(), false],
+  ['MariaDB', async () => openMariadb(), noMariadb],
+] as const)('a table of %s with rules of its own', (_name, open, skipped) => {
+  let ask: (method: string, path: string, json?: Item) => Promise<number>
+
+  beforeAll(async () => {
+    if (skipped) return
+    const db = await open()
+    for (const statement of [
+      'create table makers (id int primary key)',
+      'insert into makers (id) values (1)',
+      `create table ruled (id int primary key, maker_id int not null, doors int, color varchar(20) not null,
+        check (doors < 10), foreign key (maker_id) references makers (id))`,
+      'create table wheels (car_id int not null, foreign key (car_id) references ruled (id))',
+      "insert into ruled (id, maker_id, doors, color) values (1, 1, 4, 'red'), (2, 1, 4, 'red')",
+      'insert into wheels (car_id) values (1)',
+    ]) {
+      await db.executeQuery(CompiledQuery.raw(statement))
+    }
+    const store = sqlStore({ db, table: 'ruled', version: false, create: true })
+    const schema = z.object({ maker_id: z.int(), doors: z.int(), color: z.string().optional() })
+    const { fetch } = defineCollection({
+      name: 'cars',
+      schema,
+      store,
+      id: 'integer',
+      timestamps: false,
+    })
+    ask = async (method, path, json) => {
+      const headers = { 'content-type': 'application/json', prefer: 'return=representation' }
+      const body = json && { body: JSON.stringify(json) }
+      const request = new Request(`http://a.example${path}`, { method, headers, ...body })
+      return (await fetch(request)).status
+    }
+    return () => store.close()
+  }, 60_000)
+
+  const car = { maker_id: 1, doors: 4, color: 'blue' }
+  it.skipIf(skipped).each<[what: string, method: string, path: string, json: object, number]>([
+    ['refers to nothing', 'POST', '/cars', { ...car, maker_id: 99 }, 409],
+    ['comes to refer to nothing', 'PATCH', '/cars/2', { maker_id: 99 }, 409],
+    ['breaks a check', 'POST', '/cars', { ...car, doors: 12 }, 400],
+    ['comes to break a check', 'PATCH', '/cars/2', { doors: 12 }, 400],
+    ['lacks what must be there', 'POST', '/cars', { maker_id: 1, doors: 4 }, 400],
+  ])('what %s is refused, and nothing is lost', async (_what, method, path, json, status) => {
+    expect(await ask(method, path, { ...json })).toBe(status)
+    expect(await ask('GET', '/cars/2')).toBe(200)
+    expect(await ask('POST', '/cars', car)).toBe(201)
+  })
+
+  it.skipIf(skipped)('what others refer to is not deleted', async () => {
+    expect(await ask('DELETE', '/cars/1')).toBe(409)
+    expect(await ask('GET', '/cars/1')).toBe(200)
+    expect(await ask('DELETE', '/cars/2')).toBe(200)
+  })
+})
+
 test.each([
   ['a uuid in SQLite', { id: { type: 'uuid' } }, 'sqlite has no columns of the type uuid'],
   ['a uuid that is a number', { doors: { type: 'uuid' } }, 'holds string, not integer'],
