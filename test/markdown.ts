@@ -1,6 +1,4 @@
 // What stands in a document to be run: its blocks of code, its curls with the answers below them.
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 
 export interface Block {
   readonly language: string
@@ -51,12 +49,4 @@ export function partsOf(answer: string): { head: string[]; body: string } {
   if (!answer.startsWith('HTTP/')) return { head: [], body: answer }
   const [head = '', ...body] = answer.split('\n\n')
   return { head: head.split('\n'), body: body.join('\n\n') }
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address ? address.port : 0
 }

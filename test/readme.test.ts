@@ -5,7 +5,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Block, blocksOf, curlsOf, freePort, masked, partsOf } from './markdown.ts'
+import { freePort } from './free-port.ts'
+import { type Block, blocksOf, curlsOf, masked, partsOf } from './markdown.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { blocksOf, curlsOf, freePort, masked, partsOf } from '../markdown.ts'
+import { freePort } from '../free-port.ts'
+import { blocksOf, curlsOf, masked, partsOf } from '../markdown.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const blocks = blocksOf(await readFile(join(root, 'docs', 'auth.md'), 'utf8'))

@@ -1,9 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Item, Json } from '../../src/fields.ts'
 import { xml } from '../../src/formats/xml.ts'
@@ -13,6 +9,7 @@ import { fieldsOf } from '../../src/schema.ts'
 import { validatorOf } from '../../src/validate.ts'
 import { contextOf, printed, readBody, refusalOf } from './helpers.ts'
 import { anyJson, itemSample, TEXTS } from './values.ts'
+import { hasXmllint, lint } from './xmllint.ts'
 
 const Car = z.object({
   color: z.string(),
@@ -461,34 +458,7 @@ describe('what is written is read back', () => {
   })
 })
 
-function hasXmllint(): boolean {
-  try {
-    execFileSync('xmllint', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    console.warn('xmllint is not installed: whether documents are well-formed is NOT shown by it')
-    return false
-  }
-}
-
 describe.skipIf(!hasXmllint())('as xmllint sees it', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'xml-'))
-  afterAll(() => rmSync(folder, { recursive: true }))
-
-  function lint(documents: readonly string[]): string {
-    const files = documents.map((document, at) => {
-      const file = join(folder, `${at}.xml`)
-      writeFileSync(file, document)
-      return file
-    })
-    try {
-      execFileSync('xmllint', ['--noout', '--nonet', '--huge', ...files], { stdio: 'pipe' })
-      return ''
-    } catch (error) {
-      return String(error)
-    }
-  }
-
   it('is a judge', () => {
     expect(lint(['<a>'])).not.toBe('')
   })

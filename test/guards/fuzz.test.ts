@@ -1,4 +1,4 @@
-// Whole requests made by a grammar, with damage: any finding becomes a case of hostile.ts.
+// Whole requests made by a grammar, with damage: what they find becomes a case of hostile.ts.
 // FUZZ_RUNS=12000 FUZZ_SEED=1 npx vitest run test/guards/fuzz.test.ts
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'

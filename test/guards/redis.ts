@@ -1,8 +1,8 @@
 // A Redis for the tests: a server of their own, on a free port, that keeps nothing on disk.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
+import { freePort } from '../free-port.ts'
 
 /** Whether there is a `redis-server` to start. */
 export async function hasRedis(): Promise<boolean> {
@@ -56,14 +56,4 @@ async function ready(child: ChildProcess): Promise<void> {
       if (log.includes('Ready to accept connections')) resolve()
     })
   })
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  const closed = once(probe, 'close')
-  probe.close()
-  await closed
-  return typeof address === 'object' && address ? address.port : 0
 }

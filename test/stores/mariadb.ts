@@ -3,12 +3,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type CompiledQuery, Kysely, MysqlDialect } from 'kysely'
 import mysql from 'mysql2'
 import { afterAll, beforeAll } from 'vitest'
+import { freePort } from '../free-port.ts'
 import type { DatabaseServer } from './servers.ts'
 
 /** Where Debian's package has them. */
@@ -153,15 +153,4 @@ async function own(): Promise<Started> {
       await rm(directory, { recursive: true, force: true })
     },
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject).listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      const port = typeof address === 'object' && address ? address.port : 0
-      probe.close(() => resolve(port))
-    })
-  })
 }
