@@ -1,10 +1,11 @@
 // One MariaDB, several stores, and what happens when it stops.
-import { CompiledQuery, sql } from 'kysely'
+import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { type Shape, UnavailableError } from '../../src/store.ts'
-import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
+import { createTableSql } from '../../src/stores/sql.ts'
+import { servesCarPool } from './car-pool.ts'
 import { ask, mariadb, noMariadb, openMariadb, useMariadb } from './mariadb.ts'
-import { by, is, maybe, SHAPE, text } from './questions.ts'
+import { by, is, SHAPE } from './questions.ts'
 import { car, closing, type Database, newTable, opener, severalStores } from './several.ts'
 
 useMariadb()
@@ -180,68 +181,12 @@ describe.skipIf(noMariadb)('on MariaDB', () => {
   }, 60_000)
 
   test('a table that exists is served by its own names, in its own types', async () => {
-    const db = openMariadb()
-    const say = (statement: string) => db.executeQuery(CompiledQuery.raw(statement))
-    await say(
+    const made = [
       'create table `Car Pool` (`car_id` varchar(40) primary key, paint varchar(20), doors integer, price decimal(10,2), more text, model json) character set latin1',
-    )
-    await say('create unique index pool_paint on `Car Pool` (paint, doors)')
-    await say(
+      'create unique index pool_paint on `Car Pool` (paint, doors)',
       `insert into \`Car Pool\` values ('k-1', 'red', 4, 10.50, '"null"', '{"name": "Clio"}')`,
-    )
-    const columns = {
-      id: 'car_id',
-      color: 'paint',
-      doors: { name: 'doors', json: false },
-      extra: 'more',
-    }
-    const store = sqlStore({ db, table: 'Car Pool', columns, version: false, create: true })
-    store.attach({
-      name: 'cars',
-      fields: new Map([
-        ['id', text],
-        ['color', text],
-        ['doors', { kind: 'integer', ...maybe }],
-        ['price', { kind: 'number', ...maybe, optional: false }],
-        ['extra', { kind: 'any', ...maybe }],
-        ['model', { kind: 'object', ...maybe, members: new Map([['name', text]]) }],
-      ]),
-      identity: { name: 'id', kind: 'text' },
-      unique: [['color', 'doors']],
-      indexes: [],
-    })
-    await closing([store], async () => {
-      const old = await store.get('k-1')
-      expect(old?.item).toEqual({
-        id: 'k-1',
-        color: 'red',
-        doors: 4,
-        price: 10.5,
-        extra: 'null',
-        model: { name: 'Clio' },
-      })
-      for (const where of [
-        [is('color', 'gte', 'red')],
-        [is('doors', 'lt', 4.5)],
-        [is('price', 'in', 10.5)],
-        [is('extra', 'in', 'null')],
-        [is('model.name', 'prefix', 'Cl')],
-      ]) {
-        expect(await store.count({ where }, 'exact')).toBe(1)
-      }
-      const version = old?.version ?? ''
-      const wins = await Promise.all(
-        ['blue', 'green', 'grey'].map(color =>
-          store.update('k-1', version, { color, doors: 3, price: 1 }),
-        ),
-      )
-      expect(wins.filter(Boolean)).toHaveLength(1)
-      const { color = '' } = (await store.get('k-1'))?.item ?? {}
-      const taken = store.create({ id: 'k-2', color, doors: 3, price: 1 })
-      await expect(taken).rejects.toMatchObject({ fields: ['color', 'doors'] })
-      const again = store.create({ id: 'k-1', color: 'x', price: 1 })
-      await expect(again).rejects.toMatchObject({ fields: ['id'] })
-    })
+    ]
+    await servesCarPool(openMariadb(), made, { create: true })
   })
 })
 

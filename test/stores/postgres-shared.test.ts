@@ -1,11 +1,12 @@
 // One PostgreSQL, several stores, and what happens when it stops.
 import { sql } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Shape } from '../../src/store.ts'
 import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
+import { servesCarPool } from './car-pool.ts'
 import { openPostgres, postgres, usePostgres } from './postgres.ts'
 import { ask } from './postgres-server.ts'
-import { by, is, maybe, SHAPE, text } from './questions.ts'
+import { by, is, SHAPE } from './questions.ts'
 import { car, closing, type Database, newTable, opener, severalStores } from './several.ts'
 
 usePostgres()
@@ -55,65 +56,12 @@ test('a total is counted once while nobody changes anything', async () => {
   })
 })
 
-describe('a table that exists', () => {
-  test('is served by its own names, by varchar, integer, text and jsonb columns', async () => {
-    const db = openPostgres()
-    await sql`create table "Car Pool" (car_id varchar(40) primary key, paint varchar(20), doors integer, more text, model jsonb)`.execute(
-      db,
-    )
-    await sql`create unique index pool_paint on "Car Pool" (paint, doors)`.execute(db)
-    await sql`insert into "Car Pool" values ('k-1', 'red', 4, '"null"', '{"name": "Clio"}')`.execute(
-      db,
-    )
-    const columns = {
-      id: 'car_id',
-      color: 'paint',
-      doors: { name: 'doors', json: false },
-      extra: 'more',
-    }
-    const store = sqlStore({ db, table: 'Car Pool', columns, version: false })
-    store.attach({
-      name: 'cars',
-      fields: new Map([
-        ['id', text],
-        ['color', text],
-        ['doors', { kind: 'integer', ...maybe }],
-        ['extra', { kind: 'any', ...maybe }],
-        ['model', { kind: 'object', ...maybe, members: new Map([['name', text]]) }],
-      ]),
-      identity: { name: 'id', kind: 'text' },
-      unique: [['color', 'doors']],
-      indexes: [],
-    })
-    await closing([store], async () => {
-      const old = await store.get('k-1')
-      expect(old?.item).toEqual({
-        id: 'k-1',
-        color: 'red',
-        doors: 4,
-        extra: 'null',
-        model: { name: 'Clio' },
-      })
-      for (const where of [
-        [is('color', 'gte', 'red')],
-        [is('doors', 'lt', 4.5)],
-        [is('extra', 'in', 'null')],
-        [is('model.name', 'prefix', 'Cl')],
-      ]) {
-        expect(await store.count({ where }, 'exact')).toBe(1)
-      }
-      const version = old?.version ?? ''
-      const wins = await Promise.all(
-        ['blue', 'green', 'grey'].map(color => store.update('k-1', version, { color, doors: 3 })),
-      )
-      expect(wins.filter(Boolean)).toHaveLength(1)
-      const { color = '' } = (await store.get('k-1'))?.item ?? {}
-      const taken = store.create({ id: 'k-2', color, doors: 3 })
-      await expect(taken).rejects.toMatchObject({ fields: ['color', 'doors'] })
-      const again = store.create({ id: 'k-1', color: 'x' })
-      await expect(again).rejects.toMatchObject({ fields: ['id'] })
-    })
-  })
+test('a table that exists is served by its own names, in its own types', async () => {
+  await servesCarPool(openPostgres(), [
+    'create table "Car Pool" (car_id varchar(40) primary key, paint varchar(20), doors integer, price numeric(10,2), more text, model jsonb)',
+    'create unique index pool_paint on "Car Pool" (paint, doors)',
+    `insert into "Car Pool" values ('k-1', 'red', 4, 10.50, '"null"', '{"name": "Clio"}')`,
+  ])
 })
 
 test('a text too long for an index is refused by the name of its field', async () => {

@@ -1,10 +1,9 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Filter } from '../../src/selection.ts'
-import type { Slice } from '../../src/store.ts'
 import { sqlStore } from '../../src/stores/sql.ts'
+import { SERVER_LISTS } from './plans.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
-import { agrees, by, is, SHAPE } from './questions.ts'
+import { agrees, by, SHAPE } from './questions.ts'
 
 usePostgres()
 
@@ -48,42 +47,7 @@ describe('PostgreSQL answers by an index', () => {
     return () => store.close()
   })
 
-  const first = { limit: 25, offset: 0 }
-  const red = is('color', 'in', 'c1')
-  const after = (key: (number | string | null)[], backward = false): Slice => ({
-    limit: 25,
-    key,
-    backward,
-  })
-  const CASES: [name: string, where: Filter[], sort: string, slice: Slice][] = [
-    ['the default list', [], '', first],
-    ['the default list backwards', [], '-id', first],
-    ['a cursor page', [], '', after([15_000])],
-    ['the page before', [], '', after([15_000], true)],
-    ['a sort', [], 'year', first],
-    ['a sort with nulls', [], 'price', first],
-    ['a sort with nulls, downwards', [], '-price', first],
-    ['a cursor page of a sort', [], 'year', after([15_000, 15_000])],
-    ['a cursor page in many equals', [], 'color', after(['c250', 15_000])],
-    ['the page before, of a sort', [], 'year', after([15_000, 15_000], true)],
-    ['a cursor page downwards', [], '-year,-id', after([15_000, 15_000])],
-    ['a cursor page both ways', [], '-year', after([15_000, 15_000])],
-    ['a cursor page of a sort with nulls', [], 'price', after([1500, 15_000])],
-    ['a cursor page of a sort with nulls, downwards', [], '-price', after([1500, 15_000])],
-    ['the page before, of a sort with nulls', [], 'price', after([1500, 15_000], true)],
-    ['an equality', [red], '', first],
-    ['one of several', [is('color', 'in', 'c1', 'c2')], '', first],
-    ['a cursor page of an equality', [red], '', after([15_000])],
-    ['an equality by the next column', [red], 'year', first],
-    ['a range by its own order', [is('price', 'gte', 2990)], 'price', first],
-    ['a date-time', [is('at', 'gt', '2024-01-02T00:00:00.000Z')], 'at', first],
-    ['a dotted path', [is('model.year', 'in', 20)], '', first],
-    ['a dotted path by its order', [], 'model.year', after([20, 20])],
-    ['a prefix', [is('color', 'prefix', 'c11')], 'color,year', first],
-    ['ids after one', [is('id', 'gt', 19_000)], '', first],
-    ['creation dates', [is('created_at', 'gte', '2024-01-01T05:00:00.000Z')], 'created_at', first],
-  ]
-  test.each(CASES)('%s and its total', async (_name, where, sort, slice) => {
+  test.each(SERVER_LISTS)('%s and its total', async (name, where, sort, slice) => {
     seen.length = 0
     const { items, total } = await store.list({ where, sort: by(sort) }, slice, 'exact')
     const [statement] = seen.filter(each => each.sql.includes('planned'))
@@ -101,7 +65,9 @@ describe('PostgreSQL answers by an index', () => {
     }
     const page = steps.filter(step => step['Index Name'] !== undefined)
     expect(page.length).toBeGreaterThan(0)
-    if ('key' in slice) expect(page.some(step => step['Index Cond'] !== undefined)).toBe(true)
+    // Among nulls it has no condition that finds a place: it reads them from the first.
+    if ('key' in slice && name !== 'a cursor page from null')
+      expect(page.some(step => step['Index Cond'] !== undefined)).toBe(true)
     // A few matches may be sorted, the whole table may not.
     const sorts = steps.filter(step => step['Node Type'] === 'Sort')
     const ofAll = sorts.filter(step => step.Plans?.[0]?.['Node Type'] !== 'Limit')

@@ -1,5 +1,5 @@
-// Questions to a store of which the store in memory knows the answers: any items, filters, searches,
-// sorts and slices.
+// Questions to a store of which the store in memory knows the answers: items, filters, searches,
+// sorts and slices at random.
 import fc from 'fast-check'
 import { type Kysely, sql } from 'kysely'
 import { expect } from 'vitest'
