@@ -89,7 +89,7 @@ export interface Rounds {
   readonly process?: ChildProcess
   readonly port: number
   readonly requests: readonly Request[]
-  /** Another answer in a round is an error. Default: any status from 200 to 399 will do. */
+  /** Another answer in a round is an error. Default: a status from 200 to 399. */
   readonly status?: number
 }
 

@@ -106,7 +106,8 @@ function ruleFor({ access }: ApiDefinition, target: Target, operation: string): 
   return ruleOf(target.collection.access, operation, ruleOf(access, 'default'))
 }
 
-function everything(): boolean {
+/** What anybody may do where there are no schemes. */
+export function everything(): boolean {
   return true
 }
 

@@ -1,6 +1,6 @@
 // One request from its plain data to its answer: the order of the steps, and the only `catch`.
 import { baseOf } from './address.ts'
-import { admit, authorize, count, mayOf, methodsFor } from './admit.ts'
+import { admit, authorize, count, everything, mayOf, methodsFor } from './admit.ts'
 import { type Content, contentOf, type Decoded, decodeBody, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
 import { evaluate, preconditionFailed, readPreconditions } from './conditional.ts'
@@ -69,10 +69,6 @@ export async function handle(
     await exchange.uploads?.discard()
     return refused(machine, exchange, await counted(machine, exchange, thrown))
   }
-}
-
-function everything(): boolean {
-  return true
 }
 
 /** A refusal counts like any request, however early it came. */

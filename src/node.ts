@@ -29,8 +29,9 @@ type HostRequest = IncomingMessage & { originalUrl?: unknown; body?: unknown }
 
 export function nodeHandler(machine: Machine): Handler {
   return (request, response, next) => {
-    handle(machine, new NodeRequest(machine.api, request, response), next !== undefined)
-      .then(answer => (answer ? respond(request, response, answer) : next?.()))
+    const read = new NodeRequest(machine.api, request, response)
+    handle(machine, read, next !== undefined)
+      .then(answer => (answer ? respond(request, read.headers, response, answer) : next?.()))
       // Only a connection that broke while the answer was written ends here.
       .catch(() => response.destroy())
   }
@@ -57,7 +58,7 @@ class NodeRequest implements HttpRequest {
     this.target = url
     this.prefix = typeof originalUrl === 'string' ? prefixOf(originalUrl, url) : ''
     this.headers = headersOf(request.rawHeaders)
-    this.body = bodyOf(limits, request, response)
+    this.body = bodyOf(limits, request, this.headers, response)
     this.address = socket.remoteAddress
     this.secure = 'encrypted' in socket && socket.encrypted === true
     this.#response = response
@@ -113,10 +114,10 @@ function headersOf(raw: readonly string[]): RequestHeaders {
 function bodyOf(
   limits: Limits,
   request: HostRequest,
+  { 'content-length': length, 'transfer-encoding': coding }: RequestHeaders,
   response: ServerResponse,
 ): RequestBody | undefined {
   if (request.body !== undefined && request.readableEnded) return { parsed: request.body }
-  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   if (length === undefined && coding === undefined) return undefined
   return timedBody(chunksOf(request, response), limits)
 }
@@ -171,13 +172,14 @@ function endedTooEarly(cause?: Error): HttpError {
 
 function respond(
   request: IncomingMessage,
+  sent: RequestHeaders,
   response: ServerResponse,
   { status, headers, body }: HttpResponse,
 ): Promise<unknown> | undefined {
   if (response.destroyed || takenOver.has(response)) {
     return isStream(body) ? body[Symbol.asyncIterator]().return?.() : undefined
   }
-  const pending = unreadBytes(request)
+  const pending = unreadBytes(request, sent)
   // A client that waits for `100 Continue` sends nothing after a refusal.
   const waits = expecting.has(request)
   const ends = headerOf(headers, 'connection') !== undefined
@@ -195,9 +197,11 @@ function isStream(body: HttpResponse['body']): body is AsyncIterable<Uint8Array 
 }
 
 /** How much of a body nobody has read yet; infinite where its length is not known. */
-function unreadBytes(request: IncomingMessage): number {
+function unreadBytes(
+  request: IncomingMessage,
+  { 'content-length': length, 'transfer-encoding': coding }: RequestHeaders,
+): number {
   if (request.complete || request.readableEnded) return 0
-  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   if (coding !== undefined) return Number.POSITIVE_INFINITY
   return Number(length ?? 0)
 }

@@ -25,7 +25,6 @@ export function validatorOf(schema: Schema): Validator {
   const change = async (current: Item, next: Json) =>
     toItem(
       output,
-
       await check(next, current, keeping && { schema: keeping, value: changeOf(current, next) }),
     )
   return {

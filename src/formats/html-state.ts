@@ -99,7 +99,6 @@ function made(
   return {
     marks,
     text: path => texts.get(path) ?? '',
-
     reading(path) {
       const words = marks.get(path)
       return (['json', 'lines', 'text'] as const).find(word => words?.has(word)) ?? 'plain'

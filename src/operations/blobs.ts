@@ -82,7 +82,7 @@ export function uploadsOf(
       const keys = [...records.keys()]
       records.clear()
       // Whatever happens here, the answer stands: what stays behind is an orphan, which a sweep removes.
-      await Promise.all(keys.map(key => blobs.delete(key).catch(() => undefined)))
+      await Promise.allSettled(keys.map(async key => blobs.delete(key)))
     },
   }
 }

@@ -1,5 +1,4 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
-
 import type { Json } from '../fields.ts'
 import {
   type Attempt,
@@ -9,7 +8,7 @@ import {
   UnavailableError,
 } from '../store.ts'
 import type { SqlDialect } from './sql-dialect.ts'
-import type { Row, Runner, Session } from './sql-session.ts'
+import { compileFor, type Row, type Runner, type Session } from './sql-session.ts'
 import { IDEMPOTENCY } from './sql-tables.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -66,7 +65,7 @@ export class SqlAttempts {
     }
     const over = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${expires} <= ${now}`
     await this.#row(over, options)
-    const claim = this.#session.compile(this.#dialect.insertNew(sql`${table} ${columns}`))
+    const claim = compileFor(this.#dialect, this.#dialect.insertNew(sql`${table} ${columns}`))
     const write = ({ run }: Runner) => run(claim)
     const { numAffectedRows } = await this.#session.write(write, options, { single: true })
     return numAffectedRows === 1n
@@ -78,7 +77,7 @@ export class SqlAttempts {
         if (value !== undefined) await this.#keep(given, value, runner)
         else {
           const free = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${answer} is null`
-          await runner.run(this.#session.compile(free))
+          await runner.run(compileFor(this.#dialect, free))
         }
       },
       options,
@@ -98,11 +97,11 @@ export class SqlAttempts {
   async #keep(given: string, value: Json, { run }: Runner): Promise<boolean> {
     const until = this.#clock() + IDEMPOTENCY_ANSWER
     const keep = sql`update ${table} set ${answer} = ${JSON.stringify(value)}, ${expires} = ${until} where ${name} = ${this.#name} and ${key} = ${given} and ${answer} is null`
-    return (await run(this.#session.compile(keep))).numAffectedRows === 1n
+    return (await run(compileFor(this.#dialect, keep))).numAffectedRows === 1n
   }
 
   async #row(statement: Fragment, options: StoreOptions | undefined): Promise<Row | undefined> {
-    const compiled = this.#session.compile(statement)
+    const compiled = compileFor(this.#dialect, statement)
     return this.#session.write(async ({ run }) => (await run(compiled)).rows[0], options, {
       single: true,
     })

@@ -6,7 +6,7 @@ import { assemble, type Id, type Stored, type StoreOptions } from '../store.ts'
 import { newVersion, nextInteger, nextUuid } from './ids.ts'
 import type { SqlAttempts } from './sql-attempts.ts'
 import type { Layout } from './sql-layout.ts'
-import type { Prepared, Runner, Session } from './sql-session.ts'
+import { compileFor, type Prepared, type Runner, type Session } from './sql-session.ts'
 import type { Statements } from './sql-statements.ts'
 import { SEQUENCES } from './sql-tables.ts'
 import { type Fragment, sql } from './sql-text.ts'
@@ -32,7 +32,8 @@ export class SqlCreates {
     this.#statements = statements
     this.#attempts = attempts
     this.#clock = clock
-    if (layout.dialect.chains) this.#numbered = session.compile(numberedInsert(layout))
+    const { dialect } = layout
+    if (dialect.chains) this.#numbered = compileFor(dialect, numberedInsert(layout))
   }
 
   /** @throws whatever the driver throws where a row would break a unique set. */

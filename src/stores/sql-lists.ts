@@ -1,5 +1,4 @@
 // The statements of lists and counts.
-
 import type { Selection, SortKey } from '../selection.ts'
 import type { Slice } from '../store.ts'
 import type { Layout } from './sql-layout.ts'

@@ -7,12 +7,10 @@ import {
   answer,
   between,
   closed,
-  compileFor,
   executorOf,
   type GivenKysely,
   MOST_WRITES,
   meaningOf,
-  type Prepared,
   type Row,
   type Runner,
   runnerOf,
@@ -22,7 +20,6 @@ import {
   type Write,
   type WriteOptions,
 } from './sql-session.ts'
-import type { Fragment } from './sql-text.ts'
 
 /** How often work is tried where others are in the way. */
 const TRIES = 10
@@ -64,10 +61,6 @@ export class PoolSession implements Session {
 
   renew(): void {
     this.#prepared = undefined
-  }
-
-  compile(statement: Fragment): Prepared {
-    return compileFor(this.#dialect, statement)
   }
 
   read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {

@@ -4,7 +4,7 @@ import type { Selection } from '../selection.ts'
 import type { Page, Slice, Stored, StoreOptions } from '../store.ts'
 import type { Layout } from './sql-layout.ts'
 import { type Beside, besideStatement, listStatement, matchesStatement } from './sql-lists.ts'
-import type { Row, Runner, Session } from './sql-session.ts'
+import { compileFor, type Row, type Runner, type Session } from './sql-session.ts'
 
 type Filters = Pick<Selection, 'where' | 'search'>
 
@@ -52,7 +52,7 @@ export class SqlReads {
     if (!plan) return this.#count(filters, options)
     const guess = await this.#session.read(async ({ run }) => {
       const statement = plan.statement(matchesStatement(filters, this.#layout))
-      const [row = {}] = (await run(this.#session.compile(statement))).rows
+      const [row = {}] = (await run(compileFor(this.#layout.dialect, statement))).rows
       return plan.read(row)
     }, options)
     return guess.cost <= CHEAP ? this.#count(filters, options) : guess.rows
@@ -113,12 +113,18 @@ export class SqlReads {
   }
 
   async #beside(filters: Filters, beside: Beside, runner: Runner): Promise<Row[]> {
-    const statement = this.#session.compile(besideStatement(filters, beside, this.#layout))
+    const statement = compileFor(
+      this.#layout.dialect,
+      besideStatement(filters, beside, this.#layout),
+    )
     return (await runner.run(statement)).rows
   }
 
   async #rows(selection: Selection, slice: Slice, beside: Beside, runner: Runner): Promise<Row[]> {
-    const statement = this.#session.compile(listStatement(selection, slice, beside, this.#layout))
+    const statement = compileFor(
+      this.#layout.dialect,
+      listStatement(selection, slice, beside, this.#layout),
+    )
     return (await runner.run(statement)).rows
   }
 

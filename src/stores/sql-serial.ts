@@ -7,12 +7,10 @@ import {
   answer,
   between,
   closed,
-  compileFor,
   executorOf,
   type GivenKysely,
   MOST_WRITES,
   meaningOf,
-  type Prepared,
   type Runner,
   runnerOf,
   type Session,
@@ -21,7 +19,6 @@ import {
   type Write,
   type WriteOptions,
 } from './sql-session.ts'
-import type { Fragment } from './sql-text.ts'
 
 export class SerialSession implements Session {
   /** One connection is one way. */
@@ -49,10 +46,6 @@ export class SerialSession implements Session {
 
   renew(): void {
     this.#prepared = false
-  }
-
-  compile(statement: Fragment): Prepared {
-    return compileFor(this.#dialect, statement)
   }
 
   read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {

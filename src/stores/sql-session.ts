@@ -45,7 +45,6 @@ export const MOST_WRITES = 100
 export interface Session {
   /** Has the tables made again before the next statement. */
   renew(): void
-  compile(statement: Fragment): Prepared
   /** Reads by statements that need not be of one moment. */
   read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
   /** Reads by several statements, all of one moment. */

@@ -1,7 +1,6 @@
-// The statements of one item, compiled once for a table: compiling is half of what they cost.
-
+// The statements of one item, printed once for a table.
 import type { Layout } from './sql-layout.ts'
-import type { Prepared } from './sql-session.ts'
+import { compileFor, type Prepared } from './sql-session.ts'
 import { SEQUENCES } from './sql-tables.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -34,10 +33,8 @@ export interface Statements {
 }
 
 /** Without a version column `update` and `remove` take no version: the caller compares beforehand. */
-export function statementsOf(
-  layout: Layout,
-  compile: (statement: Fragment) => Prepared,
-): Statements {
+export function statementsOf(layout: Layout): Statements {
+  const compile = (statement: Fragment) => compileFor(layout.dialect, statement)
   const { shape, from } = layout
   const id = sql.id(layout.id.column)
   const version = layout.versionColumn === undefined ? undefined : sql.id(layout.versionColumn)

@@ -24,7 +24,7 @@ import { Layout, type LayoutOptions } from './sql-layout.ts'
 import { PoolSession } from './sql-pool.ts'
 import { SqlReads } from './sql-reads.ts'
 import { SerialSession } from './sql-serial.ts'
-import type { Runner, Session } from './sql-session.ts'
+import { compileFor, type Runner, type Session } from './sql-session.ts'
 import { type Statements, statementsOf } from './sql-statements.ts'
 import { DIALECTS, tableStatements } from './sql-tables.ts'
 
@@ -55,7 +55,7 @@ export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
   readonly create?: boolean
   /**
    * How long a call may take in PostgreSQL, MySQL or MariaDB, in milliseconds, before it is cancelled
-   * there and throws an `UnavailableError`; the wait for a connection not counted. Default: any time.
+   * there and throws an `UnavailableError`; the wait for a connection not counted. Default: no limit.
    */
   readonly timeout?: number
   /**
@@ -104,7 +104,7 @@ export function sqlStore<Database>({
   const prepare = async (runner: Runner) => {
     if (!own) return
     for (const statement of tableStatements(own.layout)) {
-      await runner.run(session.compile(statement)).catch(error => {
+      await runner.run(compileFor(dialect, statement)).catch(error => {
         if (dialect.failure(error)?.kind !== 'exists') throw error
       })
     }
@@ -191,7 +191,7 @@ export function sqlStore<Database>({
     const { layout } = attached()
     if (index === undefined || !dialect.indexColumns) return []
     if (layout.indexed(index).length > 0) return []
-    const statement = session.compile(dialect.indexColumns(layout.table, index))
+    const statement = compileFor(dialect, dialect.indexColumns(layout.table, index))
     const { rows } = await session.read(({ run }) => run(statement))
     return rows.map(({ column }) => String(column))
   }
@@ -200,7 +200,7 @@ export function sqlStore<Database>({
     attach(next) {
       const shape: Shape = own ? mergeShapes(own.layout.shape, next) : next
       const layout = new Layout(shape, dialect, options)
-      const statements = statementsOf(layout, statement => session.compile(statement))
+      const statements = statementsOf(layout)
       const attempts = new SqlAttempts(session, dialect, layout.table, clock)
       const creates = new SqlCreates(session, layout, statements, attempts, clock)
       const reads = new SqlReads(session, layout, rememberTotals)
