@@ -66,9 +66,14 @@ function withBody(
   const body = format.write?.(representation, shown, view)
   headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
   if (format.headers) headers.push(...format.headers)
-  if (typeof body === 'string') headers.push('Content-Length', String(Buffer.byteLength(body)))
-  else if (body instanceof Uint8Array) headers.push('Content-Length', String(body.length))
-  return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body }
+  const length = lengthOf(body)
+  if (length !== undefined) headers.push('Content-Length', String(length))
+  return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body, length }
+}
+
+function lengthOf(body: HttpResponse['body']): number | undefined {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return body instanceof Uint8Array ? body.length : undefined
 }
 
 /** A HEAD's answer; to a POST that stands for one, no length may be told that does not follow. */

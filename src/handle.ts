@@ -167,7 +167,8 @@ async function answer(
   // Which operation a form means may stand in the form.
   const open = request.method === 'POST' && overrides.length === 0 && isForm(api, request)
   if (asked === undefined && !open) throw methodNotAllowed(api, exchange, match)
-  allow([...(asked === undefined ? [] : [asked]), ...(open ? meantBy(request, match) : [])])
+  const meant = open ? meantBy(request, match) : []
+  allow(asked === undefined ? meant : [asked, ...meant])
   if (target.kind !== 'blob') {
     exchange.negotiated = negotiate(api, exchange)
     if (!exchange.negotiated) throw notAcceptable(api.formats)
@@ -329,9 +330,9 @@ function callOf(
   const { headers } = request
   const sent = method === 'GET' || method === 'HEAD' ? (body?.parameters ?? []) : []
   const blanks = negotiated?.format.skipsBlanks !== true
-  const parameters = [...known.parameters, ...sent].filter(
-    ({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''),
-  )
+  const parameters = known.parameters
+    .concat(sent)
+    .filter(({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''))
   exchange.parameters = parameters
   const preferences = parsePrefer(headers.prefer)
   return {

@@ -35,6 +35,8 @@ export interface HttpResponse {
   status: number
   headers: HeaderList
   body: ResponseBody | undefined
+  /** How many bytes the body has, where that is known. */
+  length?: number | undefined
 }
 
 /** A request target in two parts; `query` has no `?` and is `''` where there is none. */

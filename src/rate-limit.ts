@@ -120,8 +120,8 @@ export function addressKey(address: string | undefined): string {
 }
 
 function networkOf(address: string): string {
+  if (!address.includes(':')) return address
   const [bare = ''] = address.split('%', 1)
-  if (!bare.includes(':')) return bare
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(bare)?.[1]
   if (mapped !== undefined) return mapped
   const [head = '', tail] = bare.split('::', 2)
@@ -157,10 +157,12 @@ export async function takeRequest(
   const states: State[] = []
   for (const policy of limit.policies) {
     if (policy.on !== undefined && policy.on !== kind) continue
-    const state = await consume(policy, `${policy.name}:${key}`).then(
-      result => stateOf(policy, result, false),
-      (thrown: unknown) => refusedState(limit, policy, thrown),
-    )
+    let state: State | undefined
+    try {
+      state = stateOf(policy, await consume(policy, `${policy.name}:${key}`), false)
+    } catch (thrown) {
+      state = refusedState(limit, policy, thrown)
+    }
     if (!state) continue
     states.push(state)
     if (state.exceeded) throw tooManyRequests(state, headersOf(limit, states))

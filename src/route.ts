@@ -115,7 +115,8 @@ export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Rout
 /** What stands for the parameters in a path as long as the template; `undefined` where it does not fit. */
 function paramsOf({ segments: wanted }: Route, segments: readonly string[]): Params | undefined {
   const params: string[] = []
-  for (const [at, segment] of segments.entries()) {
+  for (let at = 0; at < segments.length; at++) {
+    const segment = segments[at] ?? ''
     const known = wanted[at]
     if (known === undefined && segment !== '') params.push(segment)
     else if (known !== segment) return undefined

@@ -210,11 +210,9 @@ export function keyComparer(
 /** Every sort ends with the id, so that no two items are equal in it; what follows an id says nothing. */
 export function withTieBreak(sort: readonly SortKey[], id: string): SortKey[] {
   const keys: SortKey[] = []
-  const seen = new Set<string>()
   for (const key of [...sort, { path: [id], descending: false }]) {
     const name = key.path.join('.')
-    if (!seen.has(name)) keys.push(key)
-    seen.add(name)
+    if (!keys.some(({ path }) => path.join('.') === name)) keys.push(key)
     if (name === id) break
   }
   return keys

@@ -28,7 +28,7 @@ function printJson(representation: Representation, type: string): string {
     case 'item':
       return itemText(representation.data)
     case 'list':
-      return `[${representation.data.map(itemText).join(',')}]`
+      return listText(representation.data)
     case 'document':
       return JSON.stringify(representation.data)
     case 'errors': {
@@ -53,6 +53,16 @@ function itemText(item: Item): string {
   // Others are made anew by each read: to keep their texts would only burden the collector.
   if (Object.isFrozen(item)) texts.set(item, text)
   return text
+}
+
+/** The brackets stand in the first and the last text: put around the joined one they would copy it once more. */
+function listText(items: readonly Item[]): string {
+  const texts = items.map(itemText)
+  const last = texts.length - 1
+  if (last < 0) return '[]'
+  texts[0] = `[${texts[0]}`
+  texts[last] += ']'
+  return texts.join(',')
 }
 
 /**

@@ -43,7 +43,7 @@ export interface Part {
 const MOST_RANGES = 100
 
 export class MemoryIndex {
-  readonly #columns: readonly { path: Path; name: string; kind: Kind }[]
+  readonly #columns: readonly { path: Path; kind: Kind }[]
   readonly #entries = new SortedList<Keys>(compareKeys)
 
   /** @param paths dotted; the id is added. */
@@ -51,7 +51,7 @@ export class MemoryIndex {
     const names = [...paths.filter(path => path !== identity.name), identity.name]
     this.#columns = names.map(name => {
       const path = toPath(name)
-      return { path, name, kind: fieldAt(fields, path)?.kind ?? 'any' }
+      return { path, kind: fieldAt(fields, path)?.kind ?? 'any' }
     })
   }
 
@@ -80,28 +80,29 @@ export class MemoryIndex {
 
   /** The part that filters leave: `in` on the leading columns, then bounds on the next one. */
   part(where: readonly Filter[]): Part {
-    const rest = new Set(where)
+    const answered: Filter[] = []
     let prefixes: Keys[] = [[]]
     let fixed = 0
-    for (const { name, kind } of this.#columns) {
-      const filter = where.find(each => each.operator === 'in' && each.path.join('.') === name)
+    for (const { path, kind } of this.#columns) {
+      const filter = where.find(each => each.operator === 'in' && isSamePath(each.path, path))
       const values = filter && keysOfFilter(filter, kind)
       if (!filter || !values || prefixes.length * values.length > MOST_RANGES) break
       prefixes = prefixes.flatMap(prefix => values.map(value => [...prefix, value]))
-      rest.delete(filter)
+      answered.push(filter)
       fixed++
     }
     const column = this.#columns[fixed]
     const bounds = where.filter(
       each =>
-        column !== undefined && isBound(each, column.kind) && each.path.join('.') === column.name,
+        column !== undefined && isBound(each, column.kind) && isSamePath(each.path, column.path),
     )
-    for (const bound of bounds) rest.delete(bound)
+    answered.push(...bounds)
     const ranges = prefixes
       .map(prefix => this.#range(prefix, bounds, column?.kind))
       .filter(({ from, to }) => from < to)
     const width = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
-    return { index: this, ranges, width, rest: [...rest], fixed }
+    const rest = where.filter(each => !answered.includes(each))
+    return { index: this, ranges, width, rest, fixed }
   }
 
   #range(prefix: Keys, bounds: readonly Filter[], kind: Kind = 'any'): Range {
@@ -121,20 +122,15 @@ export class MemoryIndex {
 
   /** Whether each of a part's ranges, walked in some directions, gives a sort from a place on. */
   gives(sort: readonly SortKey[], part: Part, after: Keys | undefined): boolean {
-    const names = this.#columns.slice(part.fixed).map(({ name }) => name)
+    const columns = this.#columns.slice(part.fixed)
     const free = this.#free(sort, part)
-    if (
-      !isSame(
-        names,
-        free.map(({ path }) => path.join('.')),
-      )
-    )
-      return false
+    if (free.length !== columns.length) return false
+    if (!columns.every(({ path }, at) => isSamePath(path, free[at]?.path))) return false
     // A place with other values than the range's own is no place in the range.
     const first = this.#entries.at(part.ranges[0]?.from ?? 0)
     return sort.every((key, at) => {
       if (!after || free.includes(key)) return true
-      const column = this.#columns.findIndex(({ name }) => name === key.path.join('.'))
+      const column = this.#columns.findIndex(({ path }) => isSamePath(path, key.path))
       return compareKey(keyOf(after[at], this.#kindOf(key)), first?.[column]) === 0
     })
   }
@@ -142,8 +138,8 @@ export class MemoryIndex {
   /** The sort keys that are not the same in all of the ranges. */
   #free(sort: readonly SortKey[], { fixed, ranges }: Part): readonly SortKey[] {
     if (ranges.length > 1) return sort
-    const same = new Set(this.#columns.slice(0, fixed).map(({ name }) => name))
-    return sort.filter(({ path }) => !same.has(path.join('.')))
+    const same = this.#columns.slice(0, fixed)
+    return sort.filter(key => !same.some(({ path }) => isSamePath(path, key.path)))
   }
 
   /**
@@ -171,7 +167,7 @@ export class MemoryIndex {
   }
 
   #kindOf({ path }: SortKey): Kind | undefined {
-    return this.#columns.find(({ name }) => name === path.join('.'))?.kind
+    return this.#columns.find(column => isSamePath(column.path, path))?.kind
   }
 
   /** Walks a range whose entries agree in the columns before `depth`; `descending` is of those from it on. */
@@ -258,7 +254,7 @@ function inOrder(one: Keys, other: Keys, depth: number, descending: readonly boo
   return order < 0
 }
 
-function isSame(one: readonly string[], other: readonly string[]): boolean {
+function isSamePath(one: Path, other: Path = []): boolean {
   return one.length === other.length && one.every((name, at) => name === other[at])
 }
 

@@ -206,9 +206,9 @@ function uniqueKey(item: Item, set: readonly string[]): string | undefined {
 /** A copy that nobody can change, at any depth. */
 function frozen<T extends Json>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
-  const copy = Array.isArray(value)
-    ? value.map(frozen)
-    : Object.fromEntries(Object.entries(value).map(([name, each]) => [name, frozen(each)]))
+  const copy: Item | Json[] = Array.isArray(value) ? value.map(frozen) : { ...value }
+  if (!Array.isArray(copy))
+    for (const name of Object.keys(copy)) copy[name] = frozen(copy[name] ?? null)
   // A copy of a JSON value has its type.
   return Object.freeze(copy) as T
 }

@@ -23,19 +23,18 @@ export class SortedList<T> {
   /** Adds an entry; after those equal to it. */
   add(entry: T): void {
     this.#size++
-    const [at, chunk] = this.#chunkOf(other => this.#compare(other, entry))
-    if (!chunk) {
-      this.#chunks.push([entry])
+    const last = this.#chunks.at(-1)
+    const end = last?.at(-1)
+    // Ids and dates grow: a list that grows at its end leaves full chunks behind.
+    if (!last || end === undefined || this.#compare(end, entry) <= 0) {
+      if (last && last.length < CHUNK) last.push(entry)
+      else this.#chunks.push([entry])
       return
     }
-    chunk.splice(
-      firstNotBelow(chunk, other => this.#compare(other, entry)),
-      0,
-      entry,
-    )
-    // A list that grows at its end, as ids do, leaves full chunks behind.
-    const half = at === this.#chunks.length - 1 ? CHUNK : CHUNK / 2
-    if (chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(half))
+    const probe = (other: T) => this.#compare(other, entry)
+    const [at, chunk = last] = this.#chunkOf(probe)
+    chunk.splice(firstNotBelow(chunk, probe), 0, entry)
+    if (chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2))
   }
 
   /** Removes the entry that compares as equal; does nothing where there is none. */
