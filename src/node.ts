@@ -134,38 +134,32 @@ async function* chunksOf(
 ): AsyncGenerator<Uint8Array> {
   // Nobody who is refused by the headers alone is asked for the body.
   if (expecting.delete(request) && !response.headersSent) response.writeContinue()
-  while (true) {
-    const chunk: Uint8Array | null = request.read()
-    if (chunk) yield chunk
-    else if (request.readableAborted) throw endedTooEarly()
-    else if (request.complete && request.readableLength === 0) return
-    else await moreOf(request)
+  let wake: (() => void) | undefined
+  const onMore = () => wake?.()
+  try {
+    while (true) {
+      const chunk: Uint8Array | null = request.read()
+      if (chunk) yield chunk
+      else if (request.readableAborted) throw endedTooEarly(request.errored)
+      else if (request.complete && request.readableLength === 0) return
+      else {
+        // Most bodies are there before anybody asks for them, and need nobody who listens.
+        if (!wake) for (const event of MORE) request.on(event, onMore)
+        await new Promise<void>(resolve => {
+          wake = resolve
+        })
+      }
+    }
+  } finally {
+    if (wake) for (const event of MORE) request.off(event, onMore)
   }
 }
 
-/**
- * Waits until there is something to read, or the end. Node's own iterator costs ten times as much, and
- * most bodies are there before anybody asks for them.
- */
-function moreOf(request: IncomingMessage): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const leave = () => {
-      request.off('readable', onMore).off('end', onMore).off('error', onError).off('close', onMore)
-    }
-    const onMore = () => {
-      leave()
-      resolve()
-    }
-    const onError = (cause: Error) => {
-      leave()
-      reject(endedTooEarly(cause))
-    }
-    request.on('readable', onMore).on('end', onMore).on('error', onError).on('close', onMore)
-  })
-}
+/** After these there is something to read, or the end. */
+const MORE = ['readable', 'end', 'error', 'close']
 
 /** The connection broke, or the body's own framing is wrong: nobody is there to read this. */
-function endedTooEarly(cause?: Error): HttpError {
+function endedTooEarly(cause: Error | null): HttpError {
   const mistake = { message: 'The body ended too early', type: 'incomplete_body' }
   return new HttpError(400, [mistake], { cause })
 }

@@ -72,6 +72,27 @@ export interface Upload {
   readonly content: AsyncIterable<Uint8Array>
 }
 
+/**
+ * Chunks that were read to look at them, then the rest. No generator: to hand on each chunk of an
+ * upload through one more would cost as much as to parse it.
+ */
+export function followedBy<T>(first: T[], rest: AsyncIterator<T>): AsyncIterableIterator<T> {
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next() {
+      const value = first.shift()
+      return value === undefined ? rest.next() : Promise.resolve({ value, done: false })
+    },
+    async return(value) {
+      first.length = 0
+      await rest.return?.()
+      return { value, done: true }
+    },
+  }
+}
+
 /** Something to go to: what it is called and where it is. */
 export interface Place {
   readonly name: string

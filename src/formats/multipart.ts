@@ -7,7 +7,7 @@ import { HttpError } from '../errors.ts'
 import { fieldAt, type Json } from '../fields.ts'
 import { BoundaryCounter } from './boundaries.ts'
 import { form, formValue, namesOf, type Part } from './form.ts'
-import { checkName, decodeText, type Format, type ReadContext } from './format.ts'
+import { checkName, decodeText, type Format, followedBy, type ReadContext } from './format.ts'
 import { parseJson } from './json.ts'
 import { xml } from './xml.ts'
 import { parseXml } from './xml-reader.ts'
@@ -212,13 +212,19 @@ function partReader(context: ReadContext): PartReader {
           take(name, 0, isCut(stream))
           return structured(name, mimeType, () => decodeText(Buffer.concat(chunks)))
         }
-        const content = contentOf(name, stream, limits.upload)
+        const content: AsyncIterator<Uint8Array, undefined> = stream[Symbol.asyncIterator]()
         const first = await content.next()
         // A file input in which nobody has chosen a file.
         if (first.done && !filename) return undefined
-        const part = await send(name, filename || undefined, mimeType, resume(first, content))
+        const part = await send(
+          name,
+          filename || undefined,
+          mimeType,
+          followedBy(first.done ? [] : [first.value], content),
+        )
         if (!stream.readableEnded)
           throw new TypeError(`The upload of ${name} was not read to its end`)
+        if (isCut(stream)) throw tooLarge(name, limits.upload)
         return part
       } finally {
         stream.destroy()
@@ -227,33 +233,13 @@ function partReader(context: ReadContext): PartReader {
   }
 }
 
-/** The bytes of a file, refused when they are more than the limit. */
-async function* contentOf(
-  name: string,
-  stream: Readable,
-  limit: number,
-): AsyncGenerator<Uint8Array, undefined> {
-  let size = 0
-  for await (const chunk of stream) {
-    size += chunk.length
-    if (size > limit || isCut(stream)) {
-      const message = `${name} may have at most ${limit} bytes`
-      throw new HttpError(413, [{ message, field: name, type: 'upload_too_large' }])
-    }
-    yield chunk
-  }
-}
-
-async function* resume(
-  first: IteratorResult<Uint8Array, undefined>,
-  rest: AsyncGenerator<Uint8Array, undefined>,
-): AsyncGenerator<Uint8Array> {
-  if (first.value) yield first.value
-  yield* rest
-}
-
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
+}
+
+function tooLarge(name: string, limit: number): HttpError {
+  const message = `${name} may have at most ${limit} bytes`
+  return new HttpError(413, [{ message, field: name, type: 'upload_too_large' }])
 }
 
 /** Whether busboy has left out the end of a file. */

@@ -26,7 +26,7 @@ import {
   toPath,
   valueAt,
 } from '../fields.ts'
-import type { Representation } from '../formats/format.ts'
+import { followedBy, type Representation } from '../formats/format.ts'
 import type { Call, Uploads } from './call.ts'
 
 export interface UploadOptions {
@@ -129,15 +129,7 @@ function peek(content: AsyncGenerator<Uint8Array>) {
     }
     return Buffer.concat(first)
   })()
-  async function* whole(): AsyncGenerator<Uint8Array> {
-    try {
-      yield* first
-      yield* content
-    } finally {
-      await content.return(undefined)
-    }
-  }
-  return { start, content: whole() }
+  return { start, content: followedBy(first, content) }
 }
 
 function isRecord(value: Json | undefined): value is Item & BlobRecord {
