@@ -225,8 +225,8 @@ export interface Range {
 }
 
 /**
- * What stands after a place in a sort (before it, if backward), in the order of the ranges. Of values
- * and then null, downwards, most databases find the place in two ranges only.
+ * What stands after a place in a sort (before it, if backward), in the order of the ranges. Where
+ * both null and values are left, most databases find the place in two ranges only.
  */
 export function rangesAfter(
   sort: readonly SortKey[],
@@ -243,16 +243,26 @@ export function rangesAfter(
   const { dialect } = layout
   const [first, ...others] = keys
   const [by, ...rest] = sort
-  const halved = first?.down && first.place.maybe && first.value !== null && others.length > 0
-  if (!halved || !by || dialect.findsNullBelow) {
+  const both = first?.place.maybe && (first.value !== null) === first.down && others.length > 0
+  if (!both || !by || dialect.findsNullBelow) {
     return [{ condition: afterCondition(keys, dialect), order }]
   }
-  const bounded = { ...first, place: { ...first.place, maybe: false } }
   // Of equals, the direction of what follows is the one of the index.
   const alike = [{ ...by, descending: rest[0]?.descending ?? false }, ...rest]
+  const isNull = sql`${first.place.order} is null`
+  const ofNull = orderOf(alike, backward, layout)
+  if (first.down) {
+    const bounded = { ...first, place: { ...first.place, maybe: false } }
+    const condition = afterCondition([bounded, ...others], dialect)
+    return [
+      { condition, order },
+      { condition: isNull, order: ofNull },
+    ]
+  }
+  const condition = sql`${isNull} and ${afterCondition(others, dialect)}`
   return [
-    { condition: afterCondition([bounded, ...others], dialect), order },
-    { condition: sql`${first.place.order} is null`, order: orderOf(alike, backward, layout) },
+    { condition, order: ofNull },
+    { condition: sql`${first.place.order} is not null`, order },
   ]
 }
 
