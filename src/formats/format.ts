@@ -73,8 +73,8 @@ export interface Upload {
 }
 
 /**
- * Chunks that were read to look at them, then the rest. No generator: to hand on each chunk of an
- * upload through one more would cost as much as to parse it.
+ * Chunks that were read to look at them, then the rest. No generator: with the three that stood here
+ * and in the formats an upload into files took 1.15 of the time.
  */
 export function followedBy<T>(first: T[], rest: AsyncIterator<T>): AsyncIterableIterator<T> {
   return {
