@@ -115,9 +115,9 @@ export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Rout
 /** What stands for the parameters in a path as long as the template; `undefined` where it does not fit. */
 function paramsOf({ segments: wanted }: Route, segments: readonly string[]): Params | undefined {
   const params: string[] = []
-  for (let at = 0; at < segments.length; at++) {
-    const segment = segments[at] ?? ''
-    const known = wanted[at]
+  let at = 0
+  for (const segment of segments) {
+    const known = wanted[at++]
     if (known === undefined && segment !== '') params.push(segment)
     else if (known !== segment) return undefined
   }

@@ -243,10 +243,10 @@ export function checkJson(value: unknown, path = '', levels = 1000): asserts val
     for (const [at, element] of value.entries())
       checkJson(element, path ? `${path}.${at}` : String(at), levels - 1)
   } else if (typeof value === 'object' && value !== null) {
-    for (const name of Object.keys(value)) {
+    for (const [name, member] of Object.entries(value)) {
       const at = path ? `${path}.${name}` : name
       checkName(name, at)
-      checkJson(Reflect.get(value, name), at, levels - 1)
+      checkJson(member, at, levels - 1)
     }
   } else if (value !== null && typeof value !== 'boolean') throw refusal(path, 'is no JSON value')
 }

@@ -23,11 +23,9 @@ function choosesId({ shape, inputFields }: CollectionDefinition): boolean {
 export function ownValues(collection: CollectionDefinition, item: Item): Item {
   const { identity, createdAt, updatedAt } = collection.shape
   const own: Item = {}
-  for (const name of Object.keys(item)) {
+  for (const [name, value] of Object.entries(item)) {
     if (name === createdAt || name === updatedAt) continue
-    const value = item[name]
-    if (value === undefined || (name === identity.name && !choosesId(collection))) continue
-    own[name] = value
+    if (name !== identity.name || choosesId(collection)) own[name] = value
   }
   return own
 }

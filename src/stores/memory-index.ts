@@ -254,8 +254,8 @@ function inOrder(one: Keys, other: Keys, depth: number, descending: readonly boo
   return order < 0
 }
 
-function isSamePath(one: Path, other: Path = []): boolean {
-  return one.length === other.length && one.every((name, at) => name === other[at])
+function isSamePath(one: Path, other: Path | undefined): boolean {
+  return one.length === other?.length && one.every((name, at) => name === other[at])
 }
 
 function keyOf(value: Json | undefined, kind: Kind | undefined): Key {

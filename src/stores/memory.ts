@@ -206,9 +206,12 @@ function uniqueKey(item: Item, set: readonly string[]): string | undefined {
 /** A copy that nobody can change, at any depth. */
 function frozen<T extends Json>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
-  const copy: Item | Json[] = Array.isArray(value) ? value.map(frozen) : { ...value }
-  if (!Array.isArray(copy))
-    for (const name of Object.keys(copy)) copy[name] = frozen(copy[name] ?? null)
   // A copy of a JSON value has its type.
-  return Object.freeze(copy) as T
+  return Object.freeze(Array.isArray(value) ? value.map(frozen) : frozenMembers(value)) as T
+}
+
+function frozenMembers(item: Item): Item {
+  const copy = { ...item }
+  for (const [name, value] of Object.entries(copy)) copy[name] = frozen(value)
+  return copy
 }

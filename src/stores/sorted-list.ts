@@ -32,9 +32,9 @@ export class SortedList<T> {
       return
     }
     const probe = (other: T) => this.#compare(other, entry)
-    const [at, chunk = last] = this.#chunkOf(probe)
-    chunk.splice(firstNotBelow(chunk, probe), 0, entry)
-    if (chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2))
+    const [at, chunk] = this.#chunkOf(probe)
+    chunk?.splice(firstNotBelow(chunk, probe), 0, entry)
+    if (chunk && chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2))
   }
 
   /** Removes the entry that compares as equal; does nothing where there is none. */
