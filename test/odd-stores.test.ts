@@ -8,6 +8,7 @@ import {
   csv,
   defineApi,
   defineCollection,
+  type Format,
   json,
   memoryBlobs,
   memoryStore,
@@ -188,6 +189,45 @@ describe('a place for contents that fails', () => {
     const { api, keys } = make(() => ({}))
     const answer = await ask(api, '/papers', { method: 'POST', body: form({ name: pdf() }) })
     expect([answer.status, await keys()]).toEqual([400, []])
+  })
+
+  it('ends a content of which it takes a part only', async () => {
+    let ended = false
+    async function* content() {
+      try {
+        for (;;) yield Buffer.alloc(10_000, PDF)
+      } finally {
+        ended = true
+      }
+    }
+    const endless: Format = {
+      name: 'endless',
+      extensions: [],
+      types: ['application/x-endless'],
+      read: async (_body, { upload }) => {
+        const file = { name: undefined, type: 'application/pdf', content: content() }
+        return { paper: (await upload?.('paper', file)) ?? null }
+      },
+    }
+    const blobs = memoryBlobs()
+    const put: BlobStore['put'] = async taken => {
+      let size = 0
+      for await (const chunk of taken) {
+        size = chunk.length
+        break
+      }
+      return { key: 'part', size }
+    }
+    const papers = defineCollection({
+      name: 'papers',
+      schema: z.object({ paper: blob() }),
+      store: memoryStore(),
+      blobs: { ...blobs, put },
+    })
+    const api = defineApi({ collections: [papers], formats: [json, endless] })
+    const headers = { 'content-type': 'application/x-endless' }
+    const answer = await ask(api, '/papers', { method: 'POST', headers, body: 'x' })
+    expect([answer.status, ended]).toEqual([201, true])
   })
 
   it('keeps a file once for each idempotency key', async () => {
