@@ -29,9 +29,9 @@ type HostRequest = IncomingMessage & { originalUrl?: unknown; body?: unknown }
 
 export function nodeHandler(machine: Machine): Handler {
   return (request, response, next) => {
-    const read = new NodeRequest(machine.api, request, response)
-    handle(machine, read, next !== undefined)
-      .then(answer => (answer ? respond(request, read.headers, response, answer) : next?.()))
+    const asked = new NodeRequest(machine.api, request, response)
+    handle(machine, asked, next !== undefined)
+      .then(answer => (answer ? respond(request, asked.headers, response, answer) : next?.()))
       // Only a connection that broke while the answer was written ends here.
       .catch(() => response.destroy())
   }

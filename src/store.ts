@@ -174,7 +174,10 @@ export class ConflictError extends Error {
   }
 }
 
-/** Thrown by a store for values that it cannot keep, such as a text too long for an index. */
+/**
+ * Thrown by a store for values that it cannot keep, such as a text too long for an index, or what a
+ * check of its own forbids.
+ */
 export class UnstorableError extends Error {
   override readonly name = 'UnstorableError'
   /** The dotted paths of the values, as far as the store knows them. */

@@ -7,7 +7,14 @@ import { HttpError } from '../errors.ts'
 import { fieldAt, type Json } from '../fields.ts'
 import { BoundaryCounter } from './boundaries.ts'
 import { form, formValue, namesOf, type Part } from './form.ts'
-import { checkName, decodeText, type Format, followedBy, type ReadContext } from './format.ts'
+import {
+  checkName,
+  decodeText,
+  type Format,
+  followedBy,
+  type ReadContext,
+  uploadTooLarge,
+} from './format.ts'
 import { parseJson } from './json.ts'
 import { xml } from './xml.ts'
 import { parseXml } from './xml-reader.ts'
@@ -224,7 +231,7 @@ function partReader(context: ReadContext): PartReader {
         )
         if (!stream.readableEnded)
           throw new TypeError(`The upload of ${name} was not read to its end`)
-        if (isCut(stream)) throw tooLarge(name, limits.upload)
+        if (isCut(stream)) throw uploadTooLarge(name, limits.upload)
         return part
       } finally {
         stream.destroy()
@@ -235,11 +242,6 @@ function partReader(context: ReadContext): PartReader {
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
-}
-
-function tooLarge(name: string, limit: number): HttpError {
-  const message = `${name} may have at most ${limit} bytes`
-  return new HttpError(413, [{ message, field: name, type: 'upload_too_large' }])
 }
 
 /** Whether busboy has left out the end of a file. */

@@ -26,7 +26,7 @@ import {
   toPath,
   valueAt,
 } from '../fields.ts'
-import { followedBy, type Representation } from '../formats/format.ts'
+import { followedBy, type Representation, uploadTooLarge } from '../formats/format.ts'
 import type { Call, Uploads } from './call.ts'
 
 export interface UploadOptions {
@@ -100,11 +100,7 @@ async function* limited(
   let size = 0
   for await (const chunk of content) {
     size += chunk.length
-    if (size > limit) {
-      throw new HttpError(413, [
-        { message: `${field} may have at most ${limit} bytes`, field, type: 'upload_too_large' },
-      ])
-    }
+    if (size > limit) throw uploadTooLarge(field, limit)
     yield chunk
   }
 }

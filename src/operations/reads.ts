@@ -27,8 +27,8 @@ export async function list(call: Call): Promise<Outcome> {
   const { target, streams } = call
   const { collection } = target
   const { query, window } = readList(call)
-  if (target.parent) await requireParent(call)
-  if (collection.hooks.before) await runBefore(call, {}, undefined)
+  await requireParent(call)
+  await runBefore(call, {}, undefined)
   const scope = scopeOf(call)
   const scoped = { ...query, where: [...scope, ...query.where] }
   const total = countMode(call, call.preferences.count ?? collection.total)
@@ -128,10 +128,10 @@ export async function read(call: Call): Promise<Outcome> {
     }
   }
   refuse(mistakes)
-  if (target.parent) await requireParent(call)
+  await requireParent(call)
   const stored = await collection.store.get(id, optionsOf(call, collection.store))
   if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
-  if (collection.hooks.before) await runBefore(call, { item: stored.item }, undefined)
+  await runBefore(call, { item: stored.item }, undefined)
   return {
     status: 200,
     headers: [],

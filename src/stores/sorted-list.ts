@@ -20,7 +20,7 @@ export class SortedList<T> {
     return this.#size
   }
 
-  /** Adds an entry; after those equal to it. */
+  /** Adds an entry; where it stands among equal ones is not said. */
   add(entry: T): void {
     this.#size++
     const last = this.#chunks.at(-1)

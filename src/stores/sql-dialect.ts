@@ -142,8 +142,8 @@ export interface SqlDialect extends Spelling {
   orderBy(value: Fragment, descending: boolean, maybe: boolean): Fragment
   /** Whether an index finds `(a, b) > (1, 2)`. */
   readonly findsRows: boolean
-  /** Whether an index finds `a < 1 or a is null` as one range, and `a is not null or (a is null and b > 1)`. */
-  readonly findsNullBelow: boolean
+  /** Whether an index finds values and null at once: `a < 1 or a is null`. */
+  readonly findsNulls: boolean
   /** Whether an order by `a desc, id` takes an index on `a, id` and sorts the equals alone. */
   readonly sortsEquals: boolean
   /**

@@ -244,7 +244,7 @@ export const mysql: SqlDialect = {
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
   // It takes such a comparison for the rows, not for the index.
   findsRows: false,
-  findsNullBelow: true,
+  findsNulls: true,
   sortsEquals: false,
   plan: {
     statement: statement => sql`explain format=json ${statement}`,

@@ -292,7 +292,7 @@ export const postgres: SqlDialect = {
     return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`
   },
   findsRows: true,
-  findsNullBelow: false,
+  findsNulls: false,
   sortsEquals: true,
   /**
    * What a statement sees is decided by its snapshot: two of the same text see the same rows. After

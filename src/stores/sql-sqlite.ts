@@ -98,7 +98,7 @@ export const sqlite: SqlDialect = {
   contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
   findsRows: true,
-  findsNullBelow: false,
+  findsNulls: false,
   sortsEquals: true,
   // The changes of this connection, and those of all others.
   state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,

@@ -244,26 +244,21 @@ export function rangesAfter(
   const [first, ...others] = keys
   const [by, ...rest] = sort
   const both = first?.place.maybe && (first.value !== null) === first.down && others.length > 0
-  if (!both || !by || dialect.findsNullBelow) {
+  if (!both || !by || dialect.findsNulls) {
     return [{ condition: afterCondition(keys, dialect), order }]
   }
   // Of equals, the direction of what follows is the one of the index.
   const alike = [{ ...by, descending: rest[0]?.descending ?? false }, ...rest]
-  const isNull = sql`${first.place.order} is null`
-  const ofNull = orderOf(alike, backward, layout)
-  if (first.down) {
-    const bounded = { ...first, place: { ...first.place, maybe: false } }
-    const condition = afterCondition([bounded, ...others], dialect)
-    return [
-      { condition, order },
-      { condition: isNull, order: ofNull },
-    ]
-  }
-  const condition = sql`${isNull} and ${afterCondition(others, dialect)}`
-  return [
-    { condition, order: ofNull },
-    { condition: sql`${first.place.order} is not null`, order },
-  ]
+  const { place, down } = first
+  const bounded = { ...first, place: { ...place, maybe: false } }
+  const values = down
+    ? afterCondition([bounded, ...others], dialect)
+    : sql`${place.order} is not null`
+  const isNull = sql`${place.order} is null`
+  const nulls = down ? isNull : sql`${isNull} and ${afterCondition(others, dialect)}`
+  const ofValues = { condition: values, order }
+  const ofNull = { condition: nulls, order: orderOf(alike, backward, layout) }
+  return down ? [ofValues, ofNull] : [ofNull, ofValues]
 }
 
 /**

