@@ -4,25 +4,54 @@ import type { HttpRequest } from './http.ts'
 import type { Limits } from './limits.ts'
 
 /**
- * A body that must keep coming: what the server has waited for it may not exceed `bodyTime` by more
- * than the bytes so far excuse at `bodyRate`.
- * @throws HttpError 408 (RFC 9110 §15.5.9), when read.
+ * The pace at which a body must keep coming: what the server has waited for it may not exceed
+ * `bodyTime` by more than the bytes so far excuse at `bodyRate`.
+ */
+export class BodyPace {
+  readonly #limits: Pick<Limits, 'bodyTime' | 'bodyRate'>
+  #bytes = 0
+  #waited = 0
+
+  constructor(limits: Pick<Limits, 'bodyTime' | 'bodyRate'>) {
+    this.#limits = limits
+  }
+
+  /** Says that so many bytes have come. */
+  came(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  /**
+   * Waits for what comes next, no longer than the pace allows.
+   * @throws HttpError 408 (RFC 9110 §15.5.9)
+   */
+  async wait<T>(next: Promise<T>): Promise<T> {
+    const { bodyTime, bodyRate } = this.#limits
+    const started = Date.now()
+    const left = bodyTime + (this.#bytes / bodyRate) * 1000 - this.#waited
+    try {
+      return await orTooSlow(next, left)
+    } finally {
+      this.#waited += Date.now() - started
+    }
+  }
+}
+
+/**
+ * A body that must keep its pace.
+ * @throws HttpError 408, when read.
  */
 export async function* timedBody(
   body: AsyncIterable<Uint8Array>,
-  { bodyTime, bodyRate }: Pick<Limits, 'bodyTime' | 'bodyRate'>,
+  limits: Pick<Limits, 'bodyTime' | 'bodyRate'>,
 ): AsyncGenerator<Uint8Array> {
   const iterator = body[Symbol.asyncIterator]()
-  let bytes = 0
-  let waited = 0
+  const pace = new BodyPace(limits)
   try {
     while (true) {
-      const started = Date.now()
-      const left = bodyTime + (bytes / bodyRate) * 1000 - waited
-      const { done, value } = await orTooSlow(iterator.next(), left)
+      const { done, value } = await pace.wait(iterator.next())
       if (done) return
-      waited += Date.now() - started
-      bytes += value.length
+      pace.came(value.length)
       yield value
     }
   } finally {

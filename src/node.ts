@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { timedBody } from './deadlines.ts'
+import { BodyPace } from './deadlines.ts'
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
 import type { Machine } from './exchange.ts'
@@ -119,7 +119,7 @@ function bodyOf(
 ): RequestBody | undefined {
   if (request.body !== undefined && request.readableEnded) return { parsed: request.body }
   if (length === undefined && coding === undefined) return undefined
-  return timedBody(chunksOf(request, response), limits)
+  return chunksOf(request, response, new BodyPace(limits))
 }
 
 /** Requests that wait for `100 Continue` before they send a body: see harden.ts. */
@@ -131,6 +131,7 @@ export const takenOver = new WeakSet<ServerResponse>()
 async function* chunksOf(
   request: IncomingMessage,
   response: ServerResponse,
+  pace: BodyPace,
 ): AsyncGenerator<Uint8Array> {
   // Nobody who is refused by the headers alone is asked for the body.
   if (expecting.delete(request) && !response.headersSent) response.writeContinue()
@@ -139,15 +140,19 @@ async function* chunksOf(
   try {
     while (true) {
       const chunk: Uint8Array | null = request.read()
-      if (chunk) yield chunk
-      else if (request.readableAborted) throw endedTooEarly(request.errored)
+      if (chunk) {
+        pace.came(chunk.length)
+        yield chunk
+      } else if (request.readableAborted) throw endedTooEarly(request.errored)
       else if (request.complete && request.readableLength === 0) return
       else {
         // Most bodies are there before anybody asks for them, and need nobody who listens.
         if (!wake) for (const event of MORE) request.on(event, onMore)
-        await new Promise<void>(resolve => {
-          wake = resolve
-        })
+        await pace.wait(
+          new Promise<void>(resolve => {
+            wake = resolve
+          }),
+        )
       }
     }
   } finally {
