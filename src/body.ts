@@ -2,7 +2,7 @@
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
 import { METHOD_PARAMETER } from './fallbacks.ts'
-import { isObject } from './fields.ts'
+import { isObject, type Json } from './fields.ts'
 import { checkPairs, formValue, parsedPairs, readPairs } from './formats/form.ts'
 import type { FormPair } from './formats/form-marks.ts'
 import type { Format, ReadContext, Reader } from './formats/format.ts'
@@ -98,7 +98,6 @@ export async function decodeBody(
 ): Promise<Decoded> {
   const { limits, sent } = options
   const context = new BodyContext(request, type, options)
-  const decoded = { type: type?.type, parameters: [], overrides: [] }
   const [bytes, parsed] = partsOf(request.body)
   if (format.name === 'form') {
     // The pairs of a form are wanted as they were sent too: with `_method=GET` they are the query.
@@ -111,16 +110,14 @@ export async function decodeBody(
     const pairs = parameters.flatMap(({ name, value }): FormPair[] =>
       name === METHOD_PARAMETER ? [] : [[name, value]],
     )
-    if (!reads) return { ...decoded, value: formValue(pairs, context), overrides, parameters }
-    checkPairs(parameters, limits)
-    return { ...decoded, value: {}, overrides, parameters }
-  }
-  if (bytes) {
-    return withoutOverride({ ...decoded, value: await format.read(bytes, context) }, format)
+    if (reads) checkPairs(parameters, limits)
+    const value = reads ? {} : formValue(pairs, context)
+    return { type: type?.type, value, overrides, parameters }
   }
   // Without `receive` a parsed value is taken as JSON would be.
   const receive = format.receive ?? json.receive
-  return withoutOverride({ ...decoded, value: receive(parsed, context) }, format)
+  const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
+  return { type: type?.type, parameters: [], ...withoutOverride(value, format) }
 }
 
 /** The bytes of a body, else the value that a host server has made of them. */
@@ -141,9 +138,10 @@ async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Arr
 }
 
 /** A form's `_method` is the request's, not a property of the item. */
-function withoutOverride(decoded: Decoded, format: Format): Decoded {
-  const { value } = decoded
-  if (!format.form || !isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) return decoded
+function withoutOverride(value: Json, { form }: Format): Pick<Decoded, 'value' | 'overrides'> {
+  if (!form || !isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) {
+    return { value, overrides: [] }
+  }
   const { [METHOD_PARAMETER]: named, ...rest } = value
-  return { ...decoded, value: rest, overrides: [String(named)] }
+  return { value: rest, overrides: [String(named)] }
 }

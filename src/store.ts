@@ -203,8 +203,9 @@ export function assemble(
   updated: string,
 ): Item {
   const item: Item = { [identity.name]: id }
-  for (const [name, value] of Object.entries(values)) {
-    if (name !== identity.name && name !== createdAt && name !== updatedAt) item[name] = value
+  for (const name of Object.keys(values)) {
+    const own = name === identity.name || name === createdAt || name === updatedAt
+    if (!own) item[name] = values[name] as Json // its own key
   }
   if (createdAt !== undefined) item[createdAt] = created
   if (updatedAt !== undefined) item[updatedAt] = updated

@@ -95,25 +95,47 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/** zod drops members it does not know; a client must hear of them instead. What is there already may be sent back. */
-function unknownMembers(value: Item, current: Json | undefined, members: Fields, prefix: string) {
-  return collected(Object.entries(value), ([name, member]) => {
-    const known = memberOf(current, name)
-    if (known !== undefined && sameJson(known, member)) return []
-    const field = members.get(name)
-    if (!field) return [unknownMember(prefix + name, members.keys())]
-    return unknownWithin(member, known, field, `${prefix}${name}.`)
-  })
-}
-
-/** The mistakes of each part. More than are told are not looked for: to find near names takes long. */
-function collected<T>(parts: readonly T[], mistakesOfPart: (part: T, at: number) => Mistake[]) {
-  const mistakes: Mistake[] = []
-  for (const [at, part] of parts.entries()) {
-    if (mistakes.length >= MOST_MISTAKES) break
-    mistakes.push(...mistakesOfPart(part, at))
+/**
+ * zod drops members it does not know; a client must hear of them instead. What is there already may
+ * be sent back. More than are told are not looked for: to find near names takes long.
+ * @param mistakes where they are added: a list for each member would cost as much as the search.
+ */
+function addUnknown(
+  mistakes: Mistake[],
+  value: Json | undefined,
+  current: Json | undefined,
+  field: Field,
+  prefix: string,
+): void {
+  if (typeof value !== 'object' || value === null) return
+  const { element, members, kind } = field
+  if (Array.isArray(value)) {
+    if (!element) return
+    const before = Array.isArray(current) ? current : []
+    for (const [at, each] of value.entries()) {
+      if (mistakes.length >= MOST_MISTAKES) return
+      addUnknown(mistakes, each, before[at], element, `${prefix}${at}.`)
+    }
+    return
   }
-  return mistakes
+  if (field.open) return
+  const options = field.options?.filter(option => suits(value, option)) ?? []
+  if (options.length > 0) {
+    // What suits one of several options is no mistake; else the fewest mistakes are told.
+    const lists = options.map(option => unknownWithin(value, current, option, prefix))
+    mistakes.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
+    return
+  }
+  if (!members && kind !== 'record') return
+  for (const name of Object.keys(value)) {
+    if (mistakes.length >= MOST_MISTAKES) return
+    const member = value[name]
+    const known = memberOf(current, name)
+    if (known !== undefined && sameJson(known, member)) continue
+    const own = members ? members.get(name) : element
+    if (own) addUnknown(mistakes, member, known, own, `${prefix}${name}.`)
+    else if (members) mistakes.push(unknownMember(prefix + name, members.keys()))
+  }
 }
 
 function unknownWithin(
@@ -122,26 +144,9 @@ function unknownWithin(
   field: Field,
   prefix: string,
 ): Mistake[] {
-  const { element } = field
-  if (Array.isArray(value)) {
-    if (!element) return []
-    const before = Array.isArray(current) ? current : []
-    return collected(value, (each, at) =>
-      unknownWithin(each, before[at], element, `${prefix}${at}.`),
-    )
-  }
-  if (!isObject(value) || field.open) return []
-  const options = field.options?.filter(option => suits(value, option)) ?? []
-  if (options.length > 0) {
-    // What suits one of several options is no mistake; else the fewest mistakes are told.
-    const lists = options.map(option => unknownWithin(value, current, option, prefix))
-    return lists.reduce((least, list) => (list.length < least.length ? list : least))
-  }
-  if (field.members) return unknownMembers(value, current, field.members, prefix)
-  if (field.kind !== 'record' || !element) return []
-  return collected(Object.entries(value), ([name, each]) =>
-    unknownWithin(each, memberOf(current, name), element, `${prefix}${name}.`),
-  )
+  const mistakes: Mistake[] = []
+  addUnknown(mistakes, value, current, field, prefix)
+  return mistakes
 }
 
 /** Whether an object may be meant for an option of a union: what tells the options apart agrees. */
@@ -166,9 +171,25 @@ function unknownMember(field: string, names: Iterable<string>): Mistake {
 
 /** What a schema gave, as it will be printed: without `undefined`, with dates as texts. */
 function toItem(order: Field | undefined, value: unknown): Item {
-  const json: unknown = JSON.parse(JSON.stringify(value))
+  // Most values are JSON already; to print and parse them takes twice as long as to look.
+  const json: unknown = !order && isJson(value) ? value : JSON.parse(JSON.stringify(value))
   if (!isObject(json)) throw new TypeError('The schema of a collection must give an object')
   return order ? inOrder(json, order) : json
+}
+
+/** Whether a value is what its JSON text gives back. */
+function isJson(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  // `undefined` in an array's gaps too.
+  if (Array.isArray(value)) return Array.from(value).every(isJson)
+  return isPlainObject(value) && Object.values(value).every(isJson)
+}
+
+function isPlainObject(value: unknown): value is object {
+  return (
+    typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  )
 }
 
 /** Members in the order of the schema: what zod awaited comes late. */

@@ -468,4 +468,33 @@ describe('what a schema gives is what JSON keeps', () => {
     )
     expect(Object.keys(await validator.create({ a: 1, b: 'x' }))).toEqual(['b'])
   })
+
+  const cases: readonly [name: string, given: unknown, kept: Json][] = [
+    ['a date as its text', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['no number as null', Number.NaN, null],
+    ['a negative zero as zero', -0, 0],
+    ['a gap in an array as null', Object.assign([], { 1: 1 }), [null, 1]],
+    [
+      'an object of a class as its members',
+      new (class {
+        readonly a = 1
+      })(),
+      { a: 1 },
+    ],
+    [
+      'what lies deeper',
+      { list: [{ at: new Date(0) }] },
+      { list: [{ at: '1970-01-01T00:00:00.000Z' }] },
+    ],
+    [
+      'JSON as it is',
+      { list: [{ a: 'x', b: [true, null, 1.5] }] },
+      { list: [{ a: 'x', b: [true, null, 1.5] }] },
+    ],
+  ]
+  it.each(cases)('has %s', async (_name, given, kept) => {
+    const schema = z.object({ a: z.string(), made: z.any().default(() => given) })
+    const item = await validatorOf(schema).create({ a: 'x' })
+    expect(item).toStrictEqual({ a: 'x', made: kept })
+  })
 })

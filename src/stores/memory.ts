@@ -78,7 +78,7 @@ export function memoryStore({
     const now = clock()
     const date = new Date(now).toISOString()
     const created = (old && own.createdAt && valueAt(old.item, [own.createdAt])) || date
-    const item = frozen(assemble(own, id, values, String(created), date))
+    const item = freeze(assemble(own, id, values, String(created), date))
     for (const { set, owners } of uniques) {
       const key = uniqueKey(item, set)
       if (key !== undefined && (owners.get(key) ?? id) !== id) throw new UniqueError(set)
@@ -207,11 +207,14 @@ function uniqueKey(item: Item, set: readonly string[]): string | undefined {
 function frozen<T extends Json>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   // A copy of a JSON value has its type.
-  return Object.freeze(Array.isArray(value) ? value.map(frozen) : frozenMembers(value)) as T
+  return (Array.isArray(value) ? Object.freeze(value.map(frozen)) : freeze({ ...value })) as T
 }
 
-function frozenMembers(item: Item): Item {
-  const copy = { ...item }
-  for (const [name, value] of Object.entries(copy)) copy[name] = frozen(value)
-  return copy
+/** Freezes an object of our own, with copies of what it holds. */
+function freeze(own: Item): Item {
+  for (const name of Object.keys(own)) {
+    const value = own[name]
+    if (typeof value === 'object' && value !== null) own[name] = frozen(value)
+  }
+  return Object.freeze(own)
 }
