@@ -66,6 +66,7 @@ export interface Link {
 }
 
 const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]/gu
+const PLAIN_TARGET = /^[A-Za-z0-9\-._~:/?#@!$&'()*+=]*$/
 
 /**
  * Prints a `Link` header (RFC 8288 §3): `rel` first and quoted, one entry for each relation, and no
@@ -76,6 +77,8 @@ export function printLink(links: readonly Link[]): string {
 }
 
 function linkTarget(href: string): string {
+  // Most targets hold nothing to escape.
+  if (PLAIN_TARGET.test(href)) return href
   return href
     .toWellFormed()
     .replace(NOT_IN_LINK, char => encodeURIComponent(char))
@@ -159,14 +162,22 @@ function safeParse(text: string): unknown {
 
 const CHECKSUM_LENGTH = 14
 
-/** 64 bits of two interleaved multiply-xor hashes (after cyrb53), as 14 characters of base 36. */
-export function checksum(text: string): string {
+/**
+ * 64 bits of two interleaved multiply-xor hashes (after cyrb53), as 14 characters of base 36.
+ * @param texts each ends before the next one: to join a page's versions would take as long again.
+ */
+export function checksum(...texts: readonly string[]): string {
   let high = 0xdeadbeef
   let low = 0x41c6ce57
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    high = Math.imul(high ^ unit, 2654435761)
-    low = Math.imul(low ^ unit, 1597334677)
+  for (const text of texts) {
+    for (let at = 0; at < text.length; at++) {
+      const unit = text.charCodeAt(at)
+      high = Math.imul(high ^ unit, 2654435761)
+      low = Math.imul(low ^ unit, 1597334677)
+    }
+    // No unit is so large.
+    high = Math.imul(high ^ 0x10000, 2654435761)
+    low = Math.imul(low ^ 0x10000, 1597334677)
   }
   high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
   low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)

@@ -232,12 +232,11 @@ function listValidators(
   { total, more }: Found,
   window: Window,
 ): Validators {
-  const versions = items.map(({ version }) => version).join()
+  const versions = items.map(({ version }) => version)
   const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
   const fields = call.parameters.find(({ name }) => name === 'fields')?.value ?? ''
-  return {
-    tag: `${checksum(`${versions} ${place} ${total ?? '*'} ${more} ${fields}`)}.${call.variant}`,
-  }
+  const page = [place, total ?? '*', more, fields].join(' ')
+  return { tag: `${checksum(page, ...versions)}.${call.variant}` }
 }
 
 /** Parameters that name a place in the list: links say it anew. */

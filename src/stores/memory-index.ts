@@ -61,7 +61,9 @@ export class MemoryIndex {
 
   /** What the index holds of an item. */
   keysOf(item: Item): Keys {
-    return this.#columns.map(({ path, kind }) => keyOf(valueAt(item, path), kind))
+    const keys: Key[] = []
+    for (const { path, kind } of this.#columns) keys.push(keyOf(valueAt(item, path), kind))
+    return keys
   }
 
   add(keys: Keys): void {
@@ -80,6 +82,11 @@ export class MemoryIndex {
 
   /** The part that filters leave: `in` on the leading columns, then bounds on the next one. */
   part(where: readonly Filter[]): Part {
+    const [first] = this.#columns
+    if (!where.some(({ path }) => isSamePath(path, first?.path))) {
+      const ranges = this.size > 0 ? [{ from: 0, to: this.size }] : []
+      return { index: this, ranges, width: this.size, rest: where, fixed: 0 }
+    }
     const answered: Filter[] = []
     let prefixes: Keys[] = [[]]
     let fixed = 0
@@ -143,7 +150,7 @@ export class MemoryIndex {
   }
 
   /**
-   * The ids of a part in the order of a sort that it {@link gives}.
+   * The entries of a part in the order of a sort that it {@link gives}: see {@link idOf}.
    * @param after a place in that sort, where to go on from.
    * @param offset how many to pass over first.
    */
@@ -152,7 +159,7 @@ export class MemoryIndex {
     sort: readonly SortKey[],
     after: Keys | undefined,
     offset: number,
-  ): Iterable<Id> {
+  ): Iterable<Keys> {
     const free = this.#free(sort, part)
     const descending = free.map(key => key.descending)
     const place = after && [
@@ -161,9 +168,8 @@ export class MemoryIndex {
     ]
     const skip = { left: part.ranges.length > 1 ? 0 : offset }
     const walks = part.ranges.map(range => this.#walk(range, part.fixed, descending, place, skip))
-    const [only] = walks
-    if (walks.length <= 1) return ids(only ?? [])
-    return ids(merge(walks, part.fixed, descending), offset)
+    if (walks.length <= 1) return walks[0] ?? []
+    return merge(walks, part.fixed, descending, offset)
   }
 
   #kindOf({ path }: SortKey): Kind | undefined {
@@ -171,16 +177,15 @@ export class MemoryIndex {
   }
 
   /** Walks a range whose entries agree in the columns before `depth`; `descending` is of those from it on. */
-  *#walk(
-    { from, to }: Range,
+  #walk(
+    range: Range,
     depth: number,
     descending: readonly boolean[],
     place: Keys | undefined,
     skip: { left: number },
   ): Generator<Keys> {
-    const first = this.#entries.at(from)
-    if (from >= to || !first) return
-    const prefix = first.slice(0, depth)
+    let { from, to } = range
+    const prefix = this.#entries.at(from)?.slice(0, depth) ?? []
     const [down = false, ...others] = descending
     const oneWay = others.every(other => other === down)
     if (place) {
@@ -188,13 +193,21 @@ export class MemoryIndex {
       if (down) to = Math.min(to, this.#rank(bound, !oneWay))
       else from = Math.max(from, this.#rank(bound, oneWay))
     }
-    if (oneWay) {
-      const passed = Math.max(0, Math.min(skip.left, to - from))
-      skip.left -= passed
-      yield* this.#entries.slice(down ? from : from + passed, down ? to - passed : to, down)
-      return
-    }
-    // The directions differ: one group of equal values after another, each in its own order.
+    if (!oneWay) return this.#groups({ from, to }, prefix, descending, place, skip)
+    const passed = Math.max(0, Math.min(skip.left, to - from))
+    skip.left -= passed
+    return this.#entries.slice(down ? from : from + passed, down ? to - passed : to, down)
+  }
+
+  /** Where the directions differ: one group of equal values after another, each in its own order. */
+  *#groups(
+    { from, to }: Range,
+    prefix: Keys,
+    [down = false, ...others]: readonly boolean[],
+    place: Keys | undefined,
+    skip: { left: number },
+  ): Generator<Keys> {
+    const depth = prefix.length
     while (from < to) {
       const value = this.#entries.at(down ? to - 1 : from)?.[depth] ?? null
       const group = {
@@ -209,27 +222,25 @@ export class MemoryIndex {
     }
   }
 
-  /** The ids of a part in whatever order is at hand. */
-  *gather({ ranges }: Part): Generator<Id> {
-    for (const { from, to } of ranges) yield* ids(this.#entries.slice(from, to))
+  /** The entries of a part in whatever order is at hand. */
+  *gather({ ranges }: Part): Generator<Keys> {
+    for (const { from, to } of ranges) yield* this.#entries.slice(from, to)
   }
 }
 
-/** The ids at the end of the keys, after so many are passed over. */
-function* ids(entries: Iterable<Keys>, offset = 0): Generator<Id> {
-  let left = offset
-  for (const keys of entries) {
-    if (left > 0) left--
-    else yield keys.at(-1) as Id // every entry ends with the id
-  }
+/** Which item an entry is of. */
+export function idOf(keys: Keys): Id {
+  return keys.at(-1) as Id // every entry ends with the id
 }
 
-/** Merges walks that are each in order. */
+/** Merges walks that are each in order; so many are passed over. */
 function* merge(
   walks: readonly Iterator<Keys>[],
   depth: number,
   descending: readonly boolean[],
+  offset: number,
 ): Generator<Keys> {
+  let left = offset
   const heads = walks.flatMap(walk => {
     const { done, value } = walk.next()
     return done ? [] : [{ walk, keys: value }]
@@ -238,7 +249,8 @@ function* merge(
     const least = heads.reduce((best, head) =>
       inOrder(head.keys, best.keys, depth, descending) ? head : best,
     )
-    yield least.keys
+    if (left > 0) left--
+    else yield least.keys
     const { done, value } = least.walk.next()
     if (done) heads.splice(heads.indexOf(least), 1)
     else least.keys = value

@@ -2,7 +2,7 @@
 import type { Fields } from '../fields.ts'
 import { keyComparer, matcher, type Selection, type SortKey, sortKeyOf } from '../selection.ts'
 import type { Id, Slice, Stored } from '../store.ts'
-import type { MemoryIndex, Part } from './memory-index.ts'
+import { idOf, type MemoryIndex, type Part } from './memory-index.ts'
 
 /** What a selection is made from. */
 export interface Source {
@@ -105,9 +105,9 @@ function walked(
   const exact = isExact(part, { where: [], ...(search && { search }) })
   const items: Stored[] = []
   let left = exact ? 0 : offset
-  for (const id of part.index.walk(part, sort, after, exact ? offset : 0)) {
+  for (const entry of part.index.walk(part, sort, after, exact ? offset : 0)) {
     if (items.length === limit) break
-    const stored = read(id)
+    const stored = read(idOf(entry))
     if (!exact && !test(stored.item)) continue
     if (left > 0) left--
     else items.push(stored)
@@ -118,8 +118,8 @@ function walked(
 function gathered(part: Part, { search }: Filters, { fields, read }: Source): Stored[] {
   const test = matcher({ where: part.rest, ...(search && { search }) }, fields)
   const items: Stored[] = []
-  for (const id of part.index.gather(part)) {
-    const stored = read(id)
+  for (const entry of part.index.gather(part)) {
+    const stored = read(idOf(entry))
     if (test(stored.item)) items.push(stored)
   }
   return items
