@@ -1,7 +1,7 @@
 // One request from its plain data to its answer: the order of the steps, and the only `catch`.
 import { baseOf } from './address.ts'
 import { admit, authorize, count, everything, mayOf, methodsFor } from './admit.ts'
-import { type Content, contentOf, type Decoded, decodeBody, hasBody } from './body.ts'
+import { type Decoded, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
 import { evaluate, preconditionFailed, readPreconditions } from './conditional.ts'
 import type { ApiDefinition } from './definition.ts'
@@ -15,11 +15,11 @@ import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } fr
 import { json } from './formats/json.ts'
 import { type HttpRequest, type HttpResponse, type Parameter, splitTarget } from './http.ts'
 import { notAcceptable } from './negotiate.ts'
-import { uploadsOf } from './operations/blobs.ts'
 import type { Call, Outcome } from './operations/call.ts'
 import { root } from './operations/root.ts'
 import { perform } from './operations.ts'
 import { parsePrefer } from './prefer.ts'
+import { isForm, meantBy, readBody, readForm, takesBody, uploadsFor } from './request-body.ts'
 import {
   belowPrefix,
   checkHeaders,
@@ -165,7 +165,8 @@ async function answer(
   if (exchange.method === 'OPTIONS') return describe(api, exchange, match, hidden)
   const asked = match.methods.get(exchange.method)
   // Which operation a form means may stand in the form.
-  const open = request.method === 'POST' && overrides.length === 0 && isForm(api, request)
+  const formed = request.method === 'POST' && isForm(api, request)
+  const open = formed && overrides.length === 0
   if (asked === undefined && !open) throw methodNotAllowed(api, exchange, match)
   const meant = open ? meantBy(request, match) : []
   allow(asked === undefined ? meant : [asked, ...meant])
@@ -175,7 +176,7 @@ async function answer(
   }
 
   const form =
-    request.method === 'POST'
+    formed && target.kind !== 'root'
       ? await timed(machine, exchange, 'body', () => readForm(api, exchange, target))
       : undefined
   if (form) exchange.method = effectiveMethod(request.method, [...overrides, ...form.overrides])
@@ -231,64 +232,6 @@ function noSuchPath(path: string): HttpError {
   return new HttpError(404, [{ message, type: 'no_such_path' }])
 }
 
-/** Whether the body is of a form: `_method` in it counts. */
-function isForm(api: ApiDefinition, request: HttpRequest): boolean {
-  const type = request.headers['content-type']?.toLowerCase()
-  if (type === undefined || !hasBody(request)) return false
-  const forms = api.formats.filter(format => format.form)
-  return forms.some(form => form.types.some(known => type.includes(known)))
-}
-
-/** The operations that a form may stand for; a long query is never sent as parts. */
-function meantBy({ headers }: HttpRequest, { methods }: Match): string[] {
-  const parts = headers['content-type']?.toLowerCase().includes('multipart/') === true
-  return [...methods]
-    .filter(([method]) => !parts || (method !== 'GET' && method !== 'HEAD'))
-    .map(([, operation]) => operation)
-}
-
-/** Reads the body of a POST that is a form: only then the method is known. */
-async function readForm(
-  api: ApiDefinition,
-  exchange: Exchange,
-  target: Target,
-): Promise<Decoded | undefined> {
-  const { request, method, extension } = exchange
-  if (request.method !== 'POST' || target.kind === 'root' || !isForm(api, request)) return undefined
-  const content = contentOf(request, api, method, extension)
-  return content.format.form ? readContent(api, exchange, content, target) : undefined
-}
-
-function readContent(
-  api: ApiDefinition,
-  exchange: Exchange,
-  content: Content,
-  target: CollectionTarget,
-): Promise<Decoded> {
-  const { limits } = api
-  const { collection, action } = target
-  const { request } = exchange
-  const fields = action ? action.inputFields : collection.takenFields
-  const uploads = action ? undefined : uploadsFor(api, request, target)
-  exchange.uploads = uploads
-  return decodeBody(request, content, {
-    limits,
-    fields,
-    sent: pairs => {
-      exchange.sent = pairs
-    },
-    ...(uploads && { upload: uploads.put }),
-  })
-}
-
-function uploadsFor({ limits }: ApiDefinition, request: HttpRequest, target: CollectionTarget) {
-  return uploadsOf(target.collection, {
-    limit: limits.upload,
-    signal: () => request.signal,
-    digests: request.headers['idempotency-key'] !== undefined,
-  })
-}
-
 function methodNotAllowed(
   api: ApiDefinition,
   { method, sender }: Exchange,
@@ -299,20 +242,6 @@ function methodNotAllowed(
   return new HttpError(405, [{ message, type: 'method_not_allowed' }], {
     headers: ['Allow', allowed],
   })
-}
-
-/** The operations that take a body; of any other it is ignored. */
-function takesBody(operation: string, method: string): boolean {
-  return method !== 'GET' && method !== 'HEAD' && operation !== 'delete'
-}
-
-function readBody(
-  api: ApiDefinition,
-  exchange: Exchange,
-  target: CollectionTarget,
-): Promise<Decoded> {
-  const { request, method, extension } = exchange
-  return readContent(api, exchange, contentOf(request, api, method, extension), target)
 }
 
 function callOf(

@@ -107,6 +107,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'operations',
     'calls',
     'exchange',
+    'request-body',
     'encode',
     'events',
     'handle',

@@ -1,0 +1,89 @@
+// The body of this request: a form before its method is known, since that may stand in it; any other
+// after, where the operation takes one.
+import { type Content, contentOf, type Decoded, decodeBody, hasBody } from './body.ts'
+import type { ApiDefinition } from './definition.ts'
+import type { Exchange } from './exchange.ts'
+import type { HttpRequest } from './http.ts'
+import { uploadsOf } from './operations/blobs.ts'
+import type { Uploads } from './operations/call.ts'
+import type { CollectionTarget, Match } from './route.ts'
+
+/** Whether the body is of a form: `_method` in it counts. */
+export function isForm(api: ApiDefinition, request: HttpRequest): boolean {
+  const type = request.headers['content-type']?.toLowerCase()
+  if (type === undefined || !hasBody(request)) return false
+  return api.formats.some(({ form, types }) => form && types.some(known => type.includes(known)))
+}
+
+/** The operations that a form may stand for; a long query is never sent as parts. */
+export function meantBy({ headers }: HttpRequest, { methods }: Match): string[] {
+  const parts = headers['content-type']?.toLowerCase().includes('multipart/') === true
+  return [...methods]
+    .filter(([method]) => !parts || (method !== 'GET' && method !== 'HEAD'))
+    .map(([, operation]) => operation)
+}
+
+/**
+ * Reads the body of a POST that {@link isForm}: only then the method is known.
+ * @returns `undefined` where its type only looks like that of a form.
+ * @throws HttpError 400, 413, 415
+ */
+export async function readForm(
+  api: ApiDefinition,
+  exchange: Exchange,
+  target: CollectionTarget,
+): Promise<Decoded | undefined> {
+  const { request, method, extension } = exchange
+  const content = contentOf(request, api, method, extension)
+  return content.format.form ? readContent(api, exchange, content, target) : undefined
+}
+
+function readContent(
+  api: ApiDefinition,
+  exchange: Exchange,
+  content: Content,
+  target: CollectionTarget,
+): Promise<Decoded> {
+  const { limits } = api
+  const { collection, action } = target
+  const { request } = exchange
+  const fields = action ? action.inputFields : collection.takenFields
+  const uploads = action ? undefined : uploadsFor(api, request, target)
+  exchange.uploads = uploads
+  return decodeBody(request, content, {
+    limits,
+    fields,
+    sent: pairs => {
+      exchange.sent = pairs
+    },
+    ...(uploads && { upload: uploads.put }),
+  })
+}
+
+/** Where the contents go that this request brings; `undefined` where the collection takes none. */
+export function uploadsFor(
+  { limits }: ApiDefinition,
+  request: HttpRequest,
+  target: CollectionTarget,
+): Uploads | undefined {
+  return uploadsOf(target.collection, {
+    limit: limits.upload,
+    signal: () => request.signal,
+    digests: request.headers['idempotency-key'] !== undefined,
+  })
+}
+
+/** The operations that take a body; of any other it is ignored. */
+export function takesBody(operation: string, method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD' && operation !== 'delete'
+}
+
+/** @throws HttpError 400, 413, 415 */
+export function readBody(
+  api: ApiDefinition,
+  exchange: Exchange,
+  target: CollectionTarget,
+): Promise<Decoded> {
+  const { request, method, extension } = exchange
+  return readContent(api, exchange, contentOf(request, api, method, extension), target)
+}
