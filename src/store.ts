@@ -204,8 +204,8 @@ export function assemble(
 ): Item {
   const item: Item = { [identity.name]: id }
   for (const name of Object.keys(values)) {
-    const own = name === identity.name || name === createdAt || name === updatedAt
-    if (!own) item[name] = values[name] as Json // its own key
+    if (name === identity.name || name === createdAt || name === updatedAt) continue
+    item[name] = values[name] as Json // its own key
   }
   if (createdAt !== undefined) item[createdAt] = created
   if (updatedAt !== undefined) item[updatedAt] = updated

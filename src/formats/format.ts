@@ -253,7 +253,10 @@ export function checkName(name: string, path: string): void {
   if (what !== undefined) throw refusal(path, what)
 }
 
-/** What is wrong with a value, and the names that lead there, the last first: no path is made where nothing is. */
+/**
+ * What is wrong with a value, and the names that lead there, the last first: no path is made where
+ * nothing is wrong.
+ */
 interface Fault {
   readonly what: string
   readonly names: (string | number)[]

@@ -147,7 +147,7 @@ export function itemValidators(
   variant: string,
   fields?: readonly Path[],
 ): Validators {
-  const names = fields && checksum(fields.map(path => path.join('.')).join())
+  const names = fields && checksum(fields.map(path => path.join('.')))
   const lastModified = lastModifiedOf(stored)
   return {
     tag: itemTag(stored.version, names === undefined ? variant : `${variant}.${names}`),
@@ -232,11 +232,11 @@ function listValidators(
   { total, more }: Found,
   window: Window,
 ): Validators {
-  const versions = items.map(({ version }) => version)
   const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
   const fields = call.parameters.find(({ name }) => name === 'fields')?.value ?? ''
   const page = [place, total ?? '*', more, fields].join(' ')
-  return { tag: `${checksum(page, ...versions)}.${call.variant}` }
+  const tag = checksum([page, ...items.map(({ version }) => version)])
+  return { tag: `${tag}.${call.variant}` }
 }
 
 /** Parameters that name a place in the list: links say it anew. */
