@@ -1,0 +1,52 @@
+// How many instructions one request takes of ours, without a socket: counted, so a noisy machine does not
+// matter, and a change of 1 % is seen. Not how long they take: for that there is run.ts.
+//   npx tsx bench/instructions.ts [--works=W1,W2,W3,W4] [--build=<folder>]
+// Needs valgrind (a Debian package).
+import { execFile, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { prepare } from './processes.ts'
+import { printSetting, printTable } from './tables.ts'
+import { works } from './works.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    works: { type: 'string', default: Object.keys(works).join() },
+    build: { type: 'string' },
+  },
+})
+/** The first requests compile the code; what is counted is what the others add. */
+const FEW = 8000
+const MANY = 24_000
+
+if (spawnSync('valgrind', ['--version']).status !== 0) {
+  console.error('This bench needs valgrind: apt-get install valgrind')
+  process.exit(1)
+}
+prepare(options.build)
+const rows: string[][] = []
+for (const name of options.works.split(',')) {
+  const [few, many] = await Promise.all([FEW, MANY].map(times => instructionsOf(name, times)))
+  const each = (Number(many) - Number(few)) / (MANY - FEW)
+  rows.push([`${name} ${works[name]?.title}`, (each / 1000).toFixed(0)])
+  process.stderr.write('.')
+}
+process.stderr.write('\n')
+printTable('Instructions of one request', ['work', 'thousands'], rows)
+printSetting(`between ${FEW} and ${MANY} requests, no garbage collected`, ['zod'])
+
+/** Of a whole process that repeats a work so many times. */
+async function instructionsOf(work: string, times: number): Promise<number> {
+  const { stderr } = await promisify(execFile)('valgrind', [
+    ...['--tool=cachegrind', '--cache-sim=no', '--cachegrind-out-file=/dev/null'],
+    '--smc-check=all-non-file',
+    process.execPath,
+    // One thread and a nursery that holds everything: the same instructions each time.
+    ...['--single-threaded', '--predictable'],
+    ...['--min-semi-space-size=1024', '--max-semi-space-size=1024'],
+    ...[fileURLToPath(new URL('repeat.js', import.meta.url)), work, String(times)],
+  ])
+  const counted = /I +refs: +([\d,]+)/.exec(stderr)?.[1]
+  if (counted === undefined) throw new Error(`valgrind counted nothing: ${stderr}`)
+  return Number(counted.replaceAll(',', ''))
+}

@@ -1,0 +1,79 @@
+// One work again and again, in process, with the least of a request and a response that our handler
+// needs: node repeat.js <work> <times>. Counted by instructions.ts.
+import { makeCars, valuesOf } from './cars.js'
+import { start } from './contestants/ours.js'
+
+const [, , work, times] = process.argv
+const server = await start(makeCars())
+const [handler] = server.listeners('request')
+server.close()
+
+const bodies = Array.from({ length: 100 }, (_, at) =>
+  Buffer.from(JSON.stringify(valuesOf(at * 79))),
+)
+const socket = { remoteAddress: '127.0.0.1' }
+
+class Response {
+  destroyed = false
+  headersSent = false
+  constructor(done) {
+    this.done = done
+  }
+  writeHead(status, headers) {
+    this.status = status
+    this.headers = headers
+  }
+  end() {
+    this.done(this)
+  }
+}
+
+class Request {
+  socket = socket
+  complete = true
+  readableAborted = false
+  constructor(method, url, headers, body) {
+    this.method = method
+    this.url = url
+    this.rawHeaders = ['Host', 'localhost:3000', 'Connection', 'keep-alive', ...headers]
+    this.body = undefined
+    this.rest = body ?? null
+    this.readableLength = body?.length ?? 0
+    this.readableEnded = body === undefined
+  }
+  read() {
+    const { rest } = this
+    this.rest = null
+    this.readableLength = 0
+    return rest
+  }
+  resume() {}
+}
+
+function ask(method, url, headers = [], body = undefined) {
+  return new Promise(done => {
+    const request = new Request(method, url, ['Accept', 'application/json', ...headers], body)
+    handler(request, new Response(done))
+  })
+}
+
+function post(body) {
+  const length = String(body.length)
+  const headers = ['Content-Type', 'application/json', 'Content-Length', length]
+  return ask('POST', '/cars', headers, body)
+}
+
+const { headers } = await ask('GET', '/cars/77')
+const tag = headers[headers.indexOf('ETag') + 1]
+const works = {
+  W1: [200, at => ask('GET', `/cars/${1 + (at % 100)}`)],
+  W2: [200, () => ask('GET', '/cars?color=red&limit=25')],
+  W3: [304, () => ask('GET', '/cars/77', ['If-None-Match', tag])],
+  W4: [201, at => post(bodies[at % bodies.length])],
+}
+const [expected, once] = works[work]
+for (let at = 0; at < Number(times); at++) {
+  const { status } = await once(at)
+  if (status !== expected) throw new Error(`${work} was answered ${status}`)
+}
+process.exit()
