@@ -107,15 +107,13 @@ function addUnknown(
   field: Field,
   prefix: string,
 ): void {
-  if (typeof value !== 'object' || value === null) return
+  if (typeof value !== 'object' || value === null || mistakes.length >= MOST_MISTAKES) return
   const { element, members, kind } = field
   if (Array.isArray(value)) {
     if (!element) return
     const before = Array.isArray(current) ? current : []
-    for (const [at, each] of value.entries()) {
-      if (mistakes.length >= MOST_MISTAKES) return
+    for (const [at, each] of value.entries())
       addUnknown(mistakes, each, before[at], element, `${prefix}${at}.`)
-    }
     return
   }
   if (field.open) return
@@ -126,15 +124,26 @@ function addUnknown(
     mistakes.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
     return
   }
-  if (!members && kind !== 'record') return
+  if (members) addUnknownMembers(mistakes, value, current, members, prefix)
+  if (kind !== 'record' || !element) return
+  for (const name of Object.keys(value))
+    addUnknown(mistakes, value[name], memberOf(current, name), element, `${prefix}${name}.`)
+}
+
+function addUnknownMembers(
+  mistakes: Mistake[],
+  value: Item,
+  current: Json | undefined,
+  members: Fields,
+  prefix: string,
+): void {
   for (const name of Object.keys(value)) {
     if (mistakes.length >= MOST_MISTAKES) return
-    const member = value[name]
     const known = memberOf(current, name)
-    if (known !== undefined && sameJson(known, member)) continue
-    const own = members ? members.get(name) : element
-    if (own) addUnknown(mistakes, member, known, own, `${prefix}${name}.`)
-    else if (members) mistakes.push(unknownMember(prefix + name, members.keys()))
+    if (known !== undefined && sameJson(known, value[name])) continue
+    const field = members.get(name)
+    if (field) addUnknown(mistakes, value[name], known, field, `${prefix}${name}.`)
+    else mistakes.push(unknownMember(prefix + name, members.keys()))
   }
 }
 
