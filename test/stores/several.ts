@@ -222,13 +222,15 @@ export function severalStores(database: Database): void {
       const { creates } = await db.connection().execute(async holder => {
         await sql`begin`.execute(holder)
         await insertRow(holder, table, 'held', 'red')
-        const waiting = stores.map((store, at) => store.create({ ...car('red'), id: `id-${at}` }))
+        const creates = Promise.allSettled(
+          stores.map((store, at) => store.create({ ...car('red'), id: `id-${at}` })),
+        )
         while ((await database.waiting(table)).length < stores.length);
         await sql`rollback`.execute(holder)
-        return { creates: waiting }
+        return { creates }
       })
       await db.destroy()
-      const results = await Promise.allSettled(creates)
+      const results = await creates
       expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
       for (const result of results) {
         if (result.status === 'rejected') expect(result.reason).toMatchObject({ fields: ['color'] })
