@@ -66,7 +66,6 @@ export interface Link {
 }
 
 const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]/gu
-const PLAIN_TARGET = /^[A-Za-z0-9\-._~:/?#@!$&'()*+=]*$/
 
 /**
  * Prints a `Link` header (RFC 8288 §3): `rel` first and quoted, one entry for each relation, and no
@@ -77,8 +76,6 @@ export function printLink(links: readonly Link[]): string {
 }
 
 function linkTarget(href: string): string {
-  // Most targets hold nothing to escape.
-  if (PLAIN_TARGET.test(href)) return href
   return href
     .toWellFormed()
     .replace(NOT_IN_LINK, char => encodeURIComponent(char))

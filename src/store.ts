@@ -203,9 +203,8 @@ export function assemble(
   updated: string,
 ): Item {
   const item: Item = { [identity.name]: id }
-  for (const name of Object.keys(values)) {
-    if (name === identity.name || name === createdAt || name === updatedAt) continue
-    item[name] = values[name] as Json // its own key
+  for (const [name, value] of Object.entries(values)) {
+    if (name !== identity.name && name !== createdAt && name !== updatedAt) item[name] = value
   }
   if (createdAt !== undefined) item[createdAt] = created
   if (updatedAt !== undefined) item[updatedAt] = updated

@@ -95,56 +95,25 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/**
- * zod drops members it does not know; a client must hear of them instead. What is there already may
- * be sent back. More than are told are not looked for: to find near names takes long.
- * @param mistakes where they are added: a list for each member would cost as much as the search.
- */
-function addUnknown(
-  mistakes: Mistake[],
-  value: Json | undefined,
-  current: Json | undefined,
-  field: Field,
-  prefix: string,
-): void {
-  if (typeof value !== 'object' || value === null || mistakes.length >= MOST_MISTAKES) return
-  const { element, members, kind } = field
-  if (Array.isArray(value)) {
-    if (!element) return
-    const before = Array.isArray(current) ? current : []
-    for (const [at, each] of value.entries())
-      addUnknown(mistakes, each, before[at], element, `${prefix}${at}.`)
-    return
-  }
-  if (field.open) return
-  const options = field.options?.filter(option => suits(value, option)) ?? []
-  if (options.length > 0) {
-    // What suits one of several options is no mistake; else the fewest mistakes are told.
-    const lists = options.map(option => unknownWithin(value, current, option, prefix))
-    mistakes.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
-    return
-  }
-  if (members) addUnknownMembers(mistakes, value, current, members, prefix)
-  if (kind !== 'record' || !element) return
-  for (const name of Object.keys(value))
-    addUnknown(mistakes, value[name], memberOf(current, name), element, `${prefix}${name}.`)
+/** zod drops members it does not know; a client must hear of them instead. What is there already may be sent back. */
+function unknownMembers(value: Item, current: Json | undefined, members: Fields, prefix: string) {
+  return collected(Object.entries(value), ([name, member]) => {
+    const known = memberOf(current, name)
+    if (known !== undefined && sameJson(known, member)) return []
+    const field = members.get(name)
+    if (!field) return [unknownMember(prefix + name, members.keys())]
+    return unknownWithin(member, known, field, `${prefix}${name}.`)
+  })
 }
 
-function addUnknownMembers(
-  mistakes: Mistake[],
-  value: Item,
-  current: Json | undefined,
-  members: Fields,
-  prefix: string,
-): void {
-  for (const name of Object.keys(value)) {
-    if (mistakes.length >= MOST_MISTAKES) return
-    const known = memberOf(current, name)
-    if (known !== undefined && sameJson(known, value[name])) continue
-    const field = members.get(name)
-    if (field) addUnknown(mistakes, value[name], known, field, `${prefix}${name}.`)
-    else mistakes.push(unknownMember(prefix + name, members.keys()))
+/** The mistakes of each part. More than are told are not looked for: to find near names takes long. */
+function collected<T>(parts: readonly T[], mistakesOfPart: (part: T, at: number) => Mistake[]) {
+  const mistakes: Mistake[] = []
+  for (const [at, part] of parts.entries()) {
+    if (mistakes.length >= MOST_MISTAKES) break
+    mistakes.push(...mistakesOfPart(part, at))
   }
+  return mistakes
 }
 
 function unknownWithin(
@@ -153,9 +122,26 @@ function unknownWithin(
   field: Field,
   prefix: string,
 ): Mistake[] {
-  const mistakes: Mistake[] = []
-  addUnknown(mistakes, value, current, field, prefix)
-  return mistakes
+  const { element } = field
+  if (Array.isArray(value)) {
+    if (!element) return []
+    const before = Array.isArray(current) ? current : []
+    return collected(value, (each, at) =>
+      unknownWithin(each, before[at], element, `${prefix}${at}.`),
+    )
+  }
+  if (!isObject(value) || field.open) return []
+  const options = field.options?.filter(option => suits(value, option)) ?? []
+  if (options.length > 0) {
+    // What suits one of several options is no mistake; else the fewest mistakes are told.
+    const lists = options.map(option => unknownWithin(value, current, option, prefix))
+    return lists.reduce((least, list) => (list.length < least.length ? list : least))
+  }
+  if (field.members) return unknownMembers(value, current, field.members, prefix)
+  if (field.kind !== 'record' || !element) return []
+  return collected(Object.entries(value), ([name, each]) =>
+    unknownWithin(each, memberOf(current, name), element, `${prefix}${name}.`),
+  )
 }
 
 /** Whether an object may be meant for an option of a union: what tells the options apart agrees. */

@@ -1,6 +1,6 @@
 // What a format is: one media type (and its kin), both directions.
 import { type ErrorEntry, HttpError } from '../errors.ts'
-import { type Fields, type Item, isObject, type Json } from '../fields.ts'
+import type { Fields, Item, Json } from '../fields.ts'
 import type { HeaderList, Parameter, ResponseBody } from '../http.ts'
 import type { Limits } from '../limits.ts'
 
@@ -241,71 +241,31 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
  * @throws HttpError 400
  */
 export function checkJson(value: unknown, path = '', levels = 1000): asserts value is Json {
-  const fault = faultOf(value, levels)
-  if (!fault) return
-  const names = fault.names.toReversed()
-  throw refusal((path === '' ? names : [path, ...names]).join('.'), fault.what)
+  if (levels < 0) throw refusal('', 'is nested too deep')
+  if (typeof value === 'string') checkText(value, path)
+  else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw refusal(path, 'is a number too large to be given back')
+  } else if (Array.isArray(value)) {
+    for (const [at, element] of value.entries())
+      checkJson(element, path ? `${path}.${at}` : String(at), levels - 1)
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      const at = path ? `${path}.${name}` : name
+      checkName(name, at)
+      checkJson(member, at, levels - 1)
+    }
+  } else if (value !== null && typeof value !== 'boolean') throw refusal(path, 'is no JSON value')
 }
 
 /** @throws HttpError 400 for a name that reaches a prototype or holds what a text may not. */
 export function checkName(name: string, path: string): void {
-  const what = wrongName(name)
-  if (what !== undefined) throw refusal(path, what)
+  if (FORBIDDEN_NAMES.has(name)) throw refusal(path, 'has a name that is not allowed')
+  checkText(name, path)
 }
 
-/**
- * What is wrong with a value, and the names that lead there, the last first: no path is made where
- * nothing is wrong.
- */
-interface Fault {
-  readonly what: string
-  readonly names: (string | number)[]
-}
-
-function faultOf(value: unknown, levels: number): Fault | undefined {
-  if (levels < 0) throw refusal('', 'is nested too deep')
-  if (Array.isArray(value)) return faultInList(value, levels - 1)
-  if (isObject(value)) return faultInMembers(value, levels - 1)
-  const what = wrongScalar(value)
-  return what === undefined ? undefined : { what, names: [] }
-}
-
-function faultInList(list: readonly unknown[], levels: number): Fault | undefined {
-  for (let at = 0; at < list.length; at++) {
-    const fault = faultOf(list[at], levels)
-    if (!fault) continue
-    fault.names.push(at)
-    return fault
-  }
-  return undefined
-}
-
-function faultInMembers(members: Item, levels: number): Fault | undefined {
-  for (const name of Object.keys(members)) {
-    const what = wrongName(name)
-    const fault = what === undefined ? faultOf(members[name], levels) : { what, names: [] }
-    if (!fault) continue
-    fault.names.push(name)
-    return fault
-  }
-  return undefined
-}
-
-function wrongScalar(value: unknown): string | undefined {
-  if (typeof value === 'string') return wrongText(value)
-  if (typeof value === 'number') {
-    return Number.isFinite(value) ? undefined : 'is a number too large to be given back'
-  }
-  return value === null || typeof value === 'boolean' ? undefined : 'is no JSON value'
-}
-
-function wrongName(name: string): string | undefined {
-  return FORBIDDEN_NAMES.has(name) ? 'has a name that is not allowed' : wrongText(name)
-}
-
-function wrongText(text: string): string | undefined {
-  if (text.includes('\0')) return 'holds the character U+0000, which no store keeps'
-  return text.isWellFormed() ? undefined : 'holds half of a surrogate pair'
+function checkText(text: string, path: string): void {
+  if (text.includes('\0')) throw refusal(path, 'holds the character U+0000, which no store keeps')
+  if (!text.isWellFormed()) throw refusal(path, 'holds half of a surrogate pair')
 }
 
 function refusal(path: string, what: string): HttpError {

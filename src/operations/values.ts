@@ -23,9 +23,9 @@ function choosesId({ shape, inputFields }: CollectionDefinition): boolean {
 export function ownValues(collection: CollectionDefinition, item: Item): Item {
   const { identity, createdAt, updatedAt } = collection.shape
   const own: Item = {}
-  for (const name of Object.keys(item)) {
+  for (const [name, value] of Object.entries(item)) {
     if (name === createdAt || name === updatedAt) continue
-    if (name !== identity.name || choosesId(collection)) own[name] = item[name] as Json // its own key
+    if (name !== identity.name || choosesId(collection)) own[name] = value
   }
   return own
 }

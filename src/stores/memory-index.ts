@@ -61,9 +61,7 @@ export class MemoryIndex {
 
   /** What the index holds of an item. */
   keysOf(item: Item): Keys {
-    const keys: Key[] = []
-    for (const { path, kind } of this.#columns) keys.push(keyOf(valueAt(item, path), kind))
-    return keys
+    return this.#columns.map(({ path, kind }) => keyOf(valueAt(item, path), kind))
   }
 
   add(keys: Keys): void {
@@ -82,11 +80,6 @@ export class MemoryIndex {
 
   /** The part that filters leave: `in` on the leading columns, then bounds on the next one. */
   part(where: readonly Filter[]): Part {
-    const [first] = this.#columns
-    if (!where.some(({ path }) => isSamePath(path, first?.path))) {
-      const ranges = this.size > 0 ? [{ from: 0, to: this.size }] : []
-      return { index: this, ranges, width: this.size, rest: where, fixed: 0 }
-    }
     const answered: Filter[] = []
     let prefixes: Keys[] = [[]]
     let fixed = 0
