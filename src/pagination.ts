@@ -157,10 +157,10 @@ function safeParse(text: string): unknown {
   }
 }
 
-const CHECKSUM_LENGTH = 14
+const CHECKSUM_LENGTH = 20
 
 /**
- * 64 bits of two interleaved multiply-xor hashes (after cyrb53), as 14 characters of base 36.
+ * 64 bits of two interleaved multiply-xor hashes (after cyrb53), as 20 digits.
  * @param texts each ends before the next one: to join a page's versions would take as long again.
  */
 export function checksum(texts: readonly string[]): string {
@@ -178,7 +178,7 @@ export function checksum(texts: readonly string[]): string {
   }
   high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
   low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
-  return (high >>> 0).toString(36).padStart(7, '0') + (low >>> 0).toString(36).padStart(7, '0')
+  return String(high >>> 0).padStart(10, '0') + String(low >>> 0).padStart(10, '0')
 }
 
 /** Which part of a list is asked for, and in which way: the links continue in the same way. */

@@ -102,7 +102,7 @@ function policyOf(options: RateLimitPolicy, timeout: number): Policy {
   if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
     throw new TypeError(`rateLimit: ${JSON.stringify(name)} can be no policy's name`)
   }
-  const memory = () => new RateLimiterMemory({ points, duration })
+  const memory = () => new RateLimiterMemory({ points, duration, keyPrefix: '' })
   const known = { name, printed: `"${name}";q=${points};w=${duration}`, on, failures: memory() }
   return 'limiter' in options
     ? { ...known, limiter: options.limiter, timeout }
@@ -115,11 +115,7 @@ export function principalKey(id: string): string {
 }
 
 /** The key of an address: an IPv6 address by its /64, which one client has as a whole. */
-export function addressKey(address: string | undefined): string {
-  return `address:${networkOf(address ?? 'unknown')}`
-}
-
-function networkOf(address: string): string {
+export function addressKey(address = 'unknown'): string {
   if (!address.includes(':')) return address
   const [bare = ''] = address.split('%', 1)
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(bare)?.[1]
@@ -159,7 +155,7 @@ export async function takeRequest(
     if (policy.on !== undefined && policy.on !== kind) continue
     let state: State | undefined
     try {
-      state = stateOf(policy, await consume(policy, `${policy.name}:${key}`), false)
+      state = stateOf(policy, await consume(policy, key), false)
     } catch (thrown) {
       state = refusedState(limit, policy, thrown)
     }
@@ -171,9 +167,10 @@ export async function takeRequest(
 }
 
 /** A store that hangs is down too: no request waits for it for ever. */
-function consume({ limiter, timeout }: Policy, key: string): Promise<LimiterResult> {
-  const asked = limiter.consume(key)
-  if (timeout === undefined) return asked
+function consume({ name, limiter, timeout }: Policy, key: string): Promise<LimiterResult> {
+  if (timeout === undefined) return limiter.consume(key)
+  // Policies may share a store.
+  const asked = limiter.consume(`${name}:${key}`)
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`The limiter did not answer within ${timeout} ms`))
     const timer = setTimeout(late, timeout)
