@@ -107,9 +107,12 @@ export interface Load {
   end(): void
 }
 
-/** The load generator, on a core of its own. */
-export async function startLoad(): Promise<Load> {
-  const { process: load } = await child('load.js', [], 1)
+/**
+ * The load generator, on a core of its own.
+ * @param awake whether it keeps that core busy, so that no server pays for waking it.
+ */
+export async function startLoad(awake = false): Promise<Load> {
+  const { process: load } = await child('load.js', awake ? ['awake'] : [], 1)
   return {
     async round({ name, process: server, port, requests, status }, duration) {
       const usage = async () =>

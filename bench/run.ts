@@ -29,6 +29,7 @@ const CONTESTANTS: Readonly<Record<string, readonly string[]>> = {
     'feathers',
     'json-server',
     'constant',
+    'constant-ours',
   ],
   sqlite: ['fastify-sqlite', 'ours-sqlite'],
   postgres: ['fastify-postgres', 'ours-postgres'],
@@ -63,7 +64,8 @@ const files = all.filter((file, at) => at === 0 || only.includes(file))
 prepare(options.build)
 const databases =
   store === 'sqlite' || store === 'postgres' ? await openDatabases(store) : undefined
-const load = await startLoad()
+// PostgreSQL needs the second core too.
+const load = await startLoad(pinned && store !== 'postgres')
 const samples: Sample[] = []
 try {
   for (const title of options.works.split(',')) {
@@ -127,7 +129,7 @@ async function started(
 
 /** Until the code is compiled: so long, and so many requests, but no slow contestant for ever. */
 async function warmUp(server: Rounds): Promise<void> {
-  const [least, most, enough] = options.full ? [5, 30, 50_000] : [0.8, 2.4, 8000]
+  const [least, most, enough] = options.full ? [5, 30, 50_000] : [0.8, 4, 20_000]
   let answers = 0
   for (let time = 0; time < most && (time < least || answers < enough); time += least) {
     const { rate } = await load.round(server, least)

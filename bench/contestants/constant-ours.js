@@ -1,0 +1,43 @@
+// What our answers cost to send: for each work the one that ours gave before the first request, with
+// all its headers. Who sends the same can be no faster.
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { valuesOf } from '../cars.js'
+import * as ours from './ours.js'
+
+export const name = 'our answer, constant'
+export const constant = true
+
+export async function start(cars, work) {
+  const server = await ours.start(cars)
+  if (!server.listening) await once(server, 'listening')
+  const { status, headers, body } = await answerOf(server.address().port, work)
+  server.close()
+  return createServer((_request, response) => {
+    response.writeHead(status, headers)
+    response.end(body)
+  }).listen(0, '127.0.0.1')
+}
+
+async function answerOf(port, work) {
+  const read = '/cars/77'
+  if (work === 'W1') return ask({ port, path: read })
+  if (work === 'W2') return ask({ port, path: '/cars?color=red&limit=25' })
+  if (work === 'W4')
+    return ask({ port, path: '/cars', method: 'POST' }, JSON.stringify(valuesOf(0)))
+  const { tag } = await ask({ port, path: read })
+  return ask({ port, path: read, headers: { 'If-None-Match': tag } })
+}
+
+/** Headers that Node writes itself. */
+const OWN = new Set(['Date', 'Connection', 'Keep-Alive'])
+
+async function ask({ headers, ...options }, sent) {
+  const type = sent === undefined ? {} : { 'Content-Type': 'application/json' }
+  const asked = request({ agent: false, ...options, headers: { ...headers, ...type } }).end(sent)
+  const [response] = await once(asked, 'response')
+  const body = (await response.toArray()).join('') || undefined
+  const { rawHeaders: all, statusCode: status } = response
+  const kept = all.filter((_text, at) => !OWN.has(all[at - (at % 2)]))
+  return { status, headers: kept, body, tag: response.headers.etag }
+}
