@@ -1,5 +1,6 @@
-// How many instructions one request takes of ours, without a socket: counted, so a noisy machine does not
-// matter, and a change of 1 % is seen. Not how long they take: for that there is run.ts.
+// How many instructions one request takes of ours, without a socket: counted, so on a machine that does
+// nothing else the same comes out each time; on a busy one 4 % more. Not how long they take: for that
+// there is run.ts.
 //   npx tsx bench/instructions.ts [--works=W1,W2,W3,W4] [--build=<folder>]
 // Needs valgrind (a Debian package).
 import { execFile, spawnSync } from 'node:child_process'
