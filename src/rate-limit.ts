@@ -102,6 +102,7 @@ function policyOf(options: RateLimitPolicy, timeout: number): Policy {
   if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
     throw new TypeError(`rateLimit: ${JSON.stringify(name)} can be no policy's name`)
   }
+  // Nobody shares it: its keys need no prefix.
   const memory = () => new RateLimiterMemory({ points, duration, keyPrefix: '' })
   const known = { name, printed: `"${name}";q=${points};w=${duration}`, on, failures: memory() }
   return 'limiter' in options
@@ -115,7 +116,11 @@ export function principalKey(id: string): string {
 }
 
 /** The key of an address: an IPv6 address by its /64, which one client has as a whole. */
-export function addressKey(address = 'unknown'): string {
+export function addressKey(address: string | undefined): string {
+  return `address:${networkOf(address ?? 'unknown')}`
+}
+
+function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [bare = ''] = address.split('%', 1)
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(bare)?.[1]

@@ -19,14 +19,18 @@ export async function start(cars, work) {
   }).listen(0, '127.0.0.1')
 }
 
+const READ = { path: '/cars/77' }
+const REQUESTS = {
+  W1: READ,
+  W2: { path: '/cars?color=red&limit=25' },
+  W3: READ,
+  W4: { path: '/cars', method: 'POST' },
+}
+
 async function answerOf(port, work) {
-  const read = '/cars/77'
-  if (work === 'W1') return ask({ port, path: read })
-  if (work === 'W2') return ask({ port, path: '/cars?color=red&limit=25' })
-  if (work === 'W4')
-    return ask({ port, path: '/cars', method: 'POST' }, JSON.stringify(valuesOf(0)))
-  const { tag } = await ask({ port, path: read })
-  return ask({ port, path: read, headers: { 'If-None-Match': tag } })
+  const request = { port, ...REQUESTS[work] }
+  const answer = await ask(request, work === 'W4' ? JSON.stringify(valuesOf(0)) : undefined)
+  return work === 'W3' ? ask({ ...request, headers: { 'If-None-Match': answer.tag } }) : answer
 }
 
 /** Headers that Node writes itself. */
