@@ -102,8 +102,7 @@ function policyOf(options: RateLimitPolicy, timeout: number): Policy {
   if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
     throw new TypeError(`rateLimit: ${JSON.stringify(name)} can be no policy's name`)
   }
-  // Nobody shares it: its keys need no prefix.
-  const memory = () => new RateLimiterMemory({ points, duration, keyPrefix: '' })
+  const memory = () => new RateLimiterMemory({ points, duration })
   const known = { name, printed: `"${name}";q=${points};w=${duration}`, on, failures: memory() }
   return 'limiter' in options
     ? { ...known, limiter: options.limiter, timeout }
@@ -160,7 +159,7 @@ export async function takeRequest(
     if (policy.on !== undefined && policy.on !== kind) continue
     let state: State | undefined
     try {
-      state = stateOf(policy, await consume(policy, key), false)
+      state = stateOf(policy, await consume(policy, `${policy.name}:${key}`), false)
     } catch (thrown) {
       state = refusedState(limit, policy, thrown)
     }
@@ -172,10 +171,9 @@ export async function takeRequest(
 }
 
 /** A store that hangs is down too: no request waits for it for ever. */
-function consume({ name, limiter, timeout }: Policy, key: string): Promise<LimiterResult> {
-  if (timeout === undefined) return limiter.consume(key)
-  // Policies may share a store.
-  const asked = limiter.consume(`${name}:${key}`)
+function consume({ limiter, timeout }: Policy, key: string): Promise<LimiterResult> {
+  const asked = limiter.consume(key)
+  if (timeout === undefined) return asked
   return new Promise((resolve, reject) => {
     const late = () => reject(new Error(`The limiter did not answer within ${timeout} ms`))
     const timer = setTimeout(late, timeout)
