@@ -211,8 +211,13 @@ function respond(
   response.writeHead(status, headers)
   if (isStream(body)) return pipeline(Readable.from(body), response)
   if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
-  // A text of as many bytes as characters is ASCII; to write it as such gains 6 % of a page's time.
-  response.end(body, body?.length === length ? 'latin1' : 'utf8')
+  if (!body) response.end()
+  else {
+    // A text of as many bytes as characters is ASCII; to write it as such gains 6 % of a page's time.
+    response.write(body, body.length === length ? 'latin1' : 'utf8')
+    // At once it would send an empty text along, by `writev`: a tick later gains 7 % of a read's time.
+    process.nextTick(() => response.end())
+  }
   if (!request.readableEnded) drain(request, unread)
   return undefined
 }
