@@ -42,7 +42,8 @@ export function objectShape(fields: Fields): Shape {
 }
 
 /** Whether a value must be marked with its type, because the shape alone would read it as another. */
-export function needsType(value: Json, type: Type, { field, only, ...shape }: Shape): boolean {
+export function needsType(value: Json, type: Type, shape: Shape): boolean {
+  const { field, only } = shape
   if (only !== undefined) {
     if (type !== only) return true
     if (typeof value !== 'number' || field.kind === 'number') return false
