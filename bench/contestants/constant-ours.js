@@ -15,7 +15,10 @@ export async function start(cars, work) {
   server.close()
   return createServer((_request, response) => {
     response.writeHead(status, headers)
-    response.end(body)
+    if (!body) return response.end()
+    // As ours does: see node.ts.
+    response.write(body, 'latin1')
+    process.nextTick(() => response.end())
   }).listen(0, '127.0.0.1')
 }
 
