@@ -23,6 +23,7 @@ class Response {
     this.status = status
     this.headers = headers
   }
+  write() {}
   end() {
     this.done(this)
   }
