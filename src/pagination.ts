@@ -65,21 +65,20 @@ export interface Link {
   readonly href: string
 }
 
-const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]/gu
+/** What stands escaped in a target: a percent sign that begins no escape too. */
+const NOT_IN_LINK = /[^A-Za-z0-9\-._~:/?#@!$&'()*+=%]|%(?![0-9A-Fa-f]{2})/gu
 
 /**
  * Prints a `Link` header (RFC 8288 §3): `rel` first and quoted, one entry for each relation, and no
  * comma, semicolon, bracket or quote in a target, since stock parsers split at them.
  */
 export function printLink(links: readonly Link[]): string {
-  return links.map(({ rel, href }) => `<${linkTarget(href)}>; rel="${rel}"`).join(', ')
+  return links.map(printOne).join(', ')
 }
 
-function linkTarget(href: string): string {
-  return href
-    .toWellFormed()
-    .replace(NOT_IN_LINK, char => encodeURIComponent(char))
-    .replace(/%(?![0-9A-Fa-f]{2})/g, '%25')
+function printOne({ rel, href }: Link): string {
+  const target = href.toWellFormed().replace(NOT_IN_LINK, char => encodeURIComponent(char))
+  return `<${target}>; rel="${rel}"`
 }
 
 const LINK_PARAMETER = /;\s*([^\s=;,]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y
@@ -313,7 +312,7 @@ export function pageHeaders(
   }
   if (total !== undefined) headers.push('X-Result-Count', String(total))
   const links = window.limit === 0 ? [] : pageLinks(window, found, first, order)
-  const printed = links.map(({ rel, href: place }) => printLink([{ rel, href: href(place) }]))
+  const printed = links.map(({ rel, href: place }) => printOne({ rel, href: href(place) }))
   const fitting = withinLength(printed, MOST_LINK)
   if (fitting.length > 0) headers.push('Link', fitting.join(', '))
   return headers

@@ -54,7 +54,8 @@ export function checkerOf(schema: Schema) {
     if (!isObject(value)) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
     }
-    const mistakes = unknownWithin(value, current, input, '')
+    const mistakes: Mistake[] = []
+    findUnknown(value, current, input, '', mistakes)
     const result = await z.safeParseAsync(instead.schema, instead.value)
     if (!result.success) mistakes.push(...mistakesOf(result.error.issues, value, members))
     refuse(mistakes)
@@ -95,53 +96,48 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/** zod drops members it does not know; a client must hear of them instead. What is there already may be sent back. */
-function unknownMembers(value: Item, current: Json | undefined, members: Fields, prefix: string) {
-  return collected(Object.entries(value), ([name, member]) => {
-    const known = memberOf(current, name)
-    if (known !== undefined && sameJson(known, member)) return []
-    const field = members.get(name)
-    if (!field) return [unknownMember(prefix + name, members.keys())]
-    return unknownWithin(member, known, field, `${prefix}${name}.`)
-  })
-}
-
-/** The mistakes of each part. More than are told are not looked for: to find near names takes long. */
-function collected<T>(parts: readonly T[], mistakesOfPart: (part: T, at: number) => Mistake[]) {
-  const mistakes: Mistake[] = []
-  for (const [at, part] of parts.entries()) {
-    if (mistakes.length >= MOST_MISTAKES) break
-    mistakes.push(...mistakesOfPart(part, at))
-  }
-  return mistakes
-}
-
-function unknownWithin(
-  value: Json,
+/**
+ * Adds the members that a field does not know: zod drops them, and a client must hear of them instead.
+ * What is there already may be sent back. More than are told are not looked for: to find near names
+ * takes long.
+ */
+function findUnknown(
+  value: Json | undefined,
   current: Json | undefined,
   field: Field,
   prefix: string,
-): Mistake[] {
-  const { element } = field
+  found: Mistake[],
+): void {
+  if (typeof value !== 'object' || value === null || found.length >= MOST_MISTAKES) return
+  const { element, members } = field
   if (Array.isArray(value)) {
-    if (!element) return []
+    if (!element) return
     const before = Array.isArray(current) ? current : []
-    return collected(value, (each, at) =>
-      unknownWithin(each, before[at], element, `${prefix}${at}.`),
-    )
+    for (const [at, each] of value.entries())
+      findUnknown(each, before[at], element, `${prefix}${at}.`, found)
+    return
   }
-  if (!isObject(value) || field.open) return []
+  if (field.open) return
   const options = field.options?.filter(option => suits(value, option)) ?? []
   if (options.length > 0) {
     // What suits one of several options is no mistake; else the fewest mistakes are told.
-    const lists = options.map(option => unknownWithin(value, current, option, prefix))
-    return lists.reduce((least, list) => (list.length < least.length ? list : least))
+    const lists = options.map(option => {
+      const list: Mistake[] = []
+      findUnknown(value, current, option, prefix, list)
+      return list
+    })
+    found.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
+    return
   }
-  if (field.members) return unknownMembers(value, current, field.members, prefix)
-  if (field.kind !== 'record' || !element) return []
-  return collected(Object.entries(value), ([name, each]) =>
-    unknownWithin(each, memberOf(current, name), element, `${prefix}${name}.`),
-  )
+  if (!members && (field.kind !== 'record' || !element)) return
+  for (const name of Object.keys(value)) {
+    const member = members ? members.get(name) : element
+    const known = memberOf(current, name)
+    if (member) findUnknown(value[name], known, member, `${prefix}${name}.`, found)
+    else if (known === undefined || !sameJson(known, value[name] ?? null))
+      found.push(unknownMember(prefix + name, members?.keys() ?? []))
+    if (found.length >= MOST_MISTAKES) return
+  }
 }
 
 /** Whether an object may be meant for an option of a union: what tells the options apart agrees. */

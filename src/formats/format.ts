@@ -1,6 +1,6 @@
 // What a format is: one media type (and its kin), both directions.
 import { type ErrorEntry, HttpError } from '../errors.ts'
-import type { Fields, Item, Json } from '../fields.ts'
+import { type Fields, type Item, isObject, type Json } from '../fields.ts'
 import type { HeaderList, Parameter, ResponseBody } from '../http.ts'
 import type { Limits } from '../limits.ts'
 
@@ -248,11 +248,11 @@ export function checkJson(value: unknown, path = '', levels = 1000): asserts val
   } else if (Array.isArray(value)) {
     for (const [at, element] of value.entries())
       checkJson(element, path ? `${path}.${at}` : String(at), levels - 1)
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [name, member] of Object.entries(value)) {
+  } else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
       const at = path ? `${path}.${name}` : name
       checkName(name, at)
-      checkJson(member, at, levels - 1)
+      checkJson(value[name], at, levels - 1)
     }
   } else if (value !== null && typeof value !== 'boolean') throw refusal(path, 'is no JSON value')
 }
