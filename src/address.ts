@@ -88,6 +88,10 @@ class ProxiedRequest implements HttpRequest {
     return this.#request.signal
   }
 
+  get aborted(): boolean {
+    return this.#request.aborted
+  }
+
   abort(reason: Error): void {
     this.#request.abort(reason)
   }

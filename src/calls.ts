@@ -60,7 +60,7 @@ export function callsOf(context: CallContext, name: string): Calls {
       variant: '',
       streams: false,
       principal: options.principal ?? defaults.principal,
-      signal: () => signal,
+      caller: { signal },
       limits,
       href,
       collection: (other, given) =>

@@ -150,7 +150,7 @@ function versionHeaders(
 export function refusalOf({ api }: Machine, exchange: Exchange, thrown: unknown): HttpError {
   const error = toHttpError(thrown, randomUUID())
   // What fails because the client went away is nobody's failure.
-  const gone = exchange.request.signal.aborted && error !== thrown
+  const gone = exchange.request.aborted && error !== thrown
   if (error.status >= 500 && !gone) report(api, exchange, error, thrown)
   return error
 }

@@ -43,6 +43,10 @@ class FetchRequest implements HttpRequest {
     return this.#controller.signal
   }
 
+  get aborted(): boolean {
+    return (this.#controller ?? this.#request).signal.aborted
+  }
+
   abort(reason: Error): void {
     this.#controller ??= controllerOf(this.#request)
     this.#controller.abort(reason)

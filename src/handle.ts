@@ -279,7 +279,7 @@ function callOf(
     streams: negotiated?.format.streams === true,
     principal,
     authorize: other => allow([other]),
-    signal: () => request.signal,
+    caller: request,
     limits: api.limits,
     href,
     collection: (name, options) => {

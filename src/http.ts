@@ -23,8 +23,10 @@ export interface HttpRequest {
   readonly address: string | undefined
   /** Whether the connection to this process is over TLS. */
   readonly secure: boolean
-  /** Aborted when the client goes away. */
+  /** Aborted when the client goes away. Made when it is first asked for. */
   readonly signal: AbortSignal
+  /** What the signal says, without making it. */
+  readonly aborted: boolean
   /** Aborts the signal: the work is not wanted any more. */
   readonly abort: (reason: Error) => void
 }

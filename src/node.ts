@@ -82,6 +82,10 @@ class NodeRequest implements HttpRequest {
     return this.#controller.signal
   }
 
+  get aborted(): boolean {
+    return this.#controller?.signal.aborted ?? isGone(this.#response)
+  }
+
   abort(reason: Error): void {
     this.#controller ??= controllerOf(this.#response)
     this.#controller.abort(reason)
@@ -93,9 +97,18 @@ function controllerOf(response: ServerResponse): AbortController {
   const abort = () => {
     if (!response.writableFinished) controller.abort(new Error('The client went away'))
   }
-  if (response.closed || response.destroyed) abort()
+  if (isClosed(response)) abort()
   else response.once('close', abort)
   return controller
+}
+
+function isClosed(response: ServerResponse): boolean {
+  return response.closed || response.destroyed
+}
+
+/** Whether the connection ended before the answer did. */
+function isGone(response: ServerResponse): boolean {
+  return isClosed(response) && !response.writableFinished
 }
 
 /** What a mount took from the front of the path. */

@@ -77,6 +77,7 @@ describe('a body that a host has read', () => {
     address: undefined,
     secure: false,
     signal: new AbortController().signal,
+    aborted: false,
     abort: () => undefined,
   })
   const plain: Format = {

@@ -5,7 +5,7 @@ import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import { formValue } from '../formats/form.ts'
 import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
-import type { Stored } from '../store.ts'
+import { type Stored, throwIfAborted } from '../store.ts'
 import { removeBlobs } from './blobs.ts'
 import {
   type Call,
@@ -89,7 +89,7 @@ async function run(
   current: Stored | undefined,
   input: unknown,
 ): Promise<unknown> {
-  const { principal, signal } = call
+  const { principal, caller } = call
   let stored = current
   const told = { value: input, ...(current && { item: current.item }) }
   const value = await runBefore(call, told, input)
@@ -97,7 +97,7 @@ async function run(
     input: value,
     ...(current && { item: current.item, id: current.id }),
     principal,
-    signal: signal(),
+    signal: caller.signal,
     collection: name => call.collection(name),
     update: async changes => {
       stored = await update(call, stored, changes)
@@ -114,7 +114,7 @@ async function update(
 ): Promise<Stored> {
   const { collection } = call.target
   if (!stored) throw new TypeError('update() is for actions on an item')
-  call.signal().throwIfAborted()
+  throwIfAborted(call.caller)
   // A program's changes are JSON by declaration; the schema checks them.
   const values = await patchedValues(call, stored, shown => mergePatch(shown, changes as Json))
   if (sameJson(values, ownValues(collection, stored.item))) return stored

@@ -84,8 +84,8 @@ export interface Call {
    * @throws HttpError 401, 403
    */
   readonly authorize?: (operation: string) => void
-  /** Made when somebody asks. */
-  readonly signal: () => AbortSignal
+  /** Who waits for the outcome, as stores are told: the request itself, whose signal is made when somebody asks. */
+  readonly caller: StoreOptions & { readonly signal: AbortSignal }
   readonly limits: Limits
   /** The absolute address of a target. */
   readonly href: (target: Target) => string
@@ -108,17 +108,17 @@ export interface Outcome {
 const NO_OPTIONS: StoreOptions = {}
 
 /** What a store is told with a call. To make a signal costs as much as a read in memory takes. */
-export function optionsOf(call: Call, { atOnce }: Store): StoreOptions {
-  return atOnce ? NO_OPTIONS : { signal: call.signal() }
+export function optionsOf({ caller }: Call, { atOnce }: Store): StoreOptions {
+  return atOnce ? NO_OPTIONS : caller
 }
 
 export function eventOf(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {
-  const { target, operation, principal, signal } = call
+  const { target, operation, principal, caller } = call
   return {
     collection: target.collection.name,
     operation,
     principal,
-    signal: signal(),
+    signal: caller.signal,
     ...(target.id !== undefined && { id: target.id }),
     ...more,
   }

@@ -50,7 +50,7 @@ export async function list(call: Call): Promise<Outcome> {
   if (streams) {
     const common = { status: 200, headers: applied, vary, result: undefined }
     if (call.method === 'HEAD') return common
-    const batches = collection.store.stream(scoped, { signal: call.signal() })
+    const batches = collection.store.stream(scoped, call.caller)
     return {
       ...common,
       representation: { kind: 'stream', ...base, data: shownBatches(batches, show) },

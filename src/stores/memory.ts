@@ -10,6 +10,7 @@ import {
   type Store,
   type Stored,
   type StoreOptions,
+  throwIfAborted,
   UnavailableError,
   UniqueError,
 } from '../store.ts'
@@ -55,7 +56,7 @@ export function memoryStore({
   let closed = false
 
   function open(options?: StoreOptions): Shape {
-    options?.signal?.throwIfAborted()
+    throwIfAborted(options)
     if (closed) throw new UnavailableError('The store is closed')
     if (!shape) throw new TypeError('The store belongs to no collection yet')
     return shape
@@ -140,7 +141,7 @@ export function memoryStore({
         const slice = { limit, key: key as Scalar[] | undefined, backward: false }
         const { items } = sliceOf(selection, slice, false, from)
         for (let at = 0; at < items.length; at += BATCH) {
-          options?.signal?.throwIfAborted()
+          throwIfAborted(options)
           yield items.slice(at, at + BATCH)
         }
         const end = items.at(-1)

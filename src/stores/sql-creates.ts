@@ -39,8 +39,9 @@ export class SqlCreates {
   /** @throws whatever the driver throws where a row would break a unique set. */
   create(
     values: Stored['item'],
-    { idempotencyKey: key, ...options }: StoreOptions & { readonly idempotencyKey?: string } = {},
+    options: StoreOptions & { readonly idempotencyKey?: string } = {},
   ): Promise<Stored> {
+    const { idempotencyKey: key } = options
     const { identity } = this.#layout.shape
     const wish = identity.kind === 'text' ? values[identity.name] : undefined
     const id = typeof wish === 'string' ? wish : undefined

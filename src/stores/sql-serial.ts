@@ -1,7 +1,7 @@
 // The way to a database with one connection: one call after another, writes that wait together in
 // one commit, errors in a store's words.
 import type { DatabaseConnection, QueryExecutor } from 'kysely'
-import type { StoreOptions } from '../store.ts'
+import { type StoreOptions, throwIfAborted } from '../store.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import {
   answer,
@@ -48,16 +48,16 @@ export class SerialSession implements Session {
     this.#prepared = false
   }
 
-  read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
+  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
     return this.#inTurn(runner => {
-      signal?.throwIfAborted()
+      throwIfAborted(options)
       return work(runner)
     })
   }
 
-  snapshot<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
+  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
     return this.#inTurn(runner => {
-      signal?.throwIfAborted()
+      throwIfAborted(options)
       return between(this.#dialect.beginRead, work, runner)
     })
   }
@@ -68,14 +68,14 @@ export class SerialSession implements Session {
    */
   write<T>(
     work: (runner: Runner) => Promise<T>,
-    { signal }: StoreOptions = {},
+    options?: StoreOptions,
     { single = false }: WriteOptions = {},
   ): Promise<T> {
     if (this.#closed) return Promise.reject(closed())
     return new Promise((resolve, reject) => {
       this.#writes.push({
         work: async runner => {
-          signal?.throwIfAborted()
+          throwIfAborted(options)
           return work(runner)
         },
         single,

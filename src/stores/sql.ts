@@ -11,6 +11,7 @@ import {
   type Store,
   type Stored,
   type StoreOptions,
+  throwIfAborted,
   UniqueError,
   UnstorableError,
 } from '../store.ts'
@@ -223,7 +224,7 @@ export function sqlStore<Database>({
         : reads.estimatedPage(selection, slice, given)
     },
     async count(filters, mode, given) {
-      given?.signal?.throwIfAborted()
+      throwIfAborted(given)
       if (mode === 'none') return undefined
       return attached().reads.total(filters, mode, given)
     },

@@ -1,7 +1,7 @@
 // The store contract, reading: filters, search, order, slices, counts, streams.
 import assert from 'node:assert/strict'
 import { comparer, type Filter, sortKeyOf } from '../selection.ts'
-import type { Slice, Stored } from '../store.ts'
+import type { Slice, Stored, StoreOptions } from '../store.ts'
 import {
   ALL,
   by,
@@ -308,14 +308,16 @@ const order: Check[] = [
       const signal = AbortSignal.abort(reason)
       const selection = { where: [], sort: by() }
       const { id, version } = present(first)
-      for (const call of [
-        () => store.get(id, { signal }),
-        () => store.list(selection, ALL, 'exact', { signal }),
-        () => store.count(selection, 'exact', { signal }),
-        () => store.create({ code: 'x', price: 1 }, { signal }),
-        () => store.delete(id, version, { signal }),
-      ]) {
-        await assert.rejects(call, each => each === reason)
+      for (const options of [{ signal }, new RequestOptions(signal)]) {
+        for (const call of [
+          () => store.get(id, options),
+          () => store.list(selection, ALL, 'exact', options),
+          () => store.count(selection, 'exact', options),
+          () => store.create({ code: 'x', price: 1 }, options),
+          () => store.delete(id, version, options),
+        ]) {
+          await assert.rejects(call, each => each === reason)
+        }
       }
       const later = new AbortController()
       await assert.rejects(
@@ -329,6 +331,23 @@ const order: Check[] = [
     },
   },
 ]
+
+/** Options as a request gives them: a copy loses them. */
+class RequestOptions implements StoreOptions {
+  readonly #signal: AbortSignal
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal
+  }
+
+  get aborted(): boolean {
+    return this.#signal.aborted
+  }
+}
 
 /** What a store must do where it is read. */
 export const READING: readonly Check[] = [...filters, ...order]

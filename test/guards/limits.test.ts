@@ -1,5 +1,8 @@
 // Limits are on, each has its option and its own clear refusal (promise 7).
-import { describe, expect, test } from 'vitest'
+import { once } from 'node:events'
+import { get as getByNode } from 'node:http'
+import { connect } from 'node:net'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
   defineApi,
@@ -7,8 +10,12 @@ import {
   type Limits,
   memoryStore,
   type Store,
+  type StoreOptions,
 } from '../../src/index.ts'
+import { sqlStore } from '../../src/stores/sql.ts'
+import { listen } from '../doors.ts'
 import { type ExampleOptions, example, seed } from '../fixture.ts'
+import { openDatabase } from '../stores/sqlite.ts'
 
 interface Request_ {
   readonly method?: string
@@ -318,5 +325,42 @@ describe('work', () => {
     expect(signals[0]?.aborted).toBe(false)
     controller.abort()
     expect(signals[0]?.aborted).toBe(true)
+  })
+
+  test('is told that the client went away, by a signal that is made when it is asked for', async () => {
+    const told: (StoreOptions | undefined)[] = []
+    const store = memoryStore()
+    const { handler } = apiOf(
+      {
+        ...store,
+        atOnce: false,
+        get: (_id, options) => {
+          told.push(options)
+          return new Promise(() => {})
+        },
+      },
+      {},
+    )
+    const server = await listen(handler)
+    const client = connect(Number(new URL(server.base).port), '127.0.0.1')
+    client.write('GET /cars/1 HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    await vi.waitFor(() => expect(told).toHaveLength(1))
+    expect(told[0]?.aborted).toBe(false)
+    client.destroy()
+    await vi.waitFor(() => expect(told[0]?.aborted).toBe(true))
+    expect(told[0]?.signal?.reason).toEqual(new Error('The client went away'))
+    await server.close()
+  })
+
+  test('on SQLite makes no signal for a read', async () => {
+    const server = await listen(
+      apiOf(sqlStore({ db: await openDatabase(), create: true }), {}).handler,
+    )
+    const made = vi.spyOn(globalThis, 'AbortController')
+    const [answer] = await once(getByNode(`${server.base}/cars/none`), 'response')
+    expect(answer.resume().statusCode).toBe(404)
+    expect(made).not.toHaveBeenCalled()
+    made.mockRestore()
+    await server.close()
   })
 })

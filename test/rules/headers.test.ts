@@ -224,12 +224,17 @@ describe('a request through proxies', () => {
       address: '10.0.0.1',
       secure: false,
       signal: controller.signal,
+      get aborted() {
+        return controller.signal.aborted
+      },
       abort: reason => controller.abort(reason),
     }
     const seen = throughProxies(request, 1)
     expect(seen).toMatchObject({ address, secure, headers })
     const reason = new Error('enough')
+    expect(seen.aborted).toBe(false)
     seen.abort(reason)
+    expect(seen.aborted).toBe(true)
     expect(seen.signal.reason).toBe(reason)
     expect(throughProxies(request, 0)).toBe(request)
   })
