@@ -1,7 +1,7 @@
 // The way to a database with many connections: calls run side by side, others' conflicts are tried
 // again, a signal or a timeout reaches the database.
 import { CompiledQuery, type DatabaseConnection, type QueryExecutor } from 'kysely'
-import type { StoreOptions } from '../store.ts'
+import { type StoreOptions, throwIfAborted } from '../store.ts'
 import type { PoolWords, SqlDialect } from './sql-dialect.ts'
 import {
   answer,
@@ -74,16 +74,16 @@ export class PoolSession implements Session {
   /** Waits for its end even when the signal comes: whether it was done must be known. */
   write<T>(
     work: (runner: Runner) => Promise<T>,
-    { signal }: StoreOptions = {},
+    options: StoreOptions = {},
     { single = false, queued = false }: WriteOptions = {},
   ): Promise<T> {
-    if (!queued) return this.#call(work, signal, single ? undefined : this.#dialect.begin)
+    if (!queued) return this.#call(work, options.signal, single ? undefined : this.#dialect.begin)
     if (this.#closed) return Promise.reject(closed())
     return this.#track(
       new Promise((resolve, reject) => {
         this.#queue.push({
           work: async runner => {
-            signal?.throwIfAborted()
+            throwIfAborted(options)
             return work(runner)
           },
           single,
