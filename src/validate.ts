@@ -102,7 +102,7 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
  * takes long.
  */
 function findUnknown(
-  value: Json | undefined,
+  value: Json,
   current: Json | undefined,
   field: Field,
   prefix: string,
@@ -130,11 +130,11 @@ function findUnknown(
     return
   }
   if (!members && (field.kind !== 'record' || !element)) return
-  for (const name of Object.keys(value)) {
+  for (const [name, each] of Object.entries(value)) {
     const member = members ? members.get(name) : element
     const known = memberOf(current, name)
-    if (member) findUnknown(value[name], known, member, `${prefix}${name}.`, found)
-    else if (known === undefined || !sameJson(known, value[name] ?? null))
+    if (member) findUnknown(each, known, member, `${prefix}${name}.`, found)
+    else if (known === undefined || !sameJson(known, each))
       found.push(unknownMember(prefix + name, members?.keys() ?? []))
     if (found.length >= MOST_MISTAKES) return
   }

@@ -5,7 +5,7 @@ import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import type { HeaderList } from '../http.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
-import { type Id, type Store, type Stored, type StoreOptions, UniqueError } from '../store.ts'
+import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
 import { itemRepresentation, removeBlobs } from './blobs.ts'
 import {
   type Call,
@@ -36,17 +36,12 @@ export async function create(call: Call): Promise<Outcome> {
   const stored = await once(call, async idempotencyKey => {
     const values = await newValues(call)
     const options = optionsOf(call, store)
-    const made = await store.create(
-      values,
-      idempotencyKey === undefined ? options : withKey(options, idempotencyKey),
-    )
+    const keyed =
+      idempotencyKey === undefined ? options : { signal: call.caller.signal, idempotencyKey }
+    const made = await store.create(values, keyed)
     return { ...made } satisfies Json
   })
   return created(call, stored)
-}
-
-function withKey({ signal }: StoreOptions, idempotencyKey: string) {
-  return { ...(signal && { signal }), idempotencyKey }
 }
 
 async function created(call: Call, stored: Stored): Promise<Outcome> {

@@ -48,8 +48,7 @@ async function ask(request: HostileRequest): Promise<Answer | undefined> {
   return answers[0]
 }
 
-const LEAKS =
-  /node_modules|\bat [^"]*:\d+:\d+|\/work\/|\.ts:|SQLITE|SELECT |ECONN|TypeError|ZodError/
+const LEAKS = /node_modules|\bat .*:\d+:\d+|\/work\/|\.ts:|SQLITE|SELECT |ECONN|TypeError|ZodError/
 
 function checkAnswer(answer: Answer | undefined, status: number, head: boolean): void {
   if (!answer) throw new Error('There was no answer')
