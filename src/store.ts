@@ -94,12 +94,6 @@ export type Attempt =
 
 export interface Store {
   /**
-   * Whether every method but `stream` has done its work when it returns its promise: then nothing
-   * can end it early, and no signal is made for it.
-   */
-  readonly atOnce?: boolean
-
-  /**
    * Called at definition, once for each collection on this store; several may share it where they
    * agree on the identity.
    * @throws TypeError for fields that this store cannot hold.

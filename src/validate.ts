@@ -129,13 +129,18 @@ function findUnknown(
     found.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
     return
   }
-  if (!members && (field.kind !== 'record' || !element)) return
+  if (!members) {
+    if (field.kind !== 'record' || !element) return
+    for (const [name, each] of Object.entries(value))
+      findUnknown(each, memberOf(current, name), element, `${prefix}${name}.`, found)
+    return
+  }
   for (const [name, each] of Object.entries(value)) {
-    const member = members ? members.get(name) : element
+    const member = members.get(name)
     const known = memberOf(current, name)
     if (member) findUnknown(each, known, member, `${prefix}${name}.`, found)
     else if (known === undefined || !sameJson(known, each))
-      found.push(unknownMember(prefix + name, members?.keys() ?? []))
+      found.push(unknownMember(prefix + name, members.keys()))
     if (found.length >= MOST_MISTAKES) return
   }
 }

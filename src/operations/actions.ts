@@ -12,7 +12,6 @@ import {
   inScope,
   notFound,
   type Outcome,
-  optionsOf,
   requireParent,
   requireSight,
   runBefore,
@@ -57,7 +56,7 @@ async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined>
   if (id !== undefined && !safe) return requireCurrent(call)
   await requireParent(call)
   if (id === undefined) return undefined
-  const stored = await collection.store.get(id, optionsOf(call, collection.store))
+  const stored = await collection.store.get(id, call.caller)
   if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
   return stored
 }

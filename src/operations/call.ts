@@ -21,7 +21,6 @@ import type { Filter } from '../selection.ts'
 import {
   ConflictError,
   type Id,
-  type Store,
   type Stored,
   type StoreOptions,
   UnavailableError,
@@ -105,13 +104,6 @@ export interface Outcome {
   readonly result: unknown
 }
 
-const NO_OPTIONS: StoreOptions = {}
-
-/** What a store is told with a call. To make a signal costs as much as a read in memory takes. */
-export function optionsOf({ caller }: Call, { atOnce }: Store): StoreOptions {
-  return atOnce ? NO_OPTIONS : caller
-}
-
 export function eventOf(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {
   const { target, operation, principal, caller } = call
   return {
@@ -168,7 +160,7 @@ export async function visibleItem(
   collection: CollectionDefinition,
   id: Id,
 ): Promise<Stored | undefined> {
-  const stored = await collection.store.get(id, optionsOf(call, collection.store))
+  const stored = await collection.store.get(id, call.caller)
   if (!stored) return undefined
   return (sightOf(collection, call.principal)?.sees(stored.item) ?? true) ? stored : undefined
 }

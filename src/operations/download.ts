@@ -6,15 +6,7 @@ import { rangeHolds } from '../conditional.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http.ts'
 import { recordOf } from './blobs.ts'
-import {
-  type Call,
-  inScope,
-  notFound,
-  type Outcome,
-  optionsOf,
-  requireParent,
-  runBefore,
-} from './call.ts'
+import { type Call, inScope, notFound, type Outcome, requireParent, runBefore } from './call.ts'
 
 /** What stands on every download: whatever was uploaded, a browser may neither run nor guess at it. */
 const INERT: HeaderList = [
@@ -28,7 +20,7 @@ export async function download(call: Call): Promise<Outcome> {
   const { target, method, range, preconditions } = call
   const { collection, id = '', property = '' } = target
   await requireParent(call)
-  const stored = await collection.store.get(id, optionsOf(call, collection.store))
+  const stored = await collection.store.get(id, call.caller)
   if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
   await runBefore(call, { item: stored.item }, undefined)
   const record = recordOf(stored.item, property)

@@ -5,7 +5,7 @@ import { HttpError } from '../errors.ts'
 import { isObject, type Json } from '../fields.ts'
 import { pathOf } from '../route.ts'
 import type { Attempt } from '../store.ts'
-import { type Call, optionsOf, type Uploads } from './call.ts'
+import type { Call, Uploads } from './call.ts'
 
 /**
  * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
@@ -22,7 +22,7 @@ export async function once<T extends Json>(
   const { store } = target.collection
   const key = hash([principal?.id ?? null, method, pathOf(target, []), idempotencyKey])
   const fingerprint = hash([withDigests(body?.value ?? null, call.uploads)])
-  const attempt = await store.begin(key, fingerprint, optionsOf(call, store))
+  const attempt = await store.begin(key, fingerprint, call.caller)
   // An answer under this key was kept by this same function.
   if (attempt.state !== 'new') return earlierAnswer(attempt, fingerprint) as T
   try {

@@ -15,7 +15,6 @@ import {
   lastModifiedOf,
   notFound,
   type Outcome,
-  optionsOf,
   requireParent,
   runBefore,
   scopeOf,
@@ -59,7 +58,7 @@ export async function list(call: Call): Promise<Outcome> {
   const { ifMatch, ifNoneMatch } = call.preconditions
   // The count is enough for HEAD, but for a condition on the page's tag.
   if (call.method === 'HEAD' && !ifMatch && !ifNoneMatch) {
-    const known = await collection.store.count(scoped, total, optionsOf(call, collection.store))
+    const known = await collection.store.count(scoped, total, call.caller)
     return {
       status: 200,
       headers: [...headHeaders(call, query, window, known), ...applied],
@@ -71,7 +70,7 @@ export async function list(call: Call): Promise<Outcome> {
   const slice = sliceOf(window, query, call)
   // One more than the page tells whether there is a next one, whatever the total.
   const wanted = { ...slice, limit: window.limit === 0 ? 0 : window.limit + 1 }
-  const page = await collection.store.list(scoped, wanted, total, optionsOf(call, collection.store))
+  const page = await collection.store.list(scoped, wanted, total, call.caller)
   const more = page.items.length > window.limit
   const backward = 'backward' in slice && slice.backward
   const items = more ? (backward ? page.items.slice(1) : page.items.slice(0, -1)) : page.items
@@ -102,7 +101,7 @@ export async function count(call: Call): Promise<Outcome> {
   const scope = scopeOf(call)
   const where = [...scope, ...query.where]
   const { store } = target.collection
-  const number = await store.count({ ...query, where }, mode, optionsOf(call, store))
+  const number = await store.count({ ...query, where }, mode, call.caller)
   return {
     status: 200,
     headers: call.preferences.count === mode ? countApplied(mode) : [],
@@ -129,7 +128,7 @@ export async function read(call: Call): Promise<Outcome> {
   }
   refuse(mistakes)
   await requireParent(call)
-  const stored = await collection.store.get(id, optionsOf(call, collection.store))
+  const stored = await collection.store.get(id, call.caller)
   if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
   await runBefore(call, { item: stored.item }, undefined)
   return {

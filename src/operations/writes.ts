@@ -12,7 +12,6 @@ import {
   inScope,
   notFound,
   type Outcome,
-  optionsOf,
   requireParent,
   requireSight,
   runBefore,
@@ -35,9 +34,8 @@ export async function create(call: Call): Promise<Outcome> {
   await requireParent(call)
   const stored = await once(call, async idempotencyKey => {
     const values = await newValues(call)
-    const options = optionsOf(call, store)
     const keyed =
-      idempotencyKey === undefined ? options : { signal: call.caller.signal, idempotencyKey }
+      idempotencyKey === undefined ? call.caller : { signal: call.caller.signal, idempotencyKey }
     const made = await store.create(values, keyed)
     return { ...made } satisfies Json
   })
@@ -97,7 +95,7 @@ export async function remove(call: Call): Promise<Outcome> {
     const current = await requireCurrent(call)
     await runBefore(call, { item: current.item }, undefined)
     const { id, version, item } = current
-    if (!(await store.delete(id, version, optionsOf(call, store)))) return undefined
+    if (!(await store.delete(id, version, call.caller))) return undefined
     const minimal = preferences.return === 'minimal'
     const outcome: Outcome = {
       status: minimal ? 204 : 200,
@@ -131,8 +129,7 @@ async function change(
     if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
     requireSight(call, withOwnValues(collection, current.item, values))
     await checkReferences(call, values, current.item)
-    const options = optionsOf(call, store)
-    const stored = await store.update(current.id, current.version, values, options)
+    const stored = await store.update(current.id, current.version, values, call.caller)
     if (!stored) return undefined
     call.uploads?.keep(stored.item)
     await removeBlobs(call, current.item, stored.item)
@@ -149,7 +146,7 @@ async function createAt(call: Call): Promise<Outcome | undefined> {
   const { store } = call.target.collection
   const values = await newValues(call, call.target.id)
   try {
-    return await created(call, await store.create(values, optionsOf(call, store)))
+    return await created(call, await store.create(values, call.caller))
   } catch (error) {
     const taken = error instanceof UniqueError && (await currentItem(call)) !== undefined
     if (taken) return undefined
@@ -187,7 +184,7 @@ export async function currentItem(call: Call): Promise<Stored | undefined> {
   const { target, method, preconditions } = call
   const { collection, id = '' } = target
   await requireParent(call)
-  const stored = await collection.store.get(id, optionsOf(call, collection.store))
+  const stored = await collection.store.get(id, call.caller)
   const current = stored && inScope(call, stored.item) ? stored : undefined
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !mayCreate(call)) return undefined

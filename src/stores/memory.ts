@@ -106,7 +106,7 @@ export function memoryStore({
     }
   }
 
-  const store: MemoryStore = {
+  return {
     get examined() {
       return examined
     },
@@ -187,8 +187,6 @@ export function memoryStore({
       uniques = []
     },
   }
-  // Not enumerable: what spreads this store to put something around its methods may take its time.
-  return Object.defineProperty(store, 'atOnce', { value: true })
 }
 
 function newId({ identity }: Shape, values: Item, last: Id | undefined, now: number): Id {

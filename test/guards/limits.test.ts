@@ -258,8 +258,6 @@ function waiting(store: Store) {
   })
   const waitingStore: Store = {
     ...store,
-    // It waits: a signal may come while it does.
-    atOnce: false,
     list: async (selection, slice, total, options) => {
       signals.push(options?.signal)
       for (const tell of entered.splice(0)) tell()
@@ -333,7 +331,6 @@ describe('work', () => {
     const { handler } = apiOf(
       {
         ...store,
-        atOnce: false,
         get: (_id, options) => {
           told.push(options)
           return new Promise(() => {})
