@@ -24,6 +24,21 @@ import {
 /** How often work is tried where others are in the way. */
 const TRIES = 10
 
+/**
+ * How long work goes on before its caller's signal is listened to, in milliseconds. To make a signal
+ * and to listen to it took a fifth of a read.
+ */
+const PATIENCE = 20
+
+/** Work that somebody waits for. */
+interface Task {
+  readonly options: StoreOptions
+  /** Lets the caller go before the work has come to its end. */
+  readonly letGo?: (reason: unknown) => void
+  /** Has the statement that runs at the moment cancelled. */
+  cancel?: (() => void) | undefined
+}
+
 export class PoolSession implements Session {
   generation = 0
   readonly #db: GivenKysely
@@ -34,7 +49,8 @@ export class PoolSession implements Session {
   readonly #timeout: number | undefined
   /** The backend of each connection: what to cancel. */
   readonly #backends = new WeakMap<DatabaseConnection, number>()
-  readonly #running = new Set<Promise<unknown>>()
+  #running = 0
+  #idle = () => {}
   #queue: Write[] = []
   #flushing = false
   #prepared: Promise<void> | undefined
@@ -63,12 +79,12 @@ export class PoolSession implements Session {
     this.#prepared = undefined
   }
 
-  read<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
-    return leftBy(signal, this.#call(work, signal))
+  read<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
+    return this.#read(work, options)
   }
 
-  snapshot<T>(work: (runner: Runner) => Promise<T>, { signal }: StoreOptions = {}): Promise<T> {
-    return leftBy(signal, this.#call(work, signal, this.#dialect.beginRead))
+  snapshot<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
+    return this.#read(work, options, this.#dialect.beginRead)
   }
 
   /** Waits for its end even when the signal comes: whether it was done must be known. */
@@ -77,22 +93,23 @@ export class PoolSession implements Session {
     options: StoreOptions = {},
     { single = false, queued = false }: WriteOptions = {},
   ): Promise<T> {
-    if (!queued) return this.#call(work, options.signal, single ? undefined : this.#dialect.begin)
+    if (!queued) return this.#call(work, { options }, single ? undefined : this.#dialect.begin)
     if (this.#closed) return Promise.reject(closed())
     return this.#track(
-      new Promise((resolve, reject) => {
-        this.#queue.push({
-          work: async runner => {
-            throwIfAborted(options)
-            return work(runner)
-          },
-          single,
-          // What the work gives is a `T`.
-          resolve: resolve as (result: unknown) => void,
-          reject,
-        })
-        if (this.#queue.length === 1 && !this.#flushing) void this.#flush()
-      }),
+      () =>
+        new Promise((resolve, reject) => {
+          this.#queue.push({
+            work: async runner => {
+              throwIfAborted(options)
+              return work(runner)
+            },
+            single,
+            // What the work gives is a `T`.
+            resolve: resolve as (result: unknown) => void,
+            reject,
+          })
+          if (this.#queue.length === 1 && !this.#flushing) void this.#flush()
+        }),
     )
   }
 
@@ -116,47 +133,72 @@ export class PoolSession implements Session {
     const { begin, failure } = this.#dialect
     const [first] = writes
     if (first && writes.length === 1) {
-      return [await settled(this.#tried(first.work, undefined, first.single ? undefined : begin))]
+      const alone = this.#tried(first.work, { options: {} }, first.single ? undefined : begin)
+      return [await settled(alone)]
     }
     const shared = ['unavailable', 'again', 'cancelled']
     const fatal = (error: unknown) => shared.includes(failure(error)?.kind ?? '')
-    return this.#tried(runner => together(writes, runner, fatal), undefined, begin)
+    return this.#tried(runner => together(writes, runner, fatal), { options: {} }, begin)
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    while (this.#running > 0)
+      await new Promise<void>(resolve => {
+        this.#idle = resolve
+      })
     await this.#db.destroy()
+  }
+
+  /** What was asked for, or at once the reason of the signal. */
+  #read<T>(
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions,
+    begin?: readonly string[],
+  ): Promise<T> {
+    return new Promise((resolve, letGo) => {
+      this.#call(work, { options, letGo }, begin).then(resolve, letGo)
+    })
   }
 
   async #call<T>(
     work: (runner: Runner) => Promise<T>,
-    signal: AbortSignal | undefined,
-    begin?: readonly string[],
+    task: Task,
+    begin: readonly string[] | undefined,
   ): Promise<T> {
     if (this.#closed) throw closed()
-    return this.#track(this.#tried(work, signal, begin))
+    return this.#track(async () => {
+      const stop = whenAborted(task.options, () => {
+        task.cancel?.()
+        task.letGo?.(task.options.signal?.reason)
+      })
+      try {
+        return await this.#tried(work, task, begin)
+      } finally {
+        stop()
+      }
+    })
   }
 
   async #tried<T>(
     work: (runner: Runner) => Promise<T>,
-    signal: AbortSignal | undefined,
+    task: Task,
     begin: readonly string[] | undefined,
   ): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
-        signal?.throwIfAborted()
+        throwIfAborted(task.options)
         await this.#tables()
         return await this.#executor.provideConnection(async connection => {
           await this.#meet(connection)
-          return this.#watched(connection, signal, (runner, leave) =>
+          return this.#watched(connection, task, (runner, leave) =>
             begin === undefined ? work(runner) : between(begin, work, runner, leave),
           )
         })
       } catch (error) {
         const kind = this.#dialect.failure(error)?.kind
-        if (kind === 'cancelled') signal?.throwIfAborted()
+        if (kind === 'cancelled') throwIfAborted(task.options)
         if (kind !== 'again' || tries === TRIES) throw meaningOf(error, this.#dialect)
         await new Promise(resolve => setTimeout(resolve, Math.random() * 2 ** tries))
       }
@@ -198,10 +240,10 @@ export class PoolSession implements Session {
     this.generation++
   }
 
-  /** Runs statements on a connection until a signal or the timeout has the running one cancelled. */
+  /** Runs statements on a connection until the task or the timeout has the running one cancelled. */
   async #watched<T>(
     connection: DatabaseConnection,
-    signal: AbortSignal | undefined,
+    task: Task,
     work: (runner: Runner, leave: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
     let over = false
@@ -216,15 +258,15 @@ export class PoolSession implements Session {
       })
     }
     const onEnd = () => {
-      this.#track(cancel()).catch(() => undefined)
+      this.#track(cancel).catch(() => undefined)
     }
     const timer = this.#timeout === undefined ? undefined : setTimeout(onEnd, this.#timeout)
-    signal?.addEventListener('abort', onEnd, { once: true })
+    task.cancel = onEnd
     const leave = async () => {
       if (over) return
       over = true
       clearTimeout(timer)
-      signal?.removeEventListener('abort', onEnd)
+      task.cancel = undefined
       if (!sent) return
       await sent.catch(() => undefined)
       // Meets the cancellation, should it be on its way still.
@@ -232,7 +274,7 @@ export class PoolSession implements Session {
     }
     const { run, say } = runnerOf(connection)
     const unlessAborted: Runner['run'] = async (statement, parameters) => {
-      signal?.throwIfAborted()
+      throwIfAborted(task.options)
       return run(statement, parameters)
     }
     try {
@@ -243,26 +285,27 @@ export class PoolSession implements Session {
     }
   }
 
-  #track<T>(work: Promise<T>): Promise<T> {
-    const running = work.finally(() => this.#running.delete(running))
-    this.#running.add(running)
-    return running
+  async #track<T>(work: () => Promise<T>): Promise<T> {
+    this.#running++
+    try {
+      return await work()
+    } finally {
+      this.#running--
+      if (this.#running === 0) this.#idle()
+    }
   }
 }
 
-/** What was asked for, or at once the signal's reason. */
-async function leftBy<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  if (!signal) return work
-  let onAbort = () => {}
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason)
-    if (signal.aborted) onAbort()
-    else signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-    work.catch(() => undefined)
+/** @returns what ends the waiting for the signal. */
+function whenAborted(options: StoreOptions, onAbort: () => void): () => void {
+  let signal: AbortSignal | undefined
+  const timer = setTimeout(() => {
+    signal = options.signal
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+  }, PATIENCE)
+  return () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', onAbort)
   }
 }
