@@ -209,6 +209,25 @@ export function severalStores(database: Database): void {
         expect((await store.get(1))?.item.color).toBe('red')
       })
     })
+
+    test('that is aborted lets its caller go, even where no connection is free', async () => {
+      const table = newTable()
+      const store = open(table)
+      await closing([store], async () => {
+        await store.create(car('red'))
+        const { reads } = await database.locked(table, async () => {
+          const reads = Promise.all(Array.from({ length: 20 }, () => store.get(1)))
+          const controller = new AbortController()
+          const last = store.get(1, { signal: controller.signal })
+          while ((await database.waiting(table)).length === 0);
+          const reason = new Error('enough')
+          controller.abort(reason)
+          await expect(last).rejects.toBe(reason)
+          return { reads }
+        })
+        expect((await reads).map(stored => stored?.item.color)).toEqual(Array(20).fill('red'))
+      })
+    })
   })
 
   test('of those who wait for the same values one gets them when they are free', async () => {
