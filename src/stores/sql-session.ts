@@ -141,7 +141,7 @@ export async function together(
   runner: Runner,
   fatal: (error: unknown) => boolean = () => false,
 ): Promise<PromiseSettledResult<unknown>[]> {
-  // Most fail none: a savepoint for each took two of the three statements of a create.
+  // Mostly none fails, and a savepoint for each takes two of the three statements of a create.
   const all = await undoable(() => everyOne(writes, runner), runner, fatal)
   if (all.status === 'fulfilled') return all.value
   const results: PromiseSettledResult<unknown>[] = []
