@@ -230,6 +230,22 @@ export function severalStores(database: Database): void {
     })
   })
 
+  test('a store that is closed ends what is under way first', async () => {
+    const table = newTable()
+    const store = open(table)
+    const { id } = await store.create(car('red'))
+    const work = [store.get(id), store.create(car('blue')), store.create(car('green'))] as const
+    let ended = 0
+    for (const each of work) void each.then(() => ended++)
+    await store.close()
+    expect(ended).toBe(work.length)
+    await expect(store.get(id)).rejects.toThrow(UnavailableError)
+    const other = open(table)
+    await closing([other], async () => {
+      expect(await other.count({ where: [] }, 'exact')).toBe(3)
+    })
+  })
+
   test('of those who wait for the same values one gets them when they are free', async () => {
     const table = newTable()
     const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' }, unique: [['color']] }
