@@ -9,6 +9,7 @@ import {
   closed,
   executorOf,
   type GivenKysely,
+  inQueue,
   MOST_WRITES,
   meaningOf,
   type Row,
@@ -95,22 +96,12 @@ export class PoolSession implements Session {
   ): Promise<T> {
     if (!queued) return this.#call(work, { options }, single ? undefined : this.#dialect.begin)
     if (this.#closed) return Promise.reject(closed())
-    return this.#track(
-      () =>
-        new Promise((resolve, reject) => {
-          this.#queue.push({
-            work: async runner => {
-              throwIfAborted(options)
-              return work(runner)
-            },
-            single,
-            // What the work gives is a `T`.
-            resolve: resolve as (result: unknown) => void,
-            reject,
-          })
-          if (this.#queue.length === 1 && !this.#flushing) void this.#flush()
-        }),
-    )
+    return this.#track(() => inQueue(work, options, single, write => this.#enqueue(write)))
+  }
+
+  #enqueue(write: Write): void {
+    this.#queue.push(write)
+    if (this.#queue.length === 1 && !this.#flushing) void this.#flush()
   }
 
   /** They would wait for each other in the database, a connection each, and for each other's commit. */
@@ -144,10 +135,11 @@ export class PoolSession implements Session {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    while (this.#running > 0)
+    while (this.#running > 0) {
       await new Promise<void>(resolve => {
         this.#idle = resolve
       })
+    }
     await this.#db.destroy()
   }
 

@@ -9,6 +9,7 @@ import {
   closed,
   executorOf,
   type GivenKysely,
+  inQueue,
   MOST_WRITES,
   meaningOf,
   type Runner,
@@ -68,21 +69,12 @@ export class SerialSession implements Session {
    */
   write<T>(
     work: (runner: Runner) => Promise<T>,
-    options?: StoreOptions,
+    options: StoreOptions = {},
     { single = false }: WriteOptions = {},
   ): Promise<T> {
     if (this.#closed) return Promise.reject(closed())
-    return new Promise((resolve, reject) => {
-      this.#writes.push({
-        work: async runner => {
-          throwIfAborted(options)
-          return work(runner)
-        },
-        single,
-        // What the work gives is a `T`.
-        resolve: resolve as (result: unknown) => void,
-        reject,
-      })
+    return inQueue(work, options, single, write => {
+      this.#writes.push(write)
       if (this.#writes.length === 1) this.#flushInTurn()
     })
   }

@@ -7,7 +7,7 @@ import {
   type QueryExecutor,
   type QueryResult,
 } from 'kysely'
-import { type StoreOptions, UnavailableError } from '../store.ts'
+import { type StoreOptions, throwIfAborted, UnavailableError } from '../store.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import { type Fragment, print } from './sql-text.ts'
 
@@ -36,6 +36,31 @@ export interface Write {
   readonly single: boolean
   resolve(result: unknown): void
   reject(error: unknown): void
+}
+
+/**
+ * Has work wait for its turn, which it loses where its caller has gone by then.
+ * @param add is called at once, with the write.
+ * @returns what comes of it.
+ */
+export function inQueue<T>(
+  work: (runner: Runner) => Promise<T>,
+  options: StoreOptions,
+  single: boolean,
+  add: (write: Write) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    add({
+      work: async runner => {
+        throwIfAborted(options)
+        return work(runner)
+      },
+      single,
+      // What the work gives is a `T`.
+      resolve: resolve as (result: unknown) => void,
+      reject,
+    })
+  })
 }
 
 /** How many writes share a commit at most. */

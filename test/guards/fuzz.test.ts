@@ -333,7 +333,7 @@ const damaged = fc
   .map(([request, damages]) => ({ request, damages }))
 
 const LEAKS =
-  /node_modules|\bat [^"]*:\d+:\d+|\/work\/|\.ts:\d|SQLITE|TypeError:|ZodError|RangeError/
+  /node_modules|\bat [^"\n]*:\d+:\d+|\/work\/|\.ts:\d|SQLITE|TypeError:|ZodError|RangeError/
 
 test(`${RUNS} requests, FUZZ_SEED=${SEED}`, async () => {
   await fc.assert(
