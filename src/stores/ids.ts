@@ -1,6 +1,8 @@
 // Ids and versions that stores make: counted integers, UUIDv7 (RFC 9562 §5.7) in strict order, and
 // opaque versions.
 import { randomBytes } from 'node:crypto'
+import type { Item } from '../fields.ts'
+import type { Id, Identity } from '../store.ts'
 
 const POOL_SIZE = 4096
 let pool = Buffer.alloc(0)
@@ -21,9 +23,16 @@ export function newVersion(): string {
   return random(12).toString('base64url')
 }
 
-/** The next integer id after the last one made; 1 is the first. */
-export function nextInteger(last: number | undefined): number {
-  return (last ?? 0) + 1
+/** The id that a client has chosen, where ids are texts and it has. */
+export function chosenId(identity: Identity, values: Item): string | undefined {
+  const chosen = identity.kind === 'text' ? values[identity.name] : undefined
+  return typeof chosen === 'string' ? chosen : undefined
+}
+
+/** The id after the last one made: the next whole number, 1 being the first, or a UUIDv7. */
+export function nextId(identity: Identity, last: Id | undefined, now: number): Id {
+  if (identity.kind === 'integer') return (typeof last === 'number' ? last : 0) + 1
+  return nextUuid(typeof last === 'string' ? last : undefined, now)
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -15,7 +15,7 @@ import {
   UniqueError,
 } from '../store.ts'
 import { attempts } from './attempts.ts'
-import { newVersion, nextInteger, nextUuid } from './ids.ts'
+import { chosenId, newVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
 import { countOf, isWalkable, type Source, sliceOf } from './memory-select.ts'
 import { BATCH, hasOrder, indexesOf, mergeShapes } from './shapes.ts'
@@ -151,7 +151,7 @@ export function memoryStore({
     },
     async create(values, options) {
       const own = open(options)
-      const id = newId(own, values, last, clock())
+      const id = chosenId(own.identity, values) ?? nextId(own.identity, last, clock())
       if (rows.has(id)) throw new UniqueError([own.identity.name])
       const stored = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
@@ -187,13 +187,6 @@ export function memoryStore({
       uniques = []
     },
   }
-}
-
-function newId({ identity }: Shape, values: Item, last: Id | undefined, now: number): Id {
-  const chosen = values[identity.name]
-  if (identity.kind === 'text' && typeof chosen === 'string') return chosen
-  if (identity.kind === 'integer') return nextInteger(typeof last === 'number' ? last : undefined)
-  return nextUuid(typeof last === 'string' ? last : undefined, now)
 }
 
 /** The values that no other item may have; `undefined` where one of them is null or absent. */

@@ -67,7 +67,7 @@ export class SqlAttempts {
     await this.#row(over, options)
     const claim = compileFor(this.#dialect, this.#dialect.insertNew(sql`${table} ${columns}`))
     const write = ({ run }: Runner) => run(claim)
-    const { numAffectedRows } = await this.#session.write(write, options, { single: true })
+    const { numAffectedRows } = await this.#session.write(write, options, true)
     return numAffectedRows === 1n
   }
 
@@ -81,7 +81,7 @@ export class SqlAttempts {
         }
       },
       options,
-      { single: true },
+      true,
     )
   }
 
@@ -102,9 +102,7 @@ export class SqlAttempts {
 
   async #row(statement: Fragment, options: StoreOptions | undefined): Promise<Row | undefined> {
     const compiled = compileFor(this.#dialect, statement)
-    return this.#session.write(async ({ run }) => (await run(compiled)).rows[0], options, {
-      single: true,
-    })
+    return this.#session.write(async ({ run }) => (await run(compiled)).rows[0], options, true)
   }
 
   async #sweep(options: StoreOptions | undefined): Promise<void> {

@@ -2,14 +2,29 @@
 // transaction is the only writer, or one row of a table, locked until the end of the transaction,
 // has all makers of ids wait for each other.
 import { randomInt } from 'node:crypto'
+import type { Item } from '../fields.ts'
 import { assemble, type Id, type Stored, type StoreOptions } from '../store.ts'
-import { newVersion, nextInteger, nextUuid } from './ids.ts'
+import { chosenId, newVersion, nextId, nextUuid } from './ids.ts'
 import type { SqlAttempts } from './sql-attempts.ts'
 import type { Layout } from './sql-layout.ts'
 import { compileFor, type Prepared, type Runner, type Session } from './sql-session.ts'
 import type { Statements } from './sql-statements.ts'
 import { SEQUENCES } from './sql-tables.ts'
 import { type Fragment, sql } from './sql-text.ts'
+
+/** What is to be created. */
+interface Create {
+  readonly values: Item
+  /** The idempotency key that it answers. */
+  readonly key: string | undefined
+}
+
+/** A row to be inserted. */
+interface NewRow {
+  readonly item: Item
+  readonly version: string | undefined
+  readonly key: string | undefined
+}
 
 export class SqlCreates {
   readonly #session: Session
@@ -38,81 +53,138 @@ export class SqlCreates {
 
   /** @throws whatever the driver throws where a row would break a unique set. */
   create(
-    values: Stored['item'],
+    values: Item,
     options: StoreOptions & { readonly idempotencyKey?: string } = {},
   ): Promise<Stored> {
-    const { idempotencyKey: key } = options
-    const { identity } = this.#layout.shape
-    const wish = identity.kind === 'text' ? values[identity.name] : undefined
-    const id = typeof wish === 'string' ? wish : undefined
-    const single = key === undefined && (id !== undefined || this.#numbered !== undefined)
-    return this.#session.write(
-      async runner => {
-        const stored = await this.#insert(id, values, runner)
-        if (key !== undefined) await this.#attempts.answer(key, { ...stored }, runner)
-        return stored
-      },
-      options,
-      { single, queued: id === undefined },
-    )
+    const create = { values, key: options.idempotencyKey }
+    const unkeyed = create.key === undefined
+    const id = chosenId(this.#layout.shape.identity, values)
+    if (id === undefined) {
+      const single = unkeyed && this.#numbered !== undefined
+      return this.#session.writeTogether(create, this.#insertUnderNext, options, single)
+    }
+    const insert = async (runner: Runner) => {
+      const row = this.#newRow(id, create)
+      await this.#insert([row], runner)
+      return this.#answered(row, runner)
+    }
+    return this.#session.write(insert, options, unkeyed)
   }
 
-  async #insert(
-    chosen: string | undefined,
-    values: Stored['item'],
+  /** Rows under ids that are made for them. */
+  readonly #insertUnderNext = async (
+    creates: readonly Create[],
     runner: Runner,
-  ): Promise<Stored> {
-    const layout = this.#layout
-    const { shape, versionColumn } = layout
-    const date = new Date(this.#clock()).toISOString()
-    const version = versionColumn === undefined ? undefined : newVersion()
-    const rowOf = (id: Id, columns = layout.columns) => {
-      const row = layout.encode(assemble(shape, id, values, date, date), columns)
-      return version === undefined ? row : [...row, version]
-    }
-    if (chosen === undefined && this.#numbered) {
-      const others = layout.columns.filter(({ column }) => column !== layout.id.column)
-      const id = await this.#insertNumbered(this.#numbered, rowOf('', others), runner)
-      return layout.storedItem(assemble(shape, id, values, date, date), version)
-    }
-    const id = chosen ?? (await this.#nextId(runner))
-    await runner.run(this.#statements.insert, rowOf(id))
-    return layout.storedItem(assemble(shape, id, values, date, date), version)
+  ): Promise<Stored[]> => {
+    const [first] = creates
+    const rows =
+      first && creates.length === 1 && this.#numbered
+        ? [await this.#insertNumbered(first, this.#numbered, runner)]
+        : await this.#insertCounted(creates, runner)
+    const stored: Stored[] = []
+    for (const row of rows) stored.push(await this.#answered(row, runner))
+    return stored
   }
 
-  async #insertNumbered(
-    statement: Prepared,
-    others: readonly unknown[],
-    { run }: Runner,
-  ): Promise<Id> {
-    const layout = this.#layout
-    const integer = layout.shape.identity.kind === 'integer'
-    for (;;) {
-      const made = integer ? [] : [nextUuid(undefined, this.#clock()), randomInt(1, 2 ** 32)]
-      const [found] = (await run(statement, [...made, layout.table, ...others])).rows
-      if (found) return integer ? Number(found.made) : String(found.made)
-      await run(this.#statements.firstLast, [layout.table])
+  async #insertNumbered(create: Create, statement: Prepared, { run }: Runner): Promise<NewRow> {
+    const { table, columns, id, shape } = this.#layout
+    const row = this.#newRow('', create)
+    const others = columns.filter(({ column }) => column !== id.column)
+    const values = [table, ...this.#encode(row, others)]
+    const integer = shape.identity.kind === 'integer'
+    const insert = async () => {
+      const next = integer ? [] : [nextUuid(undefined, this.#clock()), randomInt(1, 2 ** 32)]
+      return (await run(statement, [...next, ...values])).rows[0]
     }
+    let found = await insert()
+    if (!found) {
+      await run(this.#statements.firstLast, [table])
+      found = await insert()
+    }
+    if (!found) throw new Error(`${table} has taken no row: a trigger may have kept it out`)
+    row.item[shape.identity.name] = integer ? Number(found.made) : String(found.made)
+    return row
   }
 
-  async #nextId(runner: Runner): Promise<Id> {
-    const layout = this.#layout
-    const statements = this.#statements
-    const last = async () => (await runner.run(statements.last, [layout.table])).rows[0]
-    let row = await last()
+  async #insertCounted(creates: readonly Create[], runner: Runner): Promise<NewRow[]> {
+    const { shape, table } = this.#layout
+    let last = await this.#lastId(runner)
+    const rows = creates.map(create => {
+      last = nextId(shape.identity, last, this.#clock())
+      return this.#newRow(last, create)
+    })
+    await this.#insert(rows, runner)
+    await runner.run(this.#statements.keepLast, [String(last), table])
+    return rows
+  }
+
+  async #lastId({ run }: Runner): Promise<Id | undefined> {
+    const { shape, table } = this.#layout
+    const { last, firstLast } = this.#statements
+    let [row] = (await run(last, [table])).rows
     while (!row) {
-      await runner.run(statements.firstLast, [layout.table])
-      row = await last()
+      await run(firstLast, [table])
+      row = (await run(last, [table])).rows[0]
     }
     // What another program put into the table counts as made.
     const known = [row.last, row.most].filter(id => id !== null && id !== undefined)
-    const id =
-      layout.shape.identity.kind === 'integer'
-        ? nextInteger(Math.max(0, ...known.map(Number)))
-        : nextUuid(known.map(String).sort().at(-1), this.#clock())
-    await runner.run(statements.keepLast, [String(id), layout.table])
-    return id
+    return shape.identity.kind === 'integer'
+      ? Math.max(0, ...known.map(Number))
+      : known.map(String).sort().at(-1)
   }
+
+  async #insert(rows: readonly NewRow[], { run }: Runner): Promise<void> {
+    for (const part of inParts(rows.map(row => this.#encode(row)))) {
+      await run(this.#statements.insert(part.length), part.flat())
+    }
+  }
+
+  #newRow(id: Id, { values, key }: Create): NewRow {
+    const { shape, versionColumn } = this.#layout
+    const date = new Date(this.#clock()).toISOString()
+    const item = assemble(shape, id, values, date, date)
+    return { item, version: versionColumn === undefined ? undefined : newVersion(), key }
+  }
+
+  #encode({ item, version }: NewRow, columns = this.#layout.columns): unknown[] {
+    const values = this.#layout.encode(item, columns)
+    return version === undefined ? values : [...values, version]
+  }
+
+  /** What was stored, kept as the answer to its idempotency key. */
+  async #answered({ item, version, key }: NewRow, runner: Runner): Promise<Stored> {
+    const stored = this.#layout.storedItem(item, version)
+    if (key !== undefined) await this.#attempts.answer(key, { ...stored }, runner)
+    return stored
+  }
+}
+
+/** What one statement inserts at most: rows, values (SQLite takes 32,766), characters of text. */
+const MOST_ROWS = 64
+const MOST_VALUES = 30_000
+const MOST_TEXT = 100_000
+
+/** Rows in parts of 64, 32, 16 … and one, so that there are few statements to prepare. */
+function* inParts(
+  rows: readonly (readonly unknown[])[],
+): Generator<readonly (readonly unknown[])[]> {
+  for (let from = 0; from < rows.length; ) {
+    let count = MOST_ROWS
+    let part = rows.slice(from, from + count)
+    while (count > 1 && (part.length < count || isLarge(part))) {
+      count /= 2
+      part = part.slice(0, count)
+    }
+    yield part
+    from += count
+  }
+}
+
+function isLarge(rows: readonly (readonly unknown[])[]): boolean {
+  const values = rows.flat()
+  let text = 0
+  for (const value of values) if (typeof value === 'string') text += value.length
+  return values.length > MOST_VALUES || text > MOST_TEXT
 }
 
 /**
@@ -143,7 +215,7 @@ function numberedInsert(layout: Layout): Fragment {
   const made = integer
     ? sql`made.last_id::bigint`
     : sql`made.last_id${layout.id.declared ? sql`::uuid` : sql``}`
-  return sql`with ${given}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])}) overriding system value select ${sql.join([made, ...names.map(() => value)])} from made returning ${id} as made`
+  return sql`with ${given}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])})${layout.dialect.overriding} select ${sql.join([made, ...names.map(() => value)])} from made returning ${id} as made`
 }
 
 /** What `nextUuid` gives: the given one where it is greater than the last; else the last one counted on. */

@@ -102,6 +102,8 @@ export interface SqlDialect extends Spelling {
   readonly returns: boolean
   /** Whether an `insert` may take the rows that an `update` in its `with` returns. */
   readonly chains: boolean
+  /** Stands before the values of an `insert` that gives an id which the table might make itself. */
+  readonly overriding: Fragment
   /** An `insert`, without that word, that does nothing where a row of the same key is there. */
   insertNew(into: Fragment): Fragment
   /** Stands at the end of a `select` whose rows nobody shall change until the transaction ends. */

@@ -217,6 +217,7 @@ export const mysql: SqlDialect = {
   },
   returns: false,
   chains: false,
+  overriding: sql``,
   insertNew: into => sql`insert ignore into ${into}`,
   forUpdate: sql` for update`,
   boolean: Number,

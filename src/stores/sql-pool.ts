@@ -4,22 +4,23 @@ import { CompiledQuery, type DatabaseConnection, type QueryExecutor } from 'kyse
 import { type StoreOptions, throwIfAborted } from '../store.ts'
 import type { PoolWords, SqlDialect } from './sql-dialect.ts'
 import {
+  alone,
   answer,
   between,
   closed,
   executorOf,
   type GivenKysely,
   inQueue,
-  MOST_WRITES,
   meaningOf,
+  nextWrites,
   type Row,
   type Runner,
   runnerOf,
   type Session,
+  type SharedWork,
   settled,
   together,
   type Write,
-  type WriteOptions,
 } from './sql-session.ts'
 
 /** How often work is tried where others are in the way. */
@@ -92,11 +93,19 @@ export class PoolSession implements Session {
   write<T>(
     work: (runner: Runner) => Promise<T>,
     options: StoreOptions = {},
-    { single = false, queued = false }: WriteOptions = {},
+    single = false,
   ): Promise<T> {
-    if (!queued) return this.#call(work, { options }, single ? undefined : this.#dialect.begin)
+    return this.#call(work, { options }, single ? undefined : this.#dialect.begin)
+  }
+
+  writeTogether<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options: StoreOptions = {},
+    single = false,
+  ): Promise<Result> {
     if (this.#closed) return Promise.reject(closed())
-    return this.#track(() => inQueue(work, options, single, write => this.#enqueue(write)))
+    return this.#track(() => inQueue(input, work, options, single, write => this.#enqueue(write)))
   }
 
   #enqueue(write: Write): void {
@@ -110,7 +119,7 @@ export class PoolSession implements Session {
     // Lets the requests that came at the same time add their writes.
     await new Promise(resolve => setImmediate(resolve))
     while (this.#queue.length > 0) {
-      const writes = this.#queue.splice(0, MOST_WRITES)
+      const writes = nextWrites(this.#queue)
       try {
         answer(writes, await this.#batch(writes), this.#dialect)
       } catch (error) {
@@ -123,9 +132,10 @@ export class PoolSession implements Session {
   async #batch(writes: readonly Write[]): Promise<PromiseSettledResult<unknown>[]> {
     const { begin, failure } = this.#dialect
     const [first] = writes
-    if (first && writes.length === 1) {
-      const alone = this.#tried(first.work, { options: {} }, first.single ? undefined : begin)
-      return [await settled(alone)]
+    if (!first) return []
+    if (writes.length === 1) {
+      const work = (runner: Runner) => alone(first, runner)
+      return [await settled(this.#tried(work, { options: {} }, first.single ? undefined : begin))]
     }
     const shared = ['unavailable', 'again', 'cancelled']
     const fatal = (error: unknown) => shared.includes(failure(error)?.kind ?? '')

@@ -264,6 +264,7 @@ export const postgres: SqlDialect = {
   },
   returns: true,
   chains: true,
+  overriding: sql` overriding system value`,
   insertNew: into => sql`insert into ${into} on conflict do nothing`,
   forUpdate: sql` for update`,
   boolean: value => value,

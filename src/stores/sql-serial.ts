@@ -4,21 +4,22 @@ import type { DatabaseConnection, QueryExecutor } from 'kysely'
 import { type StoreOptions, throwIfAborted } from '../store.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import {
+  alone,
   answer,
   between,
   closed,
   executorOf,
   type GivenKysely,
   inQueue,
-  MOST_WRITES,
   meaningOf,
+  nextWrites,
   type Runner,
   runnerOf,
   type Session,
+  type SharedWork,
   settled,
   together,
   type Write,
-  type WriteOptions,
 } from './sql-session.ts'
 
 export class SerialSession implements Session {
@@ -63,17 +64,27 @@ export class SerialSession implements Session {
     })
   }
 
+  /** With no other writer in between. */
+  write<T>(
+    work: (runner: Runner) => Promise<T>,
+    options?: StoreOptions,
+    single?: boolean,
+  ): Promise<T> {
+    return this.writeTogether(undefined, async (_, runner) => [await work(runner)], options, single)
+  }
+
   /**
    * With no other writer in between. Writes that wait at the same time share a commit, which is most
    * of what they cost; none is answered before it.
    */
-  write<T>(
-    work: (runner: Runner) => Promise<T>,
+  writeTogether<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
     options: StoreOptions = {},
-    { single = false }: WriteOptions = {},
-  ): Promise<T> {
+    single = false,
+  ): Promise<Result> {
     if (this.#closed) return Promise.reject(closed())
-    return inQueue(work, options, single, write => {
+    return inQueue(input, work, options, single, write => {
       this.#writes.push(write)
       if (this.#writes.length === 1) this.#flushInTurn()
     })
@@ -99,12 +110,13 @@ export class SerialSession implements Session {
   async #flush(runner: Runner): Promise<void> {
     // Lets the requests that came at the same time add their writes.
     await new Promise(resolve => setImmediate(resolve))
-    const writes = this.#writes.splice(0, MOST_WRITES)
+    const writes = nextWrites(this.#writes)
     if (this.#writes.length > 0) this.#flushInTurn()
     const [first] = writes
+    if (!first) return
     try {
       const results =
-        first && writes.length === 1
+        writes.length === 1
           ? [await settled(this.#alone(first, runner))]
           : await between(this.#dialect.begin, each => together(writes, each), runner)
       answer(writes, results, this.#dialect)
@@ -113,8 +125,9 @@ export class SerialSession implements Session {
     }
   }
 
-  #alone({ work, single }: Write, runner: Runner): Promise<unknown> {
-    return single ? work(runner) : between(this.#dialect.begin, work, runner)
+  #alone(write: Write, runner: Runner): Promise<unknown> {
+    const work = (each: Runner) => alone(write, each)
+    return write.single ? work(runner) : between(this.#dialect.begin, work, runner)
   }
 
   /** One after another: Kysely's own lock for the connection of SQLite wakes all that wait, each time. */

@@ -23,48 +23,65 @@ export interface Runner {
   say(text: string): Promise<unknown>
 }
 
-export interface WriteOptions {
-  /** Whether the work is one statement, which is a transaction by itself. */
-  readonly single?: boolean
-  /** Whether it waits for a lock that all such work waits for: it may share a commit with them. */
-  readonly queued?: boolean
-}
+/** Does what is asked for by each of the inputs; gives what came of each, in their order. */
+export type SharedWork<Input, Result> = (
+  inputs: readonly Input[],
+  runner: Runner,
+) => Promise<readonly Result[]>
 
-/** A write that waits for its turn. */
+/** A write that waits for its turn. Its work is given only inputs that came with the same work. */
 export interface Write {
-  readonly work: (runner: Runner) => Promise<unknown>
+  readonly input: unknown
+  readonly options: StoreOptions
+  /** Whether the work on its input alone is one statement, which is a transaction by itself. */
   readonly single: boolean
+  // Methods, so that a queue holds writes of all types.
+  work(inputs: readonly unknown[], runner: Runner): Promise<readonly unknown[]>
   resolve(result: unknown): void
   reject(error: unknown): void
 }
 
 /**
- * Has work wait for its turn, which it loses where its caller has gone by then.
+ * Has a write wait for its turn.
  * @param add is called at once, with the write.
  * @returns what comes of it.
  */
-export function inQueue<T>(
-  work: (runner: Runner) => Promise<T>,
+export function inQueue<Input, Result>(
+  input: Input,
+  work: SharedWork<Input, Result>,
   options: StoreOptions,
   single: boolean,
   add: (write: Write) => void,
-): Promise<T> {
+): Promise<Result> {
   return new Promise((resolve, reject) => {
-    add({
-      work: async runner => {
-        throwIfAborted(options)
-        return work(runner)
-      },
-      single,
-      // What the work gives is a `T`.
-      resolve: resolve as (result: unknown) => void,
-      reject,
-    })
+    add({ input, work, options, single, resolve, reject })
   })
 }
 
 /** How many writes share a commit at most. */
-export const MOST_WRITES = 100
+const MOST_WRITES = 100
+
+/** Takes out of a queue those whose turn it is; who has gone by now has lost it. */
+export function nextWrites(queue: Write[]): Write[] {
+  return queue.splice(0, MOST_WRITES).filter(({ options, reject }) => {
+    try {
+      throwIfAborted(options)
+      return true
+    } catch (reason) {
+      reject(reason)
+      return false
+    }
+  })
+}
+
+/** A write by itself. */
+export async function alone(
+  { work, input }: Pick<Write, 'work' | 'input'>,
+  runner: Runner,
+): Promise<unknown> {
+  const [result] = await work([input], runner)
+  return result
+}
 
 /** Each call throws the signal's reason, or an `UnavailableError` for a database that cannot be reached or a session that is closed. */
 export interface Session {
@@ -74,12 +91,26 @@ export interface Session {
   read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
   /** Reads by several statements, all of one moment. */
   snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
-  /** Writes all of the work or nothing of it; it may be done again from its start. */
+  /**
+   * Writes all of the work or nothing of it; it may be done again from its start.
+   * @param single whether the work is one statement, which is a transaction by itself; default false.
+   */
   write<T>(
     work: (runner: Runner) => Promise<T>,
     options?: StoreOptions,
-    how?: WriteOptions,
+    single?: boolean,
   ): Promise<T>
+  /**
+   * The same for work that waits for a lock which all such work waits for: inputs that wait at the
+   * same time share a commit, and those of the same work are given to one call of it.
+   * @param single whether the work on one input is one statement.
+   */
+  writeTogether<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options?: StoreOptions,
+    single?: boolean,
+  ): Promise<Result>
   /** Another one for each way to the database: what was remembered of it before counts no more. */
   readonly generation: number
   /** Ends after what is under way, and closes the database. */
@@ -168,18 +199,27 @@ export async function together(
 ): Promise<PromiseSettledResult<unknown>[]> {
   // Mostly none fails, and a savepoint for each takes two of the three statements of a create.
   const all = await undoable(() => everyOne(writes, runner), runner, fatal)
-  if (all.status === 'fulfilled') return all.value
+  if (all.status === 'fulfilled') {
+    return all.value.map(value => ({ status: 'fulfilled', value }))
+  }
   const results: PromiseSettledResult<unknown>[] = []
-  for (const { work } of writes) results.push(await undoable(() => work(runner), runner, fatal))
+  for (const write of writes) {
+    results.push(await undoable(() => alone(write, runner), runner, fatal))
+  }
   return results
 }
 
-async function everyOne(
-  writes: readonly Write[],
-  runner: Runner,
-): Promise<PromiseFulfilledResult<unknown>[]> {
-  const results: PromiseFulfilledResult<unknown>[] = []
-  for (const { work } of writes) results.push({ status: 'fulfilled', value: await work(runner) })
+/** Those that follow each other with the same work, by one call of it. */
+async function everyOne(writes: readonly Write[], runner: Runner): Promise<unknown[]> {
+  const results: unknown[] = []
+  for (let first = writes[0]; first; first = writes[results.length]) {
+    const inputs: unknown[] = []
+    for (const { work, input } of writes.slice(results.length)) {
+      if (work !== first.work) break
+      inputs.push(input)
+    }
+    results.push(...(await first.work(inputs, runner)))
+  }
   return results
 }
 

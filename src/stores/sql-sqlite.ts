@@ -68,6 +68,7 @@ export const sqlite: SqlDialect = {
   beginRead: ['begin'],
   returns: true,
   chains: false,
+  overriding: sql``,
   insertNew: into => sql`insert into ${into} on conflict do nothing`,
   forUpdate: sql``,
   boolean: Number,

@@ -10,8 +10,8 @@ export interface Statements {
   readonly get: Prepared
   /** The same, and keeps the row as it is until the transaction ends. */
   readonly lock: Prepared
-  /** `[...columns, version]` */
-  readonly insert: Prepared
+  /** `[...columns, version]` of each row. @param rows how many; each number is a statement of its own. */
+  insert(rows: number): Prepared
   /**
    * `[...columns but the id and the creation date, version, id, old version]`; gives the creation
    * date, if the database does.
@@ -48,17 +48,26 @@ export function statementsOf(layout: Layout): Statements {
   }
   const same = sql`${id} = ${layout.idValue}`
   const which = version ? sql`${same} and ${version} = ${value}` : same
-  const { forUpdate, returns } = layout.dialect
+  const { forUpdate, overriding, returns } = layout.dialect
   const given = (layout.created ?? layout.id).readable
   const counted = shape.identity.kind !== 'text'
   const none = shape.identity.kind === 'integer' ? '0' : ''
+  const row = sql`(${sql.join(columns.map(() => value))})`
+  const inserts = new Map<number, Prepared>()
   const [name, lastId] = [sql.id('name'), sql.id('last_id')]
   return {
     get: compile(sql`select ${layout.all} from ${from} where ${same}`),
     lock: compile(sql`select ${layout.all} from ${from} where ${same}${forUpdate}`),
-    insert: compile(
-      sql`insert into ${from} (${sql.join(columns)}) values (${sql.join(columns.map(() => value))})`,
-    ),
+    insert(rows) {
+      const known = inserts.get(rows)
+      if (known) return known
+      const all = sql.join(Array.from({ length: rows }, () => row))
+      const made = compile(
+        sql`insert into ${from} (${sql.join(columns)})${overriding} values ${all}`,
+      )
+      inserts.set(rows, made)
+      return made
+    },
     update: compile(
       sql`update ${from} set ${sql.join(changed.map(column => sql`${column} = ${value}`))} where ${which}${returns ? sql` returning ${given}` : sql``}`,
     ),

@@ -165,7 +165,7 @@ export function sqlStore<Database>({
   ): Promise<T> {
     const { layout } = attached()
     if (layout.idGiven(id) === undefined) return Promise.resolve(otherwise)
-    if (layout.versionColumn !== undefined) return session.write(work, given, { single: true })
+    if (layout.versionColumn !== undefined) return session.write(work, given, true)
     return session.write(
       async runner =>
         (await find(id, runner, true))?.version === version ? work(runner) : otherwise,

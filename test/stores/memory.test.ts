@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { Field, Item } from '../../src/fields.ts'
 import { parseSort } from '../../src/query.ts'
 import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/selection.ts'
-import type { Shape, Slice } from '../../src/store.ts'
-import { newVersion, nextInteger, nextUuid } from '../../src/stores/ids.ts'
+import type { Identity, Shape, Slice } from '../../src/store.ts'
+import { newVersion, nextId, nextUuid } from '../../src/stores/ids.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { MemoryIndex } from '../../src/stores/memory-index.ts'
 import { SortedList } from '../../src/stores/sorted-list.ts'
@@ -340,7 +340,8 @@ describe('ids', () => {
   })
 
   test('integers count from 1; versions are 16 characters, each its own', () => {
-    expect([nextInteger(undefined), nextInteger(41)]).toEqual([1, 42])
+    const identity: Identity = { name: 'id', kind: 'integer' }
+    expect([nextId(identity, undefined, 0), nextId(identity, 41, 0)]).toEqual([1, 42])
     const versions = Array.from({ length: 2000 }, newVersion)
     expect(new Set(versions).size).toBe(2000)
     expect(versions.every(version => /^[\w-]{16}$/.test(version))).toBe(true)

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Kysely, SqliteDialect } from 'kysely'
+import { type CompiledQuery, Kysely, SqliteDialect } from 'kysely'
 import Database from 'libsql'
 import { afterAll } from 'vitest'
 import { prepareSqlite, reuseStatements } from '../../src/stores/sql.ts'
@@ -15,9 +15,15 @@ export function newFile(): string {
   return join(directory, `${++files}.db`)
 }
 
-export async function openDatabase(file = newFile()): Promise<Kysely<unknown>> {
+export async function openDatabase(
+  file = newFile(),
+  onStatement?: (statement: CompiledQuery) => void,
+): Promise<Kysely<unknown>> {
   const database = reuseStatements(new Database(file))
-  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
+  const db = new Kysely<unknown>({
+    dialect: new SqliteDialect({ database }),
+    log: ({ query }) => onStatement?.(query),
+  })
   await prepareSqlite(db)
   return db
 }

@@ -1,0 +1,149 @@
+// Creates that wait together go into the table by few statements, and each comes to its own end.
+import { type CompiledQuery, type Kysely, sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import type { Field, Item } from '../../src/fields.ts'
+import type { Shape, Store } from '../../src/store.ts'
+import { sqlStore } from '../../src/stores/sql.ts'
+import { noMariadb, openMariadb, useMariadb } from './mariadb.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
+import { by, SHAPE } from './questions.ts'
+import { closing, newTable } from './several.ts'
+import { openDatabase } from './sqlite.ts'
+
+usePostgres()
+useMariadb()
+
+type Open = (onStatement: (statement: CompiledQuery) => void) => Promise<Kysely<unknown>>
+
+const DATABASES: [string, boolean, Open][] = [
+  ['SQLite', false, onStatement => openDatabase(undefined, onStatement)],
+  ['PostgreSQL', false, async onStatement => openPostgres({}, onStatement)],
+  ['MariaDB', noMariadb, async onStatement => openMariadb({}, onStatement)],
+]
+
+interface Opened {
+  readonly db: Kysely<unknown>
+  readonly table: string
+  readonly store: Store
+  /** How many rows each insert since the last look has given. */
+  inserted(): number[]
+}
+
+async function opened(open: Open, shape: Shape = SHAPE): Promise<Opened> {
+  const table = newTable()
+  const rows: number[] = []
+  const db = await open(({ sql: text }) => {
+    const into = new RegExp(`^insert into ["\`]${table}["\`].* values (.+)`).exec(text)
+    if (into) rows.push(into[1]?.match(/\(/g)?.length ?? 0)
+  })
+  const store = sqlStore({ db, table, create: true })
+  store.attach(shape)
+  // Its tables are made.
+  await store.count({ where: [] }, 'exact')
+  return { db, table, store, inserted: () => rows.splice(0) }
+}
+
+const car = (color: string): Item => ({ color, price: 1, year: 1 })
+const LONG = 'x'.repeat(60_000)
+const everything = { where: [], sort: by('') }
+
+describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) => {
+  test.skipIf(absent)('of a hundred go into the table by three statements', async () => {
+    const { store, inserted } = await opened(open)
+    await closing([store], async () => {
+      const calls = Array.from({ length: 100 }, (_, at) => store.create(car(`c${at}`)))
+      const made = await Promise.all(calls)
+      expect(inserted()).toEqual([64, 32, 4])
+      const { items } = await store.list(everything, { limit: 200, offset: 0 }, 'none')
+      expect(items).toEqual(made)
+      expect(made.map(({ id }) => id)).toEqual(made.map((_, at) => at + 1))
+      expect(made.map(({ item }) => item.color)).toEqual(made.map((_, at) => `c${at}`))
+    })
+  })
+
+  test.skipIf(absent)('with long texts go one by one', async () => {
+    const { store, inserted } = await opened(open)
+    await closing([store], async () => {
+      const calls = [LONG, LONG, LONG, ''].map(note => store.create({ ...car('red'), note }))
+      const made = await Promise.all(calls)
+      expect(inserted()).toEqual([1, 1, 2])
+      const { items } = await store.list(everything, { limit: 9, offset: 0 }, 'none')
+      expect(items).toEqual(made)
+    })
+  })
+
+  test.skipIf(absent)('each come to their own end', async () => {
+    const { store } = await opened(open, { ...SHAPE, unique: [['color']] })
+    await closing([store], async () => {
+      for (const key of ['key', 'failing']) await store.begin(key, 'print')
+      const reason = new Error('gone')
+      const [made, taken, aborted, keyed, failing, last] = await Promise.allSettled([
+        store.create(car('a')),
+        store.create(car('a')),
+        store.create(car('b'), { signal: AbortSignal.abort(reason) }),
+        store.create(car('c'), { idempotencyKey: 'key' }),
+        store.create(car('c'), { idempotencyKey: 'failing' }),
+        store.create(car('d')),
+      ])
+      expect(made).toMatchObject({ value: { id: 1, item: { color: 'a' } } })
+      expect(taken).toMatchObject({ reason: { fields: ['color'] } })
+      expect(aborted).toEqual({ status: 'rejected', reason })
+      expect(keyed).toMatchObject({ value: { id: 2, item: { color: 'c' } } })
+      expect(failing).toMatchObject({ reason: { fields: ['color'] } })
+      expect(last).toMatchObject({ value: { id: 3, item: { color: 'd' } } })
+      expect(await store.begin('key', 'print')).toMatchObject({ state: 'done', answer: { id: 2 } })
+      expect(await store.begin('failing', 'print')).toMatchObject({ state: 'running' })
+      expect(await store.count({ where: [] }, 'exact')).toBe(3)
+    })
+  })
+
+  test.skipIf(absent)(
+    'under an idempotency key and without go into the table together',
+    async () => {
+      const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' } }
+      const { store, inserted } = await opened(open, shape)
+      await closing([store], async () => {
+        await store.begin('key', 'print')
+        const made = await Promise.all([
+          store.create({ ...car('a'), id: 'chosen' }),
+          store.create(car('b')),
+          store.create(car('c'), { idempotencyKey: 'key' }),
+        ])
+        expect(inserted().toSorted()).toEqual([1, 2])
+        const attempt = await store.begin('key', 'print')
+        expect(attempt).toEqual({ state: 'done', fingerprint: 'print', answer: made[2] })
+        const found = await Promise.all(made.map(({ id }) => store.get(id)))
+        expect(found).toEqual(made)
+      })
+    },
+  )
+
+  // MariaDB has no row of so many columns.
+  test.skipIf(absent || name === 'MariaDB')('of many columns go in smaller parts', async () => {
+    const names = Array.from({ length: 600 }, (_, at) => `column_${at}`)
+    const fields = new Map<string, Field>(SHAPE.fields)
+    for (const each of names) fields.set(each, { kind: 'string', nullable: false, optional: true })
+    const { store, inserted } = await opened(open, { ...SHAPE, fields })
+    await closing([store], async () => {
+      const made = await Promise.all(
+        names.slice(0, 64).map(each => store.create({ ...car('a'), [each]: each })),
+      )
+      expect(inserted()).toEqual([32, 32])
+      const { items } = await store.list(everything, { limit: 100, offset: 0 }, 'none')
+      expect(items).toEqual(made)
+    })
+  })
+})
+
+test('a trigger of PostgreSQL that keeps a row out is an error, not a wait for ever', async () => {
+  const { db, table, store } = await opened(async onStatement => openPostgres({}, onStatement))
+  await closing([store], async () => {
+    await sql`create function nothing() returns trigger language plpgsql as 'begin return null; end'`.execute(
+      db,
+    )
+    await sql`create trigger none before insert on ${sql.id(table)} for each row execute function nothing()`.execute(
+      db,
+    )
+    await expect(store.create(car('red'))).rejects.toThrow('a trigger may have kept it out')
+  })
+})
