@@ -92,7 +92,9 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
   const ifMatch = tags('if-match', true)
   const ifNoneMatch = tags('if-none-match', !reads)
   refuse(mistakes)
-  const ifModifiedSince = date('if-modified-since')
+  // Beside `If-None-Match` it is ignored, whatever that says (§13.1.3).
+  const beside = headers['if-none-match'] !== undefined
+  const ifModifiedSince = beside ? undefined : date('if-modified-since')
   const ifUnmodifiedSince = date('if-unmodified-since')
   const ifRange = readIfRange(headers['if-range'])
   return {
@@ -173,6 +175,15 @@ export function rangeHolds(
   if (ifRange === undefined) return true
   if (typeof ifRange !== 'number') return !ifRange.weak && ifRange.opaque === tag
   return lastModified !== undefined && Math.floor(lastModified / 1000) * 1000 === ifRange
+}
+
+/** The same without those whose answer is 304: for a client that cannot read a status. */
+export function neverUnmodified({
+  ifNoneMatch: _tags,
+  ifModifiedSince: _date,
+  ...others
+}: Preconditions): Preconditions {
+  return others
 }
 
 /** The same conditions with every tag cut to its version: how a write compares (see {@link versionOf}). */

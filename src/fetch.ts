@@ -4,7 +4,13 @@ import { timedBody } from './deadlines.ts'
 import type { ApiDefinition } from './definition.ts'
 import type { Machine } from './exchange.ts'
 import { handle } from './handle.ts'
-import type { HttpRequest, HttpResponse, RequestBody, RequestHeaders } from './http.ts'
+import {
+  endBody,
+  type HttpRequest,
+  type HttpResponse,
+  type RequestBody,
+  type RequestHeaders,
+} from './http.ts'
 
 export type Fetch = (request: Request) => Promise<Response>
 
@@ -82,10 +88,24 @@ function bodyOf(body: HttpResponse['body']): ConstructorParameters<typeof Respon
   if (body === undefined) return null
   if (typeof body === 'string') return body
   if (body instanceof Uint8Array) return new Uint8Array(body)
-  return ReadableStream.from(bytesOf(body))
+  return streamOf(body)
 }
 
-async function* bytesOf(body: AsyncIterable<Uint8Array | string>): AsyncGenerator<Uint8Array> {
+function streamOf(body: AsyncIterable<Uint8Array | string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  for await (const chunk of body) yield typeof chunk === 'string' ? encoder.encode(chunk) : chunk
+  let chunks: AsyncIterator<Uint8Array | string> | undefined
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
+      chunks ??= body[Symbol.asyncIterator]()
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+    },
+    async cancel() {
+      if (chunks?.return) await chunks.return()
+      await endBody(body)
+    },
+  }
+  // Nothing is read before it is asked for.
+  return new ReadableStream(source, { highWaterMark: 0 })
 }

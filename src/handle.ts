@@ -3,7 +3,7 @@ import { baseOf } from './address.ts'
 import { admit, authorize, count, everything, mayOf, methodsFor } from './admit.ts'
 import { type Decoded, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
-import { evaluate, preconditionFailed, readPreconditions } from './conditional.ts'
+import { evaluate, neverUnmodified, preconditionFailed, readPreconditions } from './conditional.ts'
 import type { ApiDefinition } from './definition.ts'
 import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
@@ -192,8 +192,13 @@ async function answer(
     ? form
     : await timed(machine, exchange, 'body', () => readBody(api, exchange, target))
   const call = callOf(api, exchange, { target, operation, parameters, body, href, allow })
-  const work = () => machine.workload.run(() => perform(call), request)
-  return conditional(exchange, call, await timed(machine, exchange, 'work', work))
+  const work = () =>
+    machine.workload.run(() => {
+      // From here on `perform` removes what no item takes, when the work ends: that may be after its time.
+      exchange.uploads = undefined
+      return perform(call)
+    }, request)
+  return conditional(call, await timed(machine, exchange, 'work', work))
 }
 
 // --- Steps, in their order -----------------------------------------------------------------------
@@ -257,20 +262,22 @@ function callOf(
   const { request, method, principal, suppressed, negotiated } = exchange
   const { target, operation, href, allow, body } = known
   const { headers } = request
-  const sent = method === 'GET' || method === 'HEAD' ? (body?.parameters ?? []) : []
+  const reads = method === 'GET' || method === 'HEAD'
+  const sent = reads ? (body?.parameters ?? []) : []
   const blanks = negotiated?.format.skipsBlanks !== true
   const parameters = known.parameters
     .concat(sent)
     .filter(({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''))
   exchange.parameters = parameters
   const preferences = parsePrefer(headers.prefer)
+  const preconditions = readPreconditions(withIfMatch(headers, exchange.sent), method)
   return {
     target,
     operation,
     method,
     parameters: rewrite(api, parameters),
     body: takesBody(operation, method) ? body : undefined,
-    preconditions: readPreconditions(withIfMatch(headers, exchange.sent), method),
+    preconditions: reads && suppressed ? neverUnmodified(preconditions) : preconditions,
     preferences: suppressed ? { ...preferences, return: 'representation' } : preferences,
     range: headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
@@ -345,13 +352,12 @@ async function readDocument(
 }
 
 /** The conditions of a read: 304 with the headers of the 200 that it stands for, or 412. */
-function conditional({ suppressed }: Exchange, call: Call, outcome: Outcome): Outcome {
-  const { method, preconditions } = call
+function conditional({ method, preconditions }: Call, outcome: Outcome): Outcome {
   const read = outcome.status === 200 || outcome.status === 206
   if ((method !== 'GET' && method !== 'HEAD') || !read) return outcome
   const verdict = evaluate(preconditions, method, outcome.validators ?? {})
   if (verdict === 'failed') throw preconditionFailed()
-  if (verdict === 'proceed' || suppressed) return outcome
+  if (verdict === 'proceed') return outcome
   const { representation: _unchanged, ...rest } = outcome
   return { ...rest, status: 304 }
 }

@@ -1,6 +1,8 @@
 // HTTP messages as plain data (RFC 9110 §6), and the three syntaxes that every other file needs:
 // the request target (RFC 9112 §3.2), the date (RFC 9110 §5.6.7) and lists in headers (§5.6.1).
 
+import { Readable } from 'node:stream'
+
 /** Header fields of a request: names in lower case, repeated fields joined with `, `. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
@@ -39,6 +41,13 @@ export interface HttpResponse {
   body: ResponseBody | undefined
   /** How many bytes the body has, where that is known. */
   length?: number | undefined
+}
+
+/** Ends a body that nobody wants any more, begun or not. */
+export async function endBody(body: AsyncIterable<unknown>): Promise<void> {
+  // A stream's iterator that has not begun would leave it open.
+  if (body instanceof Readable) body.destroy()
+  else await body[Symbol.asyncIterator]().return?.()
 }
 
 /** A request target in two parts; `query` has no `?` and is `''` where there is none. */

@@ -9,6 +9,7 @@ import { HttpError } from './errors.ts'
 import type { Machine } from './exchange.ts'
 import { handle } from './handle.ts'
 import {
+  endBody,
   type HttpRequest,
   type HttpResponse,
   headerOf,
@@ -31,7 +32,12 @@ export function nodeHandler(machine: Machine): Handler {
   return (request, response, next) => {
     const asked = new NodeRequest(machine.api, request, response)
     handle(machine, asked, next !== undefined)
-      .then(answer => (answer ? respond(request, asked.unread, response, answer) : next?.()))
+      .then(answer => {
+        if (answer) return respond(request, asked.unread, response, answer)
+        // In a turn of its own: what it throws is not ours to swallow.
+        if (next) process.nextTick(next)
+        return undefined
+      })
       // Only a connection that broke while the answer was written ends here.
       .catch(() => response.destroy())
   }
@@ -215,7 +221,7 @@ function respond(
   { status, headers, body, length }: HttpResponse,
 ): Promise<unknown> | undefined {
   if (response.destroyed || takenOver.has(response)) {
-    return isStream(body) ? body[Symbol.asyncIterator]().return?.() : undefined
+    return isStream(body) ? endBody(body) : undefined
   }
   // A client that waits for `100 Continue` sends nothing after a refusal.
   const waits = expecting.has(request)

@@ -1,4 +1,5 @@
 // The node:http door below other people's servers, and over connections that are kept.
+import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestListener, request as send } from 'node:http'
 import { connect } from 'node:net'
 import express from 'express'
@@ -242,6 +243,23 @@ describe('mounted under a prefix', () => {
       })
     })
   }
+
+  it('what next throws is not swallowed', async () => {
+    const thrown = new Error('of somebody else')
+    const known = process.listeners('uncaughtException')
+    process.removeAllListeners('uncaughtException')
+    const told = once(process, 'uncaughtException')
+    const { handler } = example().api
+    const { base } = await serve((request, response) => {
+      handler(request, response, () => {
+        response.end()
+        throw thrown
+      })
+    })
+    await requester(base)('GET', '/elsewhere')
+    expect((await told)[0]).toBe(thrown)
+    for (const listener of known) process.on('uncaughtException', listener)
+  })
 
   it('without next every path is answered', async () => {
     const { base } = await serve(example().api.handler)

@@ -41,7 +41,8 @@ export type Representation =
       readonly kind: 'bytes'
       readonly type: string
       readonly size: number
-      readonly data: AsyncIterable<Uint8Array>
+      /** Absent where none is to be sent. */
+      readonly data?: AsyncIterable<Uint8Array>
     }
   | { readonly kind: 'errors'; readonly status: number; readonly errors: readonly ErrorEntry[] }
 

@@ -9,9 +9,8 @@ import { type Stored, throwIfAborted } from '../store.ts'
 import { removeBlobs } from './blobs.ts'
 import {
   type Call,
-  inScope,
-  notFound,
   type Outcome,
+  requireItem,
   requireParent,
   requireSight,
   runBefore,
@@ -52,13 +51,11 @@ export async function act(call: Call, action: ActionDefinition): Promise<Outcome
 
 /** The item acted on; preconditions are for actions that change something. */
 async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined> {
-  const { id, collection } = call.target
+  const { id } = call.target
   if (id !== undefined && !safe) return requireCurrent(call)
+  if (id !== undefined) return requireItem(call)
   await requireParent(call)
-  if (id === undefined) return undefined
-  const stored = await collection.store.get(id, call.caller)
-  if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
-  return stored
+  return undefined
 }
 
 async function withoutResult(call: Call): Promise<Outcome> {

@@ -175,6 +175,15 @@ async function requireVisible(call: Call, { collection, id }: Parent): Promise<v
   if (!(await visibleItem(call, collection, id))) throw notFound(collection, id)
 }
 
+/** The item of a read. @throws HttpError 404 */
+export async function requireItem(call: Call): Promise<Stored> {
+  const { collection, id = '' } = call.target
+  await requireParent(call)
+  const stored = await collection.store.get(id, call.caller)
+  if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
+  return stored
+}
+
 /**
  * Refuses to write what its writer would not see.
  * @param values of the item to be, without what only the store knows.

@@ -1,12 +1,13 @@
 // `GET /<collection>/<id>/<property>`: the bytes of a binary property, whole or in ranges.
 import { randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { type BlobRecord, type BlobStore, printDisposition } from '../blobs.ts'
 import { type ByteRange, parseByteRanges, printEnd, printPartHead } from '../byte-ranges.ts'
-import { rangeHolds } from '../conditional.ts'
+import { evaluate, rangeHolds } from '../conditional.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http.ts'
 import { recordOf } from './blobs.ts'
-import { type Call, inScope, notFound, type Outcome, requireParent, runBefore } from './call.ts'
+import { type Call, lastModifiedOf, type Outcome, requireItem, runBefore } from './call.ts'
 
 /** What stands on every download: whatever was uploaded, a browser may neither run nor guess at it. */
 const INERT: HeaderList = [
@@ -18,10 +19,8 @@ const INERT: HeaderList = [
 
 export async function download(call: Call): Promise<Outcome> {
   const { target, method, range, preconditions } = call
-  const { collection, id = '', property = '' } = target
-  await requireParent(call)
-  const stored = await collection.store.get(id, call.caller)
-  if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
+  const { collection, property = '' } = target
+  const stored = await requireItem(call)
   await runBefore(call, { item: stored.item }, undefined)
   const record = recordOf(stored.item, property)
   if (!record || !collection.blobs) {
@@ -29,41 +28,30 @@ export async function download(call: Call): Promise<Outcome> {
       { message: `This ${collection.itemName} has no ${property}`, type: 'not_found' },
     ])
   }
-  const lastModified = Date.parse(record.updated_at)
-  const fresh = Math.floor(lastModified / 1000) >= Math.floor(Date.now() / 1000)
-  const validators = { tag: record.key, ...(!fresh && { lastModified }) }
-  const counts =
-    method === 'GET' && range !== undefined && rangeHolds(preconditions.ifRange, validators)
-  const ranges = counts ? parseByteRanges(range, record.size) : undefined
+  const lastModified = lastModifiedOf({ updatedAt: Date.parse(record.updated_at) })
+  const validators = { tag: record.key, ...(lastModified !== undefined && { lastModified }) }
   const headers = [...INERT, 'Content-Disposition', printDisposition(record)]
-  const common = { validators, result: record }
+  const common = { status: 200, headers, validators, result: record }
+  const whole = { kind: 'bytes', type: record.type, size: record.size } as const
+  // Conditions count before a range does (RFC 9110 §14.2), and nothing is opened that is not sent.
+  const sends = method === 'GET' && evaluate(preconditions, method, validators) === 'proceed'
+  if (!sends) return { ...common, representation: whole }
+  const counts = range !== undefined && rangeHolds(preconditions.ifRange, validators)
+  const ranges = counts ? parseByteRanges(range, record.size) : undefined
   if (!ranges) {
-    const content = await contentOf(collection.blobs, record)
-    return {
-      ...common,
-      status: 200,
-      headers,
-      representation: { kind: 'bytes', type: record.type, size: record.size, data: content },
-    }
+    const data = await contentOf(collection.blobs, record)
+    return { ...common, representation: { ...whole, data } }
   }
   const [first] = ranges
   if (!first) throw unsatisfiable(record)
-  if (ranges.length === 1) {
-    const content = await contentOf(collection.blobs, record, first)
-    const size = first.last - first.first + 1
-    return {
-      ...common,
-      status: 206,
-      headers: [...headers, 'Content-Range', `bytes ${first.first}-${first.last}/${record.size}`],
-      representation: { kind: 'bytes', type: record.type, size, data: content },
-    }
+  const partial = { ...common, status: 206 }
+  if (ranges.length > 1) {
+    return { ...partial, representation: severalRanges(collection.blobs, record, ranges) }
   }
-  return {
-    ...common,
-    status: 206,
-    headers,
-    representation: severalRanges(collection.blobs, record, ranges),
-  }
+  const data = await contentOf(collection.blobs, record, first)
+  const size = first.last - first.first + 1
+  headers.push('Content-Range', `bytes ${first.first}-${first.last}/${record.size}`)
+  return { ...partial, representation: { ...whole, size, data } }
 }
 
 async function contentOf(
@@ -72,6 +60,8 @@ async function contentOf(
   range?: ByteRange,
 ): Promise<AsyncIterable<Uint8Array>> {
   const content = await blobs.get(key, range)
+  // One that fails before it is read tells its reader: without a listener it would end the process.
+  if (content instanceof Readable) content.on('error', () => undefined)
   if (content) return content
   throw new HttpError(404, [{ message: 'The content is gone', type: 'not_found' }])
 }

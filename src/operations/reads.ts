@@ -1,5 +1,5 @@
 // list, count, read and search (specification, "Resource operations"; conventions, "Reading").
-import { itemTag, type Validators } from '../conditional.ts'
+import { evaluate, itemTag, type Validators } from '../conditional.ts'
 import { HttpError, type Mistake, refuse } from '../errors.ts'
 import { type Item, type Path, picker } from '../fields.ts'
 import type { HeaderList } from '../http.ts'
@@ -11,10 +11,9 @@ import type { Slice, Stored, TotalMode } from '../store.ts'
 import { fieldsShown, itemRepresentation, present } from './blobs.ts'
 import {
   type Call,
-  inScope,
   lastModifiedOf,
-  notFound,
   type Outcome,
+  requireItem,
   requireParent,
   runBefore,
   scopeOf,
@@ -76,8 +75,11 @@ export async function list(call: Call): Promise<Outcome> {
   const items = more ? (backward ? page.items.slice(1) : page.items.slice(0, -1)) : page.items
   const found = foundOf(items, more, page.total, query)
 
+  const validators = listValidators(call, items, found, window)
   if (window.by === 'range' && items.length === 0) {
-    throw rangeNotSatisfiable(collection.name, page.total)
+    // Conditions count first (RFC 9110 §14.2): what they make of it is said after the operation.
+    const verdict = evaluate(call.preconditions, call.method, validators)
+    if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, page.total)
   }
   const data = await show(items)
   const whole = items.length === page.total
@@ -85,7 +87,7 @@ export async function list(call: Call): Promise<Outcome> {
     status: window.by === 'range' && !whole ? 206 : 200,
     headers: [...listHeaders(call, query, window, found), ...applied],
     representation: { kind: 'list', ...base, data },
-    validators: listValidators(call, items, found, window),
+    validators,
     vary,
     result: items.map(({ item }) => item),
   }
@@ -114,7 +116,7 @@ export async function count(call: Call): Promise<Outcome> {
 /** `GET /<collection>/<id>`. */
 export async function read(call: Call): Promise<Outcome> {
   const { target } = call
-  const { collection, id = '' } = target
+  const { collection } = target
   const mistakes: Mistake[] = []
   const fields = readFields(call.parameters, collection.selectableFields, mistakes)
   for (const { name } of call.parameters) {
@@ -127,9 +129,7 @@ export async function read(call: Call): Promise<Outcome> {
     }
   }
   refuse(mistakes)
-  await requireParent(call)
-  const stored = await collection.store.get(id, call.caller)
-  if (!stored || !inScope(call, stored.item)) throw notFound(collection, id)
+  const stored = await requireItem(call)
   await runBefore(call, { item: stored.item }, undefined)
   return {
     status: 200,

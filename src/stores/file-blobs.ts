@@ -54,7 +54,7 @@ export function fileBlobs(folder: string): BlobStore {
     },
     async get(key, range) {
       if (!KEY.test(key) || !(await exists(pathOf(key)))) return undefined
-      return createReadStream(pathOf(key), range ? { start: range.first, end: range.last } : {})
+      return contentOf(pathOf(key), range)
     },
     async delete(key) {
       if (KEY.test(key) || KEY.test(key.replace(/\.part$/, '')))
@@ -69,6 +69,14 @@ export function fileBlobs(folder: string): BlobStore {
       }
     },
   }
+}
+
+/** Opened when it is read: what nobody reads holds nothing open. */
+async function* contentOf(
+  path: string,
+  range?: { first: number; last: number },
+): AsyncGenerator<Uint8Array> {
+  yield* createReadStream(path, range ? { start: range.first, end: range.last } : {})
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -53,6 +53,13 @@ const ROWS: readonly (readonly [string, Record<string, string>, number, number, 
     404,
   ],
   [
+    'If-None-Match wins over If-Modified-Since, malformed too',
+    { 'if-none-match': 'nonsense', 'if-modified-since': '<after>' },
+    200,
+    200,
+    404,
+  ],
+  [
     'If-None-Match holds whatever the date',
     { 'if-none-match': '<tag>', 'if-modified-since': '<before>' },
     304,
@@ -133,6 +140,15 @@ describe('Cache headers: conditional reads', () => {
           headers: { range: 'cars=0-1', 'if-match': '"other"' },
         })
         expect(other.status).toBe(412)
+      })
+
+      it.each([
+        [{ 'if-none-match': '*' }, 304],
+        [{ 'if-match': '"other"' }, 412],
+        [{}, 416],
+      ])('a Range behind the end counts after the conditions %j', async (headers, status) => {
+        const answer = await door.request('/cars', { headers: { range: 'cars=500-', ...headers } })
+        expect(answer.status).toBe(status)
       })
 
       it('under suppress_error_codes a read is sent again rather than 304, and 412 is told in the body', async () => {

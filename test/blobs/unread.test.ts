@@ -1,0 +1,193 @@
+// Answers that send no content, or whose client goes away: nothing of the content stays open.
+import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import {
+  type BlobStore,
+  blob,
+  defineApi,
+  defineCollection,
+  fileBlobs,
+  type Hooks,
+  memoryBlobs,
+  memoryStore,
+  type Store,
+} from '../../src/index.ts'
+import { DOOR_NAMES, type Init, listen, openDoor } from '../doors.ts'
+
+const folders: string[] = []
+afterEach(async () => {
+  await Promise.all(folders.splice(0).map(folder => rm(folder, { recursive: true })))
+})
+
+async function folderBlobs(): Promise<BlobStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'unread-'))
+  folders.push(folder)
+  return fileBlobs(folder)
+}
+
+const SIZE = 512 * 1024
+
+/** An api of one photo, its content at `/photos/1/photo`. */
+async function photosApi(blobs: BlobStore, hooks: Hooks = {}) {
+  const schema = z.object({ photo: blob() })
+  const photos = defineCollection({
+    name: 'photos',
+    schema,
+    store: memoryStore(),
+    id: 'integer',
+    blobs,
+    hooks,
+  })
+  const api = defineApi({ collections: [photos], limits: { workTime: 60_000 } })
+  const body = new FormData()
+  body.set('photo', new Blob(['x'.repeat(SIZE)]), 'a.txt')
+  const made = await api.fetch(new Request('http://api.test/photos', { method: 'POST', body }))
+  expect(made.status).toBe(201)
+  return api
+}
+
+const PATH = '/photos/1/photo'
+const descriptors = () => readdirSync('/proc/self/fd').length
+const TIMES = 40
+
+const UNSENT: [string, string, (tag: string) => Init, number][] = [
+  ['HEAD', PATH, () => ({ method: 'HEAD' }), 200],
+  ['a POST that stands for HEAD', `${PATH}?_method=HEAD`, () => ({ method: 'POST' }), 200],
+  ['304', PATH, tag => ({ headers: { 'if-none-match': tag } }), 304],
+  ['304 to a range', PATH, tag => ({ headers: { 'if-none-match': tag, range: 'bytes=0-9' } }), 304],
+  [
+    '304 to a range behind the end',
+    PATH,
+    tag => ({ headers: { 'if-none-match': tag, range: 'bytes=9999999-' } }),
+    304,
+  ],
+  [
+    '412 to a range behind the end',
+    PATH,
+    () => ({ headers: { 'if-match': '"other"', range: 'bytes=9999999-' } }),
+    412,
+  ],
+  ['412', PATH, () => ({ headers: { 'if-match': '"other"' } }), 412],
+]
+
+describe.each(DOOR_NAMES)('through %s', name => {
+  describe.runIf(existsSync('/proc/self/fd'))(`${TIMES} times`, () => {
+    test.each(UNSENT)('%s leaves no descriptor', async (_what, path, init, status) => {
+      const door = await openDoor(name, await photosApi(await folderBlobs()))
+      const whole = await door.request(PATH)
+      expect(whole.text).toHaveLength(SIZE)
+      const tag = whole.headers.get('etag') ?? ''
+      const before = descriptors()
+      for (let time = 0; time < TIMES; time++) {
+        expect((await door.request(path, init(tag))).status).toBe(status)
+      }
+      await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before + 5), 10_000)
+      await door.close()
+    })
+
+    test('a client that goes away leaves no descriptor', async () => {
+      const api = await photosApi(await folderBlobs())
+      const { port, close } = await listen(api.handler)
+      const before = descriptors()
+      for (let time = 0; time < TIMES; time++) {
+        if (name === 'fetch') {
+          const { body } = await api.fetch(new Request(`http://api.test${PATH}`))
+          await body?.cancel()
+          continue
+        }
+        const socket = connect(port, '127.0.0.1')
+        await once(socket, 'connect')
+        socket.write(`GET ${PATH} HTTP/1.1\r\nHost: a\r\n\r\n`)
+        // Some go before the answer begins, some after.
+        if (time % 2 === 0) await once(socket, 'data')
+        socket.destroy()
+      }
+      await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before + 5), 10_000)
+      await close()
+    })
+  })
+
+  test('a store’s own stream is destroyed where its client goes away, begun or not', async () => {
+    const streams: Readable[] = []
+    const kept = memoryBlobs()
+    const get: BlobStore['get'] = async (key, range) => {
+      const content = await kept.get(key, range)
+      const stream = content && Readable.from(content)
+      if (stream) streams.push(stream)
+      return stream
+    }
+    const api = await photosApi({ ...kept, get }, { after: () => wait(20) })
+    const { port, close } = await listen(api.handler)
+    for (const begun of [true, false]) {
+      if (name === 'fetch') {
+        const { body } = await api.fetch(new Request(`http://api.test${PATH}`))
+        if (begun) await body?.getReader().cancel()
+        else await body?.cancel()
+        continue
+      }
+      const socket = connect(port, '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write(`GET ${PATH} HTTP/1.1\r\nHost: a\r\n\r\n`)
+      const count = streams.length
+      if (begun) await once(socket, 'data')
+      else await vi.waitFor(() => expect(streams.length).toBeGreaterThan(count))
+      socket.destroy()
+    }
+    await vi.waitFor(() => expect(streams.map(each => each.destroyed)).toEqual([true, true]))
+    await close()
+  })
+})
+
+test('a write that outlasts its time keeps the content of what it stores', async () => {
+  const blobs = memoryBlobs()
+  const store = memoryStore()
+  // As in a pool: what is under way comes to its end.
+  const create: Store['create'] = async values => {
+    await wait(100)
+    return store.create(values)
+  }
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ photo: blob() }),
+    store: { ...store, create },
+    id: 'integer',
+    blobs,
+  })
+  const api = defineApi({ collections: [photos], limits: { workTime: 50 }, onError: () => {} })
+  const body = new FormData()
+  body.set('photo', new Blob(['abc']), 'a.txt')
+  const late = await api.fetch(new Request('http://api.test/photos', { method: 'POST', body }))
+  expect(late.status).toBe(503)
+  await vi.waitFor(async () => {
+    const answer = await api.fetch(new Request(`http://api.test${PATH}`))
+    expect([answer.status, await answer.text()]).toEqual([200, 'abc'])
+  })
+})
+
+test('a content that fails before it is read fails its answer, and not the process', async () => {
+  const kept = memoryBlobs()
+  const get: BlobStore['get'] = async () => {
+    const stream = new Readable({ read() {} })
+    setImmediate(() => stream.destroy(new Error('The disk is gone')))
+    return stream
+  }
+  const api = await photosApi({ ...kept, get }, { after: () => wait(20) })
+  const answer = await api.fetch(new Request(`http://api.test${PATH}`))
+  await expect(answer.text()).rejects.toThrow('The disk is gone')
+})
+
+test('a content that is removed before it is read fails its reader', async () => {
+  const blobs = await folderBlobs()
+  const { key } = await blobs.put(Readable.from([Buffer.from('abc')]))
+  const content = await blobs.get(key)
+  await blobs.delete(key)
+  await expect(Readable.from(content ?? []).toArray()).rejects.toThrow('ENOENT')
+})
