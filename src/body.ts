@@ -25,7 +25,8 @@ export function hasBody({ body, headers }: HttpRequest): boolean {
 
 /**
  * Finds the format of a body by its `Content-Type`, else the URL's extension.
- * @throws HttpError 415 for a type or a content coding that is not read here.
+ * @throws HttpError 415 for a type or a content coding that is not read here, 400 for a part of a
+ * representation (RFC 9110 §14.5).
  */
 export function contentOf(
   { headers }: HttpRequest,
@@ -39,6 +40,10 @@ export function contentOf(
     throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
       headers: ['Accept-Encoding', 'identity'],
     })
+  }
+  if (method === 'PUT' && headers['content-range'] !== undefined) {
+    const message = 'A PUT replaces the whole; for a part of it send PATCH'
+    throw new HttpError(400, [{ message, field: 'content-range', type: 'unsupported_range' }])
   }
   const text = headers['content-type']
   const type = text === undefined ? undefined : parseMediaType(text)
@@ -58,7 +63,10 @@ export interface Decoded extends CallBody {
 }
 
 type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload'> &
-  Required<Pick<ReadContext, 'sent'>>
+  Required<Pick<ReadContext, 'sent'>> & {
+    /** As the head of the request says it. */
+    readonly method: string
+  }
 
 /** A class, so that the signal is made only when a format asks for it: see node.ts. */
 class BodyContext implements ReadContext {
@@ -100,13 +108,13 @@ export async function decodeBody(
   const context = new BodyContext(request, type, options)
   const [bytes, parsed] = partsOf(request.body)
   if (format.name === 'form') {
-    // The pairs of a form are wanted as they were sent too: with `_method=GET` they are the query.
+    // The pairs of a form are wanted as they were sent too: where it stands for GET they are the query.
     const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsed)
     sent(parameters.map(({ name, value }) => [name, value]))
     const overrides = parameters.flatMap(({ name, value }) =>
       name === METHOD_PARAMETER ? [value] : [],
     )
-    const reads = overrides.some(name => /^(?:get|head)$/i.test(name))
+    const reads = [options.method, ...overrides].some(name => /^(?:get|head)$/i.test(name))
     const pairs = parameters.flatMap(({ name, value }): FormPair[] =>
       name === METHOD_PARAMETER ? [] : [[name, value]],
     )

@@ -57,9 +57,10 @@ function withBody(
   const shown =
     type === PROBLEM_TYPE && representation?.kind !== 'errors' ? (format.types[0] ?? type) : type
   if (!representation) {
-    if (method === 'HEAD' && status === 200)
+    if (method === 'HEAD' && status === 200) {
       headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
-    else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
+      if (format.headers) headers.push(...format.headers)
+    } else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
   const view = () => viewOf(machine, exchange, { status, headers, representation })

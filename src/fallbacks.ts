@@ -13,12 +13,13 @@ const OVERRIDES = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])
 /**
  * The method that counts: a POST may say that it stands for PUT, PATCH, DELETE, GET or HEAD, in any
  * letter case. `overrides` are all places where it was said (`_method` in query and form, the
- * header); they must agree.
+ * header); they must agree. OPTIONS stays what it is: a browser asks by it, at the address of the
+ * POST to come, whether that may be sent.
  * @throws HttpError 400 where another method carries one, or where it names anything else.
  */
 export function effectiveMethod(method: string, overrides: readonly string[]): string {
   const [first] = overrides
-  if (first === undefined) return method
+  if (first === undefined || method === 'OPTIONS') return method
   const name = first.toUpperCase()
   const names = new Set(overrides.map(each => each.toUpperCase()))
   if (names.size > 1) {
@@ -32,7 +33,7 @@ export function effectiveMethod(method: string, overrides: readonly string[]): s
   if (method !== 'POST') {
     throw new HttpError(400, [
       {
-        message: `Only a POST may stand for another method; this is a ${method} with ${METHOD_PARAMETER}=${show(name)}`,
+        message: `Only a POST may stand for another method; this is ${method} with ${METHOD_PARAMETER}=${show(name)}`,
         field: METHOD_PARAMETER,
       },
     ])

@@ -15,6 +15,7 @@ import {
   headerOf,
   type RequestBody,
   type RequestHeaders,
+  splitTarget,
 } from './http.ts'
 import type { Limits } from './limits.ts'
 
@@ -119,8 +120,8 @@ function isGone(response: ServerResponse): boolean {
 
 /** What a mount took from the front of the path. */
 function prefixOf(original: string, url: string): string {
-  const [whole = ''] = original.split('?', 1)
-  const [rest = ''] = url.split('?', 1)
+  const { path: whole } = splitTarget(original)
+  const { path: rest } = splitTarget(url)
   if (rest === '/' && !whole.endsWith('/')) return whole
   return whole.endsWith(rest) ? whole.slice(0, -rest.length) : ''
 }

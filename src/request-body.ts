@@ -46,12 +46,13 @@ function readContent(
 ): Promise<Decoded> {
   const { limits } = api
   const { collection, action } = target
-  const { request } = exchange
+  const { request, method } = exchange
   const fields = action ? action.inputFields : collection.takenFields
   const uploads = action ? undefined : uploadsFor(api, request, target)
   exchange.uploads = uploads
   return decodeBody(request, content, {
     limits,
+    method,
     fields,
     sent: pairs => {
       exchange.sent = pairs

@@ -171,6 +171,26 @@ describe('actions', () => {
       expect((await door.request(path())).text).toBe(before.text)
     })
 
+    it('one on a collection does nothing for the tag of an item', async () => {
+      const before = await door.request('/counters')
+      const headers = { 'if-match': await etag() }
+      expect(await door.request('/counters/time', { method: 'POST', headers })).toMatchObject({
+        status: 412,
+        json: { errors: [{ field: 'if-match' }] },
+      })
+      expect((await door.request('/counters')).text).toBe(before.text)
+      expect((await door.request('/counters/time', { method: 'POST', headers: ANY })).status).toBe(
+        200,
+      )
+    })
+
+    it('If-None-Match: * fails on an item that is there, whatever is required', async () => {
+      const headers = { 'if-none-match': '*' }
+      const json = { name: 'other' }
+      expect((await door.request(path(), { method: 'PUT', headers, json })).status).toBe(412)
+      expect((await door.request(path('add'), { method: 'POST', headers })).status).toBe(412)
+    })
+
     it('an item that was changed meanwhile: 409, and 412 where the client named a version', async () => {
       made().interfere(made().touch)
       const headers = { 'if-unmodified-since': new Date(Date.now() + 60_000).toUTCString() }
@@ -263,3 +283,48 @@ function define(
   })
   return defineApi({ collections: [things] })
 }
+
+describe('an action that changes a reference', () => {
+  const owners = () =>
+    defineCollection({
+      name: 'owners',
+      schema: z.object({ name: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+    })
+  const cars = () =>
+    defineCollection({
+      name: 'cars',
+      schema: z.object({ owner_id: z.int() }),
+      store: memoryStore(),
+      id: 'integer',
+      parents: { owner_id: 'owners' },
+      actions: {
+        sell: defineAction({
+          on: 'item',
+          input: z.object({ owner_id: z.int() }),
+          run: ({ input, update }) => update(input),
+        }),
+      },
+    })
+
+  eachDoor(
+    async () => {
+      const api = defineApi({ collections: [owners(), cars()] })
+      for (const name of ['Ann', 'Bob']) await api.collection('owners').create({ name })
+      await api.collection('cars').create({ owner_id: 1 })
+      return { api }
+    },
+    door => {
+      it('may name only what is there', async () => {
+        const sell = (owner_id: number) =>
+          door.request('/cars/1/sell', { method: 'POST', json: { owner_id } })
+        expect(await sell(99)).toMatchObject({
+          status: 400,
+          json: { errors: [{ field: 'owner_id', type: 'unknown_reference' }] },
+        })
+        expect(await sell(2)).toMatchObject({ status: 200, json: { owner_id: 2 } })
+      })
+    },
+  )
+})

@@ -45,7 +45,8 @@ describe('effectiveMethod', () => {
     ['HEAD', ['DELETE'], '400'],
     ['PUT', ['DELETE'], '400'],
     ['DELETE', ['GET'], '400'],
-    ['OPTIONS', ['DELETE'], '400'],
+    ['OPTIONS', ['DELETE'], 'OPTIONS'],
+    ['OPTIONS', ['DELETE', 'PUT'], 'OPTIONS'],
     ['post', ['DELETE'], '400'],
   ]
   for (const [method, overrides, result] of cases) {

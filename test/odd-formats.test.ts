@@ -87,7 +87,7 @@ describe('a body that a host has read', () => {
     read: async () => null,
   }
   const formats = [json, xml, multipart, plain]
-  const options = { limits: limitsOf(), fields: undefined, sent: () => undefined }
+  const options = { limits: limitsOf(), fields: undefined, method: 'POST', sent: () => undefined }
   const decode = (body: RequestBody | undefined, type: string) => {
     const given = request(body, type)
     return decodeBody(given, contentOf(given, { formats }, 'POST', undefined), options)

@@ -6,18 +6,17 @@ import { formValue } from '../formats/form.ts'
 import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
 import { type Stored, throwIfAborted } from '../store.ts'
-import { removeBlobs } from './blobs.ts'
 import {
   type Call,
   type Outcome,
+  refuseIfMatch,
   requireItem,
   requireParent,
-  requireSight,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
-import { ownValues, patchedValues, withOwnValues } from './values.ts'
-import { changed, requireCurrent, returnApplied } from './writes.ts'
+import { ownValues, patchedValues } from './values.ts'
+import { changed, requireCurrent, returnApplied, update } from './writes.ts'
 
 /**
  * Runs an action: 200 with what it gives. Where it gives nothing it is answered as a change of the
@@ -55,6 +54,7 @@ async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined>
   if (id !== undefined && !safe) return requireCurrent(call)
   if (id !== undefined) return requireItem(call)
   await requireParent(call)
+  if (!safe) refuseIfMatch(call)
   return undefined
 }
 
@@ -96,14 +96,14 @@ async function run(
     signal: caller.signal,
     collection: name => call.collection(name),
     update: async changes => {
-      stored = await update(call, stored, changes)
+      stored = await changeItem(call, stored, changes)
       return stored.item
     },
   })
 }
 
 /** Changes the item acted on, at the version that was read. */
-async function update(
+async function changeItem(
   call: Call,
   stored: Stored | undefined,
   changes: Readonly<Record<string, unknown>>,
@@ -114,13 +114,8 @@ async function update(
   // A program's changes are JSON by declaration; the schema checks them.
   const values = await patchedValues(call, stored, shown => mergePatch(shown, changes as Json))
   if (sameJson(values, ownValues(collection, stored.item))) return stored
-  requireSight(call, withOwnValues(collection, stored.item, values))
-  const changed = await collection.store.update(stored.id, stored.version, values)
-  if (changed) {
-    call.uploads?.keep(changed.item)
-    await removeBlobs(call, stored.item, changed.item)
-    return changed
-  }
+  const changed = await update(call, stored, values)
+  if (changed) return changed
   const status = call.preconditions.ifMatch ? 412 : 409
   const message = `The ${collection.itemName} was changed meanwhile; read it again, then decide`
   throw new HttpError(status, [{ message, type: 'changed_meanwhile' }])

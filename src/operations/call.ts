@@ -185,6 +185,16 @@ export async function requireItem(call: Call): Promise<Stored> {
 }
 
 /**
+ * The lists of a collection have tags, the collection itself has none: only `If-Match: *` holds of it.
+ * @throws HttpError 412 (RFC 9110 §13.1.1)
+ */
+export function refuseIfMatch({ preconditions: { ifMatch } }: Call): void {
+  if (!ifMatch || ifMatch === '*') return
+  const message = 'A collection has no entity tag that If-Match could name: send it without'
+  throw new HttpError(412, [{ message, field: 'if-match', type: 'precondition_failed' }])
+}
+
+/**
  * Refuses to write what its writer would not see.
  * @param values of the item to be, without what only the store knows.
  * @throws HttpError 403, or as if there were nothing where the collection hides what exists.

@@ -2,7 +2,7 @@
 import { evaluate, itemTag, type Validators } from '../conditional.ts'
 import { HttpError, type Mistake, refuse } from '../errors.ts'
 import { type Item, type Path, picker } from '../fields.ts'
-import type { HeaderList } from '../http.ts'
+import type { HeaderList, Parameter } from '../http.ts'
 import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
 import { printPreferences } from '../prefer.ts'
 import { printSort, type Query, RESERVED, readFields, readQuery } from '../query.ts'
@@ -54,6 +54,7 @@ export async function list(call: Call): Promise<Outcome> {
       representation: { kind: 'stream', ...base, data: shownBatches(batches, show) },
     }
   }
+  const slice = sliceOf(window, query, call)
   const { ifMatch, ifNoneMatch } = call.preconditions
   // The count is enough for HEAD, but for a condition on the page's tag.
   if (call.method === 'HEAD' && !ifMatch && !ifNoneMatch) {
@@ -66,7 +67,6 @@ export async function list(call: Call): Promise<Outcome> {
     }
   }
 
-  const slice = sliceOf(window, query, call)
   // One more than the page tells whether there is a next one, whatever the total.
   const wanted = { ...slice, limit: window.limit === 0 ? 0 : window.limit + 1 }
   const page = await collection.store.list(scoped, wanted, total, call.caller)
@@ -245,13 +245,15 @@ const PLACE = new Set(['offset', 'cursor', '_method'])
 const PAGE = new Set(['offset', 'cursor', 'limit'])
 
 function listHeaders(call: Call, query: Query, window: Window, found: Found): HeaderList {
-  const kept = call.parameters.filter(({ name }) => !PLACE.has(name)).map(({ raw }) => raw)
-  if (window.by === 'range') kept.push(`limit=${window.limit}`)
+  const kept: Pick<Parameter, 'name' | 'raw'>[] = call.parameters.filter(
+    ({ name }) => !PLACE.has(name),
+  )
+  if (window.by === 'range') kept.push({ name: 'limit', raw: `limit=${window.limit}` })
   const address = call.href(call.target)
   const href = (place: string) => {
     const sized = /(?:^|&)limit=/.test(place)
-    const others = sized ? kept.filter(raw => !raw.startsWith('limit=')) : kept
-    const text = [...others, place].filter(part => part !== '').join('&')
+    const others = sized ? kept.filter(({ name }) => name !== 'limit') : kept
+    const text = [...others.map(({ raw }) => raw), place].filter(part => part !== '').join('&')
     return text === '' ? address : `${address}?${text}`
   }
   return pageHeaders(window, found, {

@@ -54,12 +54,16 @@ export async function valuesFor(
   const { identity } = collection.shape
   const given = Object.hasOwn(sent, identity.name) ? sent[identity.name] : id
   if (given !== id) {
-    const message = `${identity.name} is ${JSON.stringify(id)} and cannot be changed`
-    throw new HttpError(400, [{ message, field: identity.name, type: 'immutable_field' }])
+    throw immutableId(identity.name, id)
   }
   const own = ownValues(collection, sent)
   const values = withParent(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
   return receiveBlobs(call, values, current)
+}
+
+function immutableId(field: string, id: Id): HttpError {
+  const message = `${field} is ${JSON.stringify(id)} and cannot be changed`
+  return new HttpError(400, [{ message, field, type: 'immutable_field' }])
 }
 
 /** The checked values of an item as a patch leaves it; the patch is applied to the item as it is given. */
@@ -71,6 +75,8 @@ export async function patchedValues(
   const { collection } = call.target
   const shown = await present(call, item)
   const patched = withoutSameData(collection, apply(shown), shown)
+  const { name } = collection.shape.identity
+  if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableId(name, id)
   const own = ownValues(collection, item)
   return collection.validator.patch(own, await valuesFor(call, id, patched, item))
 }

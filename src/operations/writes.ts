@@ -12,6 +12,7 @@ import {
   inScope,
   notFound,
   type Outcome,
+  refuseIfMatch,
   requireParent,
   requireSight,
   runBefore,
@@ -32,6 +33,7 @@ import {
 export async function create(call: Call): Promise<Outcome> {
   const { store } = call.target.collection
   await requireParent(call)
+  refuseIfMatch(call)
   const stored = await once(call, async idempotencyKey => {
     const values = await newValues(call)
     const keyed =
@@ -114,9 +116,7 @@ async function change(
   call: Call,
   next: (own: Item, current: Stored) => Promise<Item>,
 ): Promise<Outcome> {
-  const { target } = call
-  const { collection } = target
-  const { store } = collection
+  const { collection } = call.target
   return untilUncontested(call, async () => {
     const current = mayCreate(call) ? await currentItem(call) : await requireCurrent(call)
     if (!current) {
@@ -127,14 +127,25 @@ async function change(
     const checked = await next(own, current)
     const values = await runBefore(call, { item: current.item, value: checked }, checked)
     if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
-    requireSight(call, withOwnValues(collection, current.item, values))
-    await checkReferences(call, values, current.item)
-    const stored = await store.update(current.id, current.version, values, call.caller)
-    if (!stored) return undefined
-    call.uploads?.keep(stored.item)
-    await removeBlobs(call, current.item, stored.item)
-    return changed(call, stored)
+    const stored = await update(call, current, values)
+    return stored && changed(call, stored)
   })
+}
+
+/** Writes checked values at the version that was read; `undefined` where it is not that any more. */
+export async function update(
+  call: Call,
+  { id, version, item }: Stored,
+  values: Item,
+): Promise<Stored | undefined> {
+  const { collection } = call.target
+  requireSight(call, withOwnValues(collection, item, values))
+  await checkReferences(call, values, item)
+  const stored = await collection.store.update(id, version, values, call.caller)
+  if (!stored) return undefined
+  call.uploads?.keep(stored.item)
+  await removeBlobs(call, item, stored.item)
+  return stored
 }
 
 function mayCreate({ operation, target }: Call): boolean {
@@ -188,15 +199,15 @@ export async function currentItem(call: Call): Promise<Stored | undefined> {
   const current = stored && inScope(call, stored.item) ? stored : undefined
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !mayCreate(call)) return undefined
+  const validators = current && validatorsOfWrite(current)
+  if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
+    throw preconditionFailed()
   const { ifMatch, ifUnmodifiedSince } = preconditions
   const asked = collection.requirePrecondition && !call.inProcess
   if (current && asked && !ifMatch && ifUnmodifiedSince === undefined) {
     const message = 'This collection takes changes only with If-Match: send the ETag that you read'
     throw new HttpError(428, [{ message, field: 'if-match', type: 'precondition_required' }])
   }
-  const validators = current && validatorsOfWrite(current)
-  if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
-    throw preconditionFailed()
   return current
 }
 

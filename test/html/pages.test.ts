@@ -106,6 +106,10 @@ describe.each(PAGES)('%s', (_, path, status, title) => {
     expect(response.headers.get('x-frame-options')).toBe('DENY')
     expect(response.headers.get('referrer-policy')).toBe('same-origin')
     expect(response.headers.get('x-content-type-options')).toBe('nosniff')
+    const head = await ask(path(), { method: 'HEAD' })
+    for (const name of ['content-security-policy', 'x-frame-options', 'referrer-policy']) {
+      expect([name, head.response.headers.get(name)]).toEqual([name, response.headers.get(name)])
+    }
   })
 })
 

@@ -356,8 +356,9 @@ describe('Mounted under a prefix of another server', () => {
     server = await listen((request, response) => {
       const mounted = Object.assign(request, { originalUrl: request.url })
       const other = () => response.writeHead(404).end('other')
-      if (!request.url?.startsWith('/mount')) return other()
-      mounted.url = request.url.slice('/mount'.length).replace(/^(?=\?|$)/, '/')
+      const [whole, origin = ''] = /^(http:\/\/[^/]*)?\/mount/.exec(request.url ?? '') ?? []
+      if (whole === undefined) return other()
+      mounted.url = origin + request.url?.slice(whole.length).replace(/^(?=\?|$)/, '/')
       made.api.handler(mounted, response, other)
     })
   })
@@ -369,6 +370,15 @@ describe('Mounted under a prefix of another server', () => {
       url: `${server.base}/mount/`,
       resources: { cars: { url: `${server.base}/mount/cars` } },
     })
+  })
+
+  it('links of a target in absolute form', async () => {
+    const line = 'GET http://api.example/mount/cars?limit=1 HTTP/1.1'
+    const answer = await sendRaw(server.port, message(line, 'Host: api.example'))
+    expect(answer.status).toBe(200)
+    for (const href of addresses(answer)) {
+      expect(href.startsWith('http://api.example/mount/cars?limit=1')).toBe(true)
+    }
   })
 
   it('links and Location', async () => {

@@ -364,6 +364,11 @@ describe('Pagination headers: Link', () => {
         )
         expect(answer.status).toBe(400)
         expect(answer.json).toMatchObject({ errors: [{ type: 'invalid_cursor' }] })
+        const head = await door.request(
+          `/models?sort=id&cursor=${new URL(next).searchParams.get('cursor')}`,
+          { method: 'HEAD' },
+        )
+        expect(head.status).toBe(400)
       })
 
       it('offset and cursor together are 400', async () => {
@@ -480,6 +485,12 @@ describe('Pagination headers: no more work than needed', () => {
           const [one, other] = [await door.request(next), await door.request(rels(get).next ?? '')]
           expect(one.json).toEqual(other.json)
         }
+      })
+
+      it('links go by names, however they are escaped', async () => {
+        const { previous = '' } = rels(await door.request('/cars?offset=3&%6Cimit=5'))
+        expect(await door.request(previous)).toMatchObject({ status: 200 })
+        expect(previous).toContain('offset=0&limit=3')
       })
 
       it('HEAD with a condition on the tag answers as GET does', async () => {

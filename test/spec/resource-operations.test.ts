@@ -72,6 +72,23 @@ describe('POST /<collection>', () => {
         expect(answer.status).toBe(201)
       })
 
+      it('If-Match of a tag creates nothing: a collection has none', async () => {
+        const count = async () => (await door.request('/models/count')).json
+        const before = await count()
+        const post = (tag: string) =>
+          door.request('/models', {
+            method: 'POST',
+            json: { name: 'Clio' },
+            headers: { 'if-match': tag },
+          })
+        expect(await post('"a"')).toMatchObject({
+          status: 412,
+          json: { errors: [{ field: 'if-match', type: 'precondition_failed' }] },
+        })
+        expect(await count()).toEqual(before)
+        expect((await post('*')).status).toBe(201)
+      })
+
       it('counted ids are whole numbers from 1', async () => {
         for (const id of [1, 2]) {
           const answer = await door.request('/models', { method: 'POST', json: { name: 'Clio' } })
@@ -367,6 +384,8 @@ describe('PATCH /<collection>/<id>', () => {
       [MERGE, { color: null }, 400, { field: 'color', type: 'required' }],
       [MERGE, { colour: 'red' }, 400, { field: 'colour', type: 'unknown_field' }],
       [MERGE, { id: 'other' }, 400, { field: 'id', type: 'immutable_field' }],
+      [MERGE, { id: null }, 400, { field: 'id', type: 'immutable_field' }],
+      [PATCH, [{ op: 'remove', path: '/id' }], 400, { field: 'id', type: 'immutable_field' }],
       [MERGE, [], 400, { type: 'invalid_type' }],
       [MERGE, null, 400, { type: 'invalid_type' }],
       [PATCH, [{ op: 'test', path: '/color', value: 'blue' }], 409, { type: 'patch_conflict' }],
@@ -390,6 +409,17 @@ describe('PATCH /<collection>/<id>', () => {
       const before = await door.request(path())
       expect(await patch(MERGE, { created_at: 'x', updated_at: 'y' })).toMatchObject({
         status: 303,
+      })
+      expect((await door.request(path())).text).toBe(before.text)
+    })
+
+    it('400 for a PUT of a part, and nothing changes', async () => {
+      const before = await door.request(path())
+      const put = { method: 'PUT', json: { immatriculation: 'x', color: 'red' } }
+      const headers = { 'content-range': 'bytes 0-1/10' }
+      expect(await door.request(path(), { ...put, headers })).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'content-range' }] },
       })
       expect((await door.request(path())).text).toBe(before.text)
     })
@@ -939,7 +969,7 @@ describe('_method', () => {
       })
     })
 
-    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
       for (const override of ['DELETE', 'GET', 'POST', 'x', '']) {
         it(`400 for a ${method} with _method=${override}, and nothing changes`, async () => {
           const before = await door.request(path())
@@ -957,6 +987,20 @@ describe('_method', () => {
       }
     }
 
+    it('a preflight of a POST that stands for PUT is answered, and nothing changes', async () => {
+      const before = await door.request(path())
+      const answer = await door.request(`${path()}?_method=PUT`, {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'https://app.example',
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'content-type, if-match',
+        },
+      })
+      expect(answer.status).toBe(200)
+      expect((await door.request(path())).text).toBe(before.text)
+    })
+
     it('GET in a form sends a long query', async () => {
       const long = Array.from({ length: 90 }, (_, at) => `AA-${String(at + 1).padStart(3, '0')}-ZZ`)
       const query = `immatriculation[in]=${long.join(',')}&fields=immatriculation,${'color,'.repeat(1500)}doors`
@@ -969,6 +1013,15 @@ describe('_method', () => {
       expect(answer.headers.get('x-result-count')).toBe('1')
       const overridden = await door.request('/cars?_method=get', form('color=red'))
       expect(overridden).toMatchObject({ status: 200, json: [{ color: 'red' }] })
+      for (const again of [
+        await door.request('/cars', form('_method=GET&color=red&color=blue')),
+        await door.request('/cars?_method=GET', form('color=red&color=blue')),
+        await door.request('/cars', {
+          ...form('color=red&color=blue'),
+          headers: { ...form('').headers, 'x-http-method-override': 'GET' },
+        }),
+      ])
+        expect(again).toMatchObject({ status: 200, json: [{ color: 'red' }, { color: 'blue' }] })
       const item = await door.request(path(), form('_method=GET&fields=color'))
       expect(item).toMatchObject({ status: 200, json: { color: 'red' } })
       expect(await door.request('/cars', form('_method=GET&colour=red'))).toMatchObject({
