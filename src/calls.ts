@@ -1,7 +1,6 @@
 // Operations called in process: the same path as a request takes, from its values onwards.
 import type { CallOptions, Calls, ListParameters, VersionDefinition } from './definition.ts'
-import type { Json } from './fields.ts'
-import { checkJson } from './formats/format.ts'
+import { toJson } from './formats/format.ts'
 import type { Parameter } from './http.ts'
 import type { Limits } from './limits.ts'
 import { uploadsOf } from './operations/blobs.ts'
@@ -128,20 +127,4 @@ function parametersOf(parameters: ListParameters): Parameter[] {
       raw: `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
     }))
   })
-}
-
-/**
- * What a program gives may hold `undefined` members and dates; what a client sends cannot.
- * @throws HttpError 400 for what is refused of clients too.
- */
-function toJson(value: unknown): Json {
-  const json: unknown = JSON.parse(JSON.stringify(value, finite) ?? 'null')
-  checkJson(json)
-  return json
-}
-
-/** JSON would make `null` of a number that it cannot hold. */
-function finite(name: string, value: unknown): unknown {
-  if (typeof value === 'number') checkJson(value, name)
-  return value
 }

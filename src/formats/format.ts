@@ -258,6 +258,22 @@ export function checkJson(value: unknown, path = '', levels = 1000): asserts val
   } else if (value !== null && typeof value !== 'boolean') throw refusal(path, 'is no JSON value')
 }
 
+/**
+ * A value that a program gives, which may hold `undefined` members and dates, as JSON.
+ * @throws HttpError 400 for what is refused of clients too.
+ */
+export function toJson(value: unknown): Json {
+  const json: unknown = JSON.parse(JSON.stringify(value, finite) ?? 'null')
+  checkJson(json)
+  return json
+}
+
+/** JSON would make `null` of a number that it cannot hold. */
+function finite(name: string, value: unknown): unknown {
+  if (typeof value === 'number') checkJson(value, name)
+  return value
+}
+
 /** @throws HttpError 400 for a name that reaches a prototype or holds what a text may not. */
 export function checkName(name: string, path: string): void {
   if (FORBIDDEN_NAMES.has(name)) throw refusal(path, 'has a name that is not allowed')

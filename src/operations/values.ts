@@ -1,7 +1,8 @@
 // What a client may write of an item: the server's own members apart, the parent filled in.
-import type { CollectionDefinition } from '../definition.ts'
+import type { CollectionDefinition, OperationEvent } from '../definition.ts'
 import { HttpError, type Mistake, refuse } from '../errors.ts'
 import { type Item, isObject, type Json } from '../fields.ts'
+import { toJson } from '../formats/format.ts'
 import { idObjection, idOf } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
 import { present, receiveBlobs, withoutSameData } from './blobs.ts'
@@ -112,7 +113,7 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
   const { collection } = call.target
   const sent = await newValuesFor(call, requireBody(call), id)
   const checked = await collection.validator.create(sent)
-  const values = await runBefore(call, { value: checked }, checked)
+  const values = await afterHook(call, {}, checked)
   const chosen = values[collection.shape.identity.name]
   const objection = chosen === undefined ? undefined : idObjection(collection, String(chosen))
   if (objection !== undefined) {
@@ -122,6 +123,24 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
   requireSight(call, values)
   await checkReferences(call, values)
   return values
+}
+
+/**
+ * Checked values as the `before` hook leaves them. What it has changed is checked as what a client
+ * sends; what it left alone is not checked again.
+ * @throws HttpError 400
+ */
+export async function afterHook(
+  call: Call,
+  about: Pick<OperationEvent, 'item'>,
+  checked: Item,
+): Promise<Item> {
+  const { hooks, validator } = call.target.collection
+  if (!hooks.before) return checked
+  // The hook may change the value itself.
+  const before = structuredClone(checked)
+  const given = await runBefore(call, { ...about, value: checked }, checked)
+  return validator.patch(before, toJson(given))
 }
 
 /** @throws HttpError 400 for each parent that the values name anew and that does not exist. */

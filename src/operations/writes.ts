@@ -20,6 +20,7 @@ import {
 import { once } from './idempotency.ts'
 import { itemValidators } from './reads.ts'
 import {
+  afterHook,
   checkReferences,
   newValues,
   ownValues,
@@ -125,7 +126,7 @@ async function change(
     }
     const own = ownValues(collection, current.item)
     const checked = await next(own, current)
-    const values = await runBefore(call, { item: current.item, value: checked }, checked)
+    const values = await afterHook(call, { item: current.item }, checked)
     if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
     const stored = await update(call, current, values)
     return stored && changed(call, stored)
