@@ -130,16 +130,15 @@ export class PoolSession implements Session {
   }
 
   async #batch(writes: readonly Write[]): Promise<PromiseSettledResult<unknown>[]> {
-    const { begin, failure } = this.#dialect
+    const { begin } = this.#dialect
     const [first] = writes
     if (!first) return []
     if (writes.length === 1) {
       const work = (runner: Runner) => alone(first, runner)
       return [await settled(this.#tried(work, { options: {} }, first.single ? undefined : begin))]
     }
-    const shared = ['unavailable', 'again', 'cancelled']
-    const fatal = (error: unknown) => shared.includes(failure(error)?.kind ?? '')
-    return this.#tried(runner => together(writes, runner, fatal), { options: {} }, begin)
+    const work = (runner: Runner) => together(writes, runner, this.#dialect)
+    return this.#tried(work, { options: {} }, begin)
   }
 
   async close(): Promise<void> {

@@ -108,6 +108,7 @@ export class SerialSession implements Session {
   }
 
   async #flush(runner: Runner): Promise<void> {
+    const dialect = this.#dialect
     // Lets the requests that came at the same time add their writes.
     await new Promise(resolve => setImmediate(resolve))
     const writes = nextWrites(this.#writes)
@@ -118,10 +119,10 @@ export class SerialSession implements Session {
       const results =
         writes.length === 1
           ? [await settled(this.#alone(first, runner))]
-          : await between(this.#dialect.begin, each => together(writes, each), runner)
-      answer(writes, results, this.#dialect)
+          : await between(dialect.begin, each => together(writes, each, dialect), runner)
+      answer(writes, results, dialect)
     } catch (error) {
-      for (const { reject } of writes) reject(meaningOf(error, this.#dialect))
+      for (const { reject } of writes) reject(meaningOf(error, dialect))
     }
   }
 

@@ -8,7 +8,7 @@ import {
   type QueryResult,
 } from 'kysely'
 import { type StoreOptions, throwIfAborted, UnavailableError } from '../store.ts'
-import type { SqlDialect } from './sql-dialect.ts'
+import type { Failure, SqlDialect } from './sql-dialect.ts'
 import { type Fragment, print } from './sql-text.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -140,7 +140,8 @@ export function runnerOf(connection: DatabaseConnection): Runner {
   return {
     run: (statement, parameters = statement.parameters) =>
       connection.executeQuery<Row>({ ...statement, parameters }),
-    say: text => connection.executeQuery({ ...RAW, sql: text }),
+    // SQLite's connection throws at once: who handles what is said wrong handles a promise.
+    say: async text => connection.executeQuery({ ...RAW, sql: text }),
   }
 }
 
@@ -190,21 +191,21 @@ const SAVEPOINT = 'rest_write'
 
 /**
  * Several writes in one transaction, each undone alone where it fails.
- * @param fatal whether an error is not of one write alone: it is thrown.
+ * @throws an error that is not of one write alone.
  */
 export async function together(
   writes: readonly Write[],
   runner: Runner,
-  fatal: (error: unknown) => boolean = () => false,
+  dialect: SqlDialect,
 ): Promise<PromiseSettledResult<unknown>[]> {
   // Mostly none fails, and a savepoint for each takes two of the three statements of a create.
-  const all = await undoable(() => everyOne(writes, runner), runner, fatal)
+  const all = await undoable(() => everyOne(writes, runner), runner, dialect)
   if (all.status === 'fulfilled') {
     return all.value.map(value => ({ status: 'fulfilled', value }))
   }
   const results: PromiseSettledResult<unknown>[] = []
   for (const write of writes) {
-    results.push(await undoable(() => alone(write, runner), runner, fatal))
+    results.push(await undoable(() => alone(write, runner), runner, dialect))
   }
   return results
 }
@@ -223,16 +224,19 @@ async function everyOne(writes: readonly Write[], runner: Runner): Promise<unkno
   return results
 }
 
+/** Failures that may have undone the transaction, or that all of it would meet. */
+const SHARED = new Set<Failure['kind'] | undefined>(['unavailable', 'again', 'cancelled'])
+
 /** A part of a transaction, undone alone where it fails. */
 async function undoable<T>(
   work: () => Promise<T>,
   runner: Runner,
-  fatal: (error: unknown) => boolean,
+  dialect: SqlDialect,
 ): Promise<PromiseSettledResult<T>> {
   await runner.say(`savepoint ${SAVEPOINT}`)
   const result = await settled(work())
   if (result.status === 'rejected') {
-    if (fatal(result.reason)) throw result.reason
+    if (SHARED.has(dialect.failure(result.reason)?.kind)) throw result.reason
     await runner.say(`rollback to ${SAVEPOINT}`)
   }
   await runner.say(`release savepoint ${SAVEPOINT}`)

@@ -227,6 +227,25 @@ describe('a SQLite file', () => {
     await store.close()
   })
 
+  test('that is full makes a write unavailable, alone and among others, and reads go on', async () => {
+    // Without a log Kysely throws at once, before there is a promise.
+    const dialect = new SqliteDialect({ database: new Database(newFile()) })
+    const db = new Kysely<unknown>({ dialect })
+    const store = sqlStore({ db, create: true })
+    store.attach(SHAPE)
+    const { id, version } = await store.create({ color: 'red', year: 1 })
+    await sql`pragma max_page_count = 1`.execute(db)
+    const large = { color: 'r'.repeat(1_000_000), year: 2 }
+    await expect(store.update(id, version, large)).rejects.toThrow(UnavailableError)
+    await expect(store.create(large)).rejects.toThrow(UnavailableError)
+    const calls = [store.create({ color: 'blue', year: 3 }), store.create(large)]
+    for (const call of await Promise.allSettled(calls)) {
+      expect(call).toMatchObject({ status: 'rejected', reason: expect.any(UnavailableError) })
+    }
+    expect(await store.count({ where: [] }, 'exact')).toBe(1)
+    await store.close()
+  })
+
   test('without its tables fails each call, and each for itself', async () => {
     const store = sqlStore({ db: await openDatabase() })
     store.attach(SHAPE)
