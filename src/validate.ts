@@ -149,9 +149,10 @@ function findUnknown(
 function suits(value: Item, { kind, members, options }: Field): boolean {
   if (options) return options.some(option => suits(value, option))
   if (!members) return kind === 'record' || kind === 'any'
-  return [...members].every(([name, { choices }]) => {
+  return [...members].every(([name, { choices, optional, nullable }]) => {
     const given = memberOf(value, name)
-    return !choices || choices.some(choice => choice === given)
+    if (!choices || given === undefined) return !choices || optional
+    return given === null ? nullable : choices.some(choice => choice === given)
   })
 }
 

@@ -426,6 +426,17 @@ describe('what is wrong with the whole', () => {
       ['m.colour unknown_field', 'm.colour unknown_field'],
     ],
     [
+      'an option of a union that its choices, absent or null, do not rule out',
+      z.object({
+        u: z.union([
+          z.object({ a: z.enum(['x']).optional(), b: z.enum(['y']).nullable(), c: z.int() }),
+          z.object({ d: z.int() }),
+        ]),
+      }),
+      { u: { b: null, c: 1 } },
+      [],
+    ],
+    [
       'a strict schema of something else',
       z.object({ m: z.unknown().pipe(z.strictObject({})) }),
       { m: { colour: 1 } },
