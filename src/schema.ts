@@ -151,8 +151,10 @@ function fieldOf(
     }
     case 'array':
       return { kind: 'array', ...plain, element: inner(def.element) }
-    case 'tuple':
-      return { kind: 'array', ...plain, element: unionOf(def.items.map(item => inner(item))) }
+    case 'tuple': {
+      const items = def.rest ? [...def.items, def.rest] : def.items
+      return { kind: 'array', ...plain, element: unionOf(items.map(item => inner(item))) }
+    }
     case 'record':
       return { kind: 'record', ...plain, element: inner(def.valueType) }
     case 'union':

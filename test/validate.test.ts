@@ -437,6 +437,12 @@ describe('what is wrong with the whole', () => {
       [],
     ],
     [
+      'a tuple with a rest of other members',
+      z.object({ t: z.tuple([z.object({ a: z.int() })]).rest(z.object({ b: z.int() })) }),
+      { t: [{ a: 1 }, { b: 2 }, { b: 3, c: 4 }] },
+      ['t.2.c unknown_field'],
+    ],
+    [
       'a strict schema of something else',
       z.object({ m: z.unknown().pipe(z.strictObject({})) }),
       { m: { colour: 1 } },

@@ -19,6 +19,7 @@ const schema = z.object({
   options: z.array(z.object({ name: z.string(), price: z.number() })),
   rates: z.record(z.string(), z.number()),
   either: z.union([z.int(), z.string()]),
+  sized: z.tuple([z.int()]).rest(z.string()),
   extra: z.json(),
 })
 
@@ -93,6 +94,7 @@ describe('form values', () => {
     ['rates[daily]=1.5&rates.weekly=9', { rates: { daily: 1.5, weekly: 9 } }],
     ['either=7', { either: 7 }],
     ['either=x', { either: 'x' }],
+    ['sized=7&sized=x&sized=y', { sized: [7, 'x', 'y'] }],
     ['extra=7', { extra: '7' }],
     ['unknown=1', { unknown: '1' }],
   ]

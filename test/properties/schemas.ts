@@ -121,6 +121,12 @@ function container(inner: fc.Arbitrary<Sample>): fc.Arbitrary<Sample> {
       schema: z.tuple([schema, z.string()]),
       values: fc.tuple(present(values), text) as fc.Arbitrary<Json>,
     })),
+    fc.tuple(objectOf(inner), inner).map(([first, { schema, values }]) => ({
+      schema: z.tuple([first.schema]).rest(schema),
+      values: fc
+        .tuple(first.values, fc.array(present(values), { maxLength: 2 }))
+        .map(([item, rest]) => [item, ...rest]) as fc.Arbitrary<Json>,
+    })),
     inner.map(({ schema, values }) => ({
       schema: z.record(z.string(), schema),
       values: fc.dictionary(word, present(values), { maxKeys: 3 }) as fc.Arbitrary<Json>,
@@ -188,7 +194,10 @@ export function tell(schema: z.core.$ZodType): string {
     if (def.catchall) parts.push(`...${tell(def.catchall)}`)
   }
   if (def.type === 'array') parts.push(tell(def.element))
-  if (def.type === 'tuple') parts.push(...def.items.map(tell))
+  if (def.type === 'tuple') {
+    parts.push(...def.items.map(tell))
+    if (def.rest) parts.push(`...${tell(def.rest)}`)
+  }
   if (def.type === 'record') parts.push(tell(def.valueType))
   if (def.type === 'union') parts.push(...def.options.map(tell))
   if (def.type === 'intersection') parts.push(tell(def.left), tell(def.right))
