@@ -138,9 +138,8 @@ function fieldOf(
     case 'boolean':
       return { kind: 'boolean', ...plain }
     case 'enum':
-      return choiceOf(Object.values(def.entries))
     case 'literal':
-      return choiceOf(def.values)
+      return choiceOf([...(schema._zod.values ?? [])])
     case 'null':
       return { kind: 'any', nullable: true, optional: false }
     case 'object': {

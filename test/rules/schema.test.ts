@@ -39,6 +39,16 @@ describe('fields', () => {
     expect(table(schema)).toEqual(fields)
   })
 
+  it('have as choices the values of an enum, not their names', () => {
+    const numbers = z.enum({ 0: 'Low', 1: 'High', Low: 0, High: 1 })
+    expect(fieldsOf(z.object({ level: numbers })).get('level')).toEqual({
+      kind: 'number',
+      choices: [0, 1],
+      nullable: false,
+      optional: false,
+    })
+  })
+
   it('taken may be of types that are not kept', () => {
     const date = z.object({ at: z.set(z.string()).transform(String) })
     expect(table(date, 'input')).toEqual({ at: 'any?|null' })
