@@ -64,8 +64,8 @@ export function fileBlobs(folder: string): BlobStore {
       await mkdir(folder, { recursive: true })
       for await (const entry of await opendir(folder, { recursive: true })) {
         if (!entry.isFile()) continue
-        const { mtimeMs } = await stat(join(entry.parentPath, entry.name))
-        yield { key: entry.name, createdAt: mtimeMs }
+        const found = await stat(join(entry.parentPath, entry.name)).catch(unlessGone)
+        if (found) yield { key: entry.name, createdAt: found.mtimeMs }
       }
     },
   }
@@ -84,6 +84,11 @@ async function exists(path: string): Promise<boolean> {
     found => found.isFile(),
     () => false,
   )
+}
+
+/** For a file that was renamed or removed since it was listed. */
+function unlessGone(error: unknown): undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
 }
 
 /** Makes a new name as durable as the bytes it stands for. */

@@ -1,5 +1,5 @@
 // One contract for every blob store: memory, files of a real folder, a bucket over S3's real protocol.
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { S3Client } from '@aws-sdk/client-s3'
@@ -135,4 +135,21 @@ it('files: nothing half-written is left beside the contents', async () => {
   expect(entries.filter(entry => entry.isFile()).map(entry => entry.name)).toEqual([
     expect.stringMatching(/^[A-Za-z0-9_-]{24}$/),
   ])
+})
+
+it('files: what is gone before it is looked at is not listed', async () => {
+  const own = join(folder, 'gone')
+  const names = [
+    'aaaaaaaaaaaaaaaaaaaaaaaa',
+    'aabbbbbbbbbbbbbbbbbbbbbb',
+    'aabbbbbbbbbbbbbbbbbbbbbb.part',
+  ]
+  await mkdir(join(own, 'aa'), { recursive: true })
+  for (const name of names) await writeFile(join(own, 'aa', name), '')
+  const seen: string[] = []
+  for await (const { key } of fileBlobs(own).keys()) {
+    seen.push(key)
+    for (const name of names) await rm(join(own, 'aa', name), { force: true })
+  }
+  expect(seen).toHaveLength(1)
 })
