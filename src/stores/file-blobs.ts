@@ -10,8 +10,8 @@ const KEY = /^[A-Za-z0-9_-]{24}$/
 /**
  * Keeps each content in a file under `folder`, which is made where it is missing. Names are random;
  * files lie in 4096 folders by the beginning of their name. An acknowledged content has reached the
- * disk (fsync of the file and of its folder); an unfinished one is a file ending in `.part`, which
- * {@link BlobStore.keys} gives too, so that a sweep removes it.
+ * disk (fsync of the file, of its folder, and of `folder` where that one is new); an unfinished one
+ * is a file ending in `.part`, which {@link BlobStore.keys} gives too, so that a sweep removes it.
  */
 export function fileBlobs(folder: string): BlobStore {
   const folderOf = (key: string) => join(folder, key.slice(0, 2))
@@ -40,7 +40,8 @@ export function fileBlobs(folder: string): BlobStore {
   return {
     async put(content, { signal } = {}) {
       const key = randomBytes(18).toString('base64url')
-      await mkdir(folderOf(key), { recursive: true })
+      const made = await mkdir(folderOf(key), { recursive: true })
+      if (made !== undefined) await syncFolder(folder)
       const part = `${pathOf(key)}.part`
       try {
         const size = await write(part, content, signal)

@@ -1,10 +1,19 @@
 // One contract for every blob store: memory, files of a real folder, a bucket over S3's real protocol.
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import {
+  type FileHandle,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { S3Client } from '@aws-sdk/client-s3'
 import S3rver from 's3rver'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type BlobStore, fileBlobs, memoryBlobs } from '../../src/index.ts'
 import { s3Blobs } from '../../src/stores/s3-blobs.ts'
 
@@ -152,4 +161,24 @@ it('files: what is gone before it is looked at is not listed', async () => {
     for (const name of names) await rm(join(own, 'aa', name), { force: true })
   }
   expect(seen).toHaveLength(1)
+})
+
+it('files: a new folder reaches the disk in the one above it, and a content in its folder', async () => {
+  const own = join(folder, 'synced')
+  await mkdir(own)
+  const opened = await open(own)
+  const synced: number[] = []
+  const sync = vi.spyOn(Object.getPrototypeOf(opened), 'sync')
+  sync.mockImplementation(async function (this: FileHandle) {
+    synced.push((await this.stat()).ino)
+  })
+  try {
+    const { key } = await fileBlobs(own).put(chunks(Buffer.from('kept')))
+    const inner = join(own, key.slice(0, 2))
+    const inodes = await Promise.all([own, join(inner, key), inner].map(path => stat(path)))
+    expect(synced).toEqual(inodes.map(({ ino }) => ino))
+  } finally {
+    sync.mockRestore()
+    await opened.close()
+  }
 })
