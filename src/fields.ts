@@ -100,6 +100,10 @@ export function valueAt(item: Json | undefined, path: Path): Json | undefined {
   return value
 }
 
+export function isScalar(value: unknown): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
 export function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -205,6 +209,38 @@ export function compareValues(
 function rank(value: Json): number {
   if (typeof value === 'number' || typeof value === 'boolean') return 0
   return typeof value === 'string' ? 1 : 2
+}
+
+const ONE_TYPE: ReadonlySet<Kind> = new Set<Kind>([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'date-time',
+])
+
+/** Whether all values of a kind have one type, and so one order. */
+export function hasOneType(kind: Kind | undefined): boolean {
+  return kind !== undefined && ONE_TYPE.has(kind)
+}
+
+/** Whether a value can be one of a kind that has one type; false for the kinds that have not. */
+export function isOfKind(value: unknown, kind: Kind): boolean {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return typeof value === 'number'
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'date-time':
+      return typeof value === 'string' && !Number.isNaN(instantOf(value))
+    case 'string':
+    case 'date':
+      return typeof value === 'string'
+    default:
+      return false
+  }
 }
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/

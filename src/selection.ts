@@ -5,9 +5,11 @@ import {
   type Field,
   type Fields,
   fieldAt,
+  hasOneType,
   type Item,
-  instantOf,
   isObject,
+  isOfKind,
+  isScalar,
   type Json,
   type Kind,
   type Path,
@@ -233,28 +235,9 @@ export function isSortKey(
     key.length === sort.length &&
     sort.every(({ path }, at) => {
       const value = key[at]
-      return value === null ? at < sort.length - 1 : isOfKind(value, fieldAt(fields, path))
+      if (value === null) return at < sort.length - 1
+      const kind = fieldAt(fields, path)?.kind ?? 'any'
+      return hasOneType(kind) ? isOfKind(value, kind) : isScalar(value)
     })
   )
-}
-
-function isOfKind(value: Json | undefined, field: Field | undefined): boolean {
-  switch (field?.kind) {
-    case 'number':
-    case 'integer':
-      return typeof value === 'number'
-    case 'boolean':
-      return typeof value === 'boolean'
-    case 'date-time':
-      return typeof value === 'string' && isInstant(value)
-    case 'string':
-    case 'date':
-      return typeof value === 'string'
-    default:
-      return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
-  }
-}
-
-function isInstant(text: string): boolean {
-  return !Number.isNaN(instantOf(text))
 }

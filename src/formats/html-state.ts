@@ -4,6 +4,7 @@ import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../fallbacks.ts'
 import {
   type Field,
   type Fields,
+  hasOneType,
   type Item,
   isDate,
   isObject,
@@ -113,27 +114,18 @@ function fitsGroup(value: Json, { members }: Field): boolean {
   return names.length > 0 && names.every(name => members?.has(name))
 }
 
-const SCALARS: ReadonlySet<string> = new Set([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'date',
-  'date-time',
-])
-
 /** A text longer than this gets an area. */
 const LONG_TEXT = 120
 
 function readingOf(field: Field, value: Json | undefined): Reading {
   const { kind, element } = field
-  if (kind === 'array' && element && SCALARS.has(element.kind) && !element.nullable) {
+  if (kind === 'array' && element && hasOneType(element.kind) && !element.nullable) {
     const fits = !Array.isArray(value)
       ? value === undefined || value === null
       : value.every(each => fitsLine(each, element))
     return fits ? 'lines' : 'json'
   }
-  if (!SCALARS.has(kind)) return 'json'
+  if (!hasOneType(kind)) return 'json'
   if (value === undefined || value === null) return 'plain'
   if (!givesBack(value, field)) return 'json'
   if (typeof value !== 'string' || field.choices) return 'plain'

@@ -2,7 +2,7 @@
 import type { Principal } from '../auth.ts'
 import type { CollectionDefinition, ListParameters } from '../definition.ts'
 import type { Mistake } from '../errors.ts'
-import type { Item } from '../fields.ts'
+import { type Item, isScalar } from '../fields.ts'
 import type { Parameter } from '../http.ts'
 import { joinValues, RESERVED, readQuery } from '../query.ts'
 import { type Filter, matcher } from '../selection.ts'
@@ -65,8 +65,4 @@ function filtersOf(
   if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
   // A value that the field cannot have: nobody's items.
   return mistakes.length > 0 ? undefined : where
-}
-
-function isScalar(value: unknown): boolean {
-  return ['string', 'number', 'boolean'].includes(typeof value)
 }

@@ -3,8 +3,10 @@
 import {
   compareText,
   fieldAt,
+  hasOneType,
   type Item,
   instantOf,
+  isOfKind,
   type Json,
   type Kind,
   type Path,
@@ -14,7 +16,6 @@ import {
 } from '../fields.ts'
 import type { Filter, SortKey } from '../selection.ts'
 import type { Id, Shape } from '../store.ts'
-import { fits, hasOrder } from './shapes.ts'
 import { SortedList } from './sorted-list.ts'
 
 /** A value as an index holds it: date-times as milliseconds, what is absent as null. */
@@ -270,14 +271,16 @@ function keyOf(value: Json | undefined, kind: Kind | undefined): Key {
 
 /** The values of an `in` that a column can have, each once; `undefined` where the column has no order. */
 function keysOfFilter({ values }: Filter, kind: Kind): Key[] | undefined {
-  if (!hasOrder(kind)) return undefined
-  return [...new Set(values.filter(value => fits(value, kind)).map(value => keyOf(value, kind)))]
+  if (!hasOneType(kind)) return undefined
+  return [
+    ...new Set(values.filter(value => isOfKind(value, kind)).map(value => keyOf(value, kind))),
+  ]
 }
 
 const BOUNDS: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
 
 function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
-  return BOUNDS.has(operator) && value !== undefined && fits(value, kind)
+  return BOUNDS.has(operator) && value !== undefined && isOfKind(value, kind)
 }
 
 /** The order of `compareValues`, for values of one field. */

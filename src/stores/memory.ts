@@ -1,6 +1,14 @@
 // Items in memory: the reference for what a store means. Every method does its step at once, before
 // it returns its promise, so each is atomic.
-import { fieldAt, type Item, type Json, type Scalar, toPath, valueAt } from '../fields.ts'
+import {
+  fieldAt,
+  hasOneType,
+  type Item,
+  type Json,
+  type Scalar,
+  toPath,
+  valueAt,
+} from '../fields.ts'
 import { sortKeyOf } from '../selection.ts'
 import {
   assemble,
@@ -18,7 +26,7 @@ import { attempts } from './attempts.ts'
 import { chosenId, newVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
 import { countOf, isWalkable, type Source, sliceOf } from './memory-select.ts'
-import { BATCH, hasOrder, indexesOf, mergeShapes } from './shapes.ts'
+import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */
@@ -114,7 +122,7 @@ export function memoryStore({
       const merged = shape ? mergeShapes(shape, next) : next
       const { fields, unique } = merged
       indexes = [[], ...indexesOf(merged)]
-        .filter(paths => paths.every(path => hasOrder(fieldAt(fields, toPath(path))?.kind)))
+        .filter(paths => paths.every(path => hasOneType(fieldAt(fields, toPath(path))?.kind)))
         .map(paths => new MemoryIndex(merged, paths))
       uniques = unique.map(set => ({ set, owners: new Map() }))
       shape = merged

@@ -1,5 +1,5 @@
 // One shape of all the collections on a store: two versions of an API may serve the same items.
-import { type Field, type Fields, instantOf, type Kind, type Scalar } from '../fields.ts'
+import type { Field, Fields } from '../fields.ts'
 import type { Shape } from '../store.ts'
 
 /**
@@ -70,36 +70,4 @@ function mergeField(one: Field, other: Field): Field {
     ...((one.open || other.open) && { open: true }),
     ...(one.element && other.element && { element: mergeField(one.element, other.element) }),
   }
-}
-
-/** Whether a value can be one of a kind that has one type; false for the kinds that have not. */
-export function fits(value: Scalar, kind: Kind): boolean {
-  switch (kind) {
-    case 'number':
-    case 'integer':
-      return typeof value === 'number'
-    case 'boolean':
-      return typeof value === 'boolean'
-    case 'date-time':
-      return typeof value === 'string' && !Number.isNaN(instantOf(value))
-    case 'string':
-    case 'date':
-      return typeof value === 'string'
-    default:
-      return false
-  }
-}
-
-const ORDERED: ReadonlySet<Kind> = new Set<Kind>([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'date',
-  'date-time',
-])
-
-/** Whether all values of a kind have one type and one order: an index in memory is of such alone. */
-export function hasOrder(kind: Kind | undefined): boolean {
-  return kind !== undefined && ORDERED.has(kind)
 }

@@ -1,8 +1,8 @@
 // What stands in the indexes of a table: columns, expressions, or columns made for them.
 import { createHash } from 'node:crypto'
-import { fieldAt, type Kind, toPath } from '../fields.ts'
+import { fieldAt, hasOneType, type Kind, toPath } from '../fields.ts'
 import type { Shape } from '../store.ts'
-import { hasOrder, indexesOf } from './shapes.ts'
+import { indexesOf } from './shapes.ts'
 import type { ColumnType, SqlDialect } from './sql-dialect.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -72,7 +72,7 @@ export class Indexes {
     return indexesOf(this.#shape).filter(set =>
       set.every(path => {
         const each = fieldAt(this.#shape.fields, toPath(path))?.kind
-        return hasOrder(each) || each === 'union' || each === 'any'
+        return hasOneType(each) || each === 'union' || each === 'any'
       }),
     )
   }

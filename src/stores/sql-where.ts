@@ -1,6 +1,6 @@
 // Filters, search, places and order as SQL: what `matcher` and `comparer` mean, for a table.
 
-import { type Field, fieldAt, instantOf, type Kind, type Scalar } from '../fields.ts'
+import { type Field, fieldAt, instantOf, isOfKind, type Kind, type Scalar } from '../fields.ts'
 import {
   type Filter,
   type Operator,
@@ -11,7 +11,6 @@ import {
   searchWords,
 } from '../selection.ts'
 import type { Slice } from '../store.ts'
-import { fits } from './shapes.ts'
 import type { Declared } from './sql-columns.ts'
 import type { JsonType, Mixed, SqlDialect } from './sql-dialect.ts'
 import type { Layout, Place } from './sql-layout.ts'
@@ -142,7 +141,7 @@ function oneOf(values: readonly Scalar[], operand: Operand, dialect: SqlDialect)
 }
 
 function holds({ kind, declared }: Operand, value: Scalar): boolean {
-  if (!fits(value, kind)) return false
+  if (!isOfKind(value, kind)) return false
   return !declared || heldText(String(value), declared.type) !== undefined
 }
 
@@ -190,7 +189,7 @@ function bind(
 function searchConditions({ text, paths }: Search, layout: Layout): Fragment[] {
   const places = paths.flatMap(path => {
     const place = layout.at(path)
-    return place && (place.mixed || fits('', place.kind) || place.kind === 'date-time')
+    return place && (place.mixed || isOfKind('', place.kind) || place.kind === 'date-time')
       ? [place]
       : []
   })

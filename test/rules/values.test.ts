@@ -1,8 +1,15 @@
 // Values and fields as tables: reading, comparing and picking them, and what is said of mistakes.
 import { describe, expect, it } from 'vitest'
 import { problemBody, refusalIn, suggestion } from '../../src/errors.ts'
-import { compareValues, expectation, picker, scalarsOf } from '../../src/fields.ts'
-import { type Field, HttpError, type Item, type Json, type Kind } from '../../src/index.ts'
+import { compareValues, expectation, isOfKind, picker, scalarsOf } from '../../src/fields.ts'
+import {
+  type Field,
+  HttpError,
+  type Item,
+  type Json,
+  type Kind,
+  type Scalar,
+} from '../../src/index.ts'
 import { comparer, isSortKey, matcher, type SortKey } from '../../src/selection.ts'
 
 const field = (kind: Kind, more: Partial<Field> = {}): Field => ({
@@ -109,6 +116,21 @@ describe('without a declared field', () => {
     const keys: SortKey[] = [...sort, { path: ['id'], descending: false }]
     expect(isSortKey([value, 1], keys, new Map())).toBe(fits)
   })
+})
+
+it.each<[Scalar, Kind, boolean]>([
+  [1, 'number', true],
+  ['1', 'integer', false],
+  [true, 'boolean', true],
+  [0, 'boolean', false],
+  ['2024-01-01T00:00:00Z', 'date-time', true],
+  ['soon', 'date-time', false],
+  ['x', 'string', true],
+  [1, 'date', false],
+  ['x', 'any', false],
+  ['x', 'union', false],
+])('%j can be a %s: %j', (value, kind, fit) => {
+  expect(isOfKind(value, kind)).toBe(fit)
 })
 
 describe('refusals', () => {

@@ -1,16 +1,10 @@
 // What several collections on one store have in common, and the lists that indexes are kept in.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import {
-  defineCollection,
-  type Field,
-  type Kind,
-  memoryStore,
-  type Scalar,
-} from '../../src/index.ts'
+import { defineCollection, type Field, memoryStore } from '../../src/index.ts'
 import type { Schema } from '../../src/schema.ts'
 import type { Shape } from '../../src/store.ts'
-import { fits, mergeShapes } from '../../src/stores/shapes.ts'
+import { mergeShapes } from '../../src/stores/shapes.ts'
 import { SortedList } from '../../src/stores/sorted-list.ts'
 
 function shape(schema: Schema, more: Partial<Shape> = {}): Shape {
@@ -71,21 +65,6 @@ describe('the shape of two versions', () => {
     const dates = { createdAt: 'made', updatedAt: 'changed' }
     expect([mergeShapes(bare, dated), mergeShapes(dated, bare)]).toMatchObject([dates, dates])
   })
-})
-
-test.each<[Scalar, Kind, boolean]>([
-  [1, 'number', true],
-  ['1', 'integer', false],
-  [true, 'boolean', true],
-  [0, 'boolean', false],
-  ['2024-01-01T00:00:00Z', 'date-time', true],
-  ['soon', 'date-time', false],
-  ['x', 'string', true],
-  [1, 'date', false],
-  ['x', 'any', false],
-  ['x', 'union', false],
-])('%j can be a %s: %j', (value, kind, fit) => {
-  expect(fits(value, kind)).toBe(fit)
 })
 
 test('nothing can be removed of a list that is empty', () => {
