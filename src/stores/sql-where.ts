@@ -189,9 +189,7 @@ function bind(
 function searchConditions({ text, paths }: Search, layout: Layout): Fragment[] {
   const places = paths.flatMap(path => {
     const place = layout.at(path)
-    return place && (place.mixed || isOfKind('', place.kind) || place.kind === 'date-time')
-      ? [place]
-      : []
+    return place && (place.mixed || isText(place.kind)) ? [place] : []
   })
   return searchWords(text).map(word =>
     any(
