@@ -7,7 +7,7 @@ import { checkPairs, formValue, parsedPairs, readPairs } from './formats/form.ts
 import type { FormPair } from './formats/form-marks.ts'
 import type { Format, ReadContext, Reader } from './formats/format.ts'
 import { json } from './formats/json.ts'
-import type { HttpRequest, Parameter, RequestBody } from './http.ts'
+import { type HttpRequest, oneChunk, type Parameter, type RequestBody } from './http.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from './negotiate.ts'
 import type { CallBody } from './operations/call.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
@@ -138,11 +138,7 @@ function partsOf(
 /** What a host server has read but not parsed, as bytes again. */
 function bytesOf(parsed: unknown): AsyncIterable<Uint8Array> | undefined {
   const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
-  return bytes instanceof Uint8Array ? chunksOf([bytes]) : undefined
-}
-
-async function* chunksOf(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-  yield* chunks
+  return bytes instanceof Uint8Array ? oneChunk(bytes) : undefined
 }
 
 /** A form's `_method` is the request's, not a property of the item. */

@@ -50,6 +50,11 @@ export async function endBody(body: AsyncIterable<unknown>): Promise<void> {
   else await body[Symbol.asyncIterator]().return?.()
 }
 
+/** A body, or a part of one, that comes in one piece. */
+export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
 /** A request target in two parts; `query` has no `?` and is `''` where there is none. */
 export interface RequestTarget {
   readonly path: string

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import busboy, { type FieldInfo, type FileInfo } from 'busboy'
 import { HttpError } from '../errors.ts'
 import { fieldAt, type Json } from '../fields.ts'
+import { oneChunk } from '../http.ts'
 import { BoundaryCounter } from './boundaries.ts'
 import { form, formValue, namesOf, type Part } from './form.ts'
 import {
@@ -202,7 +203,7 @@ function partReader(context: ReadContext): PartReader {
       }
       if (mimeType === 'text/plain') return value
       const part = structured(name, mimeType, () => value.replace(/^\ufeff/, ''))
-      return part ?? send(name, undefined, mimeType, once(Buffer.from(value)))
+      return part ?? send(name, undefined, mimeType, oneChunk(Buffer.from(value)))
     },
     async file(name, stream, { filename, mimeType, encoding }) {
       try {
@@ -238,10 +239,6 @@ function partReader(context: ReadContext): PartReader {
       }
     },
   }
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
 }
 
 /** Whether busboy has left out the end of a file. */

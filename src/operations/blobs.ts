@@ -27,6 +27,7 @@ import {
   valueAt,
 } from '../fields.ts'
 import { followedBy, type Representation, uploadTooLarge } from '../formats/format.ts'
+import { oneChunk } from '../http.ts'
 import type { Call, Uploads } from './call.ts'
 
 export interface UploadOptions {
@@ -181,7 +182,7 @@ async function receiveBlob(
     case 'data': {
       const bytes = decodeBase64(input.data)
       if (!bytes) return wrong(`${name} must be Base64`, 'invalid_base64')
-      return call.uploads?.put(name, { name: undefined, type: '', content: chunk(bytes) })
+      return call.uploads?.put(name, { name: undefined, type: '', content: oneChunk(bytes) })
     }
     case 'upload': {
       const record = call.uploads?.find(input.key)
@@ -201,10 +202,6 @@ async function receiveBlob(
     case 'nonsense':
       return wrong(`${name} is a file, an address or Base64 data`, 'invalid_type')
   }
-}
-
-async function* chunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
 }
 
 function blobHref(call: Call, id: string | number, property: string): string {

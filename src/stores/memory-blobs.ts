@@ -1,6 +1,7 @@
 // Blobs in memory: for tests and for what need not survive the process.
 import { randomBytes } from 'node:crypto'
 import type { BlobStore } from '../blobs.ts'
+import { oneChunk } from '../http.ts'
 
 /** Keeps contents in memory, without bound: every upload is as large as the api's limits let it be. */
 export function memoryBlobs(): BlobStore {
@@ -17,7 +18,7 @@ export function memoryBlobs(): BlobStore {
     async get(key, range) {
       const found = contents.get(key)
       if (!found) return undefined
-      return single(range ? found.bytes.subarray(range.first, range.last + 1) : found.bytes)
+      return oneChunk(range ? found.bytes.subarray(range.first, range.last + 1) : found.bytes)
     },
     async delete(key) {
       contents.delete(key)
@@ -26,8 +27,4 @@ export function memoryBlobs(): BlobStore {
       for (const [key, { createdAt }] of contents) yield { key, createdAt }
     },
   }
-}
-
-async function* single(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
 }
