@@ -51,8 +51,8 @@ export function uploadsOf(
       const declared = fieldAt(inputFields, toPath(field))
       if (declared?.kind !== 'blob')
         throw mistake(field, `${field} takes no file`, 'unexpected_file')
-      const peeked = peek(limited(content, limit, field))
-      const type = sniffType(await peeked.start)
+      const peeked = await peek(limited(content, limit, field))
+      const type = sniffType(peeked.start)
       if (!isAccepted(type, declared.accept)) {
         throw mistake(
           field,
@@ -114,19 +114,16 @@ async function* hashed(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncGen
 }
 
 /** A content with its first bytes told before anybody takes it. */
-function peek(content: AsyncGenerator<Uint8Array>) {
+async function peek(content: AsyncGenerator<Uint8Array>) {
   const first: Uint8Array[] = []
-  const start = (async () => {
-    let size = 0
-    while (size < SNIFFED_BYTES) {
-      const { done, value } = await content.next()
-      if (done) break
-      first.push(value)
-      size += value.length
-    }
-    return Buffer.concat(first)
-  })()
-  return { start, content: followedBy(first, content) }
+  let size = 0
+  while (size < SNIFFED_BYTES) {
+    const { done, value } = await content.next()
+    if (done) break
+    first.push(value)
+    size += value.length
+  }
+  return { start: Buffer.concat(first), content: followedBy(first, content) }
 }
 
 function isRecord(value: Json | undefined): value is Item & BlobRecord {
