@@ -3,14 +3,7 @@
 import type * as Jose from 'jose'
 import { type Principal, printChallenge, type Scheme } from '../auth.ts'
 import { HttpError } from '../errors.ts'
-import {
-  bearerToken,
-  type Claims,
-  cannotCheck,
-  invalidToken,
-  principalOf,
-  tokenCache,
-} from './tokens.ts'
+import { bearerToken, type Claims, cannotCheck, invalidToken, named, tokenCache } from './tokens.ts'
 
 export interface BearerJwtOptions {
   /** What `iss` must be, exactly. */
@@ -87,8 +80,7 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
       )
     )
       throw invalidToken('The JWT is no access token')
-    const own = principalOf(payload)
-    const principal = options.principal ? options.principal(payload) : own
+    const principal = named(payload, options.principal)
     if (!principal) throw invalidToken('The access token names nobody')
     const { exp = 0 } = payload
     const until = Math.min(Date.now() + cache * 1000, exp * 1000)

@@ -6,7 +6,7 @@ import {
   cannotCheck,
   invalidToken,
   isAudience,
-  principalOf,
+  named,
   tokenCache,
 } from './tokens.ts'
 
@@ -57,12 +57,7 @@ export function introspection(options: IntrospectionOptions): Scheme {
       (typeof claims.nbf !== 'number' || claims.nbf * 1000 <= now) &&
       (issuer === undefined || claims.iss === undefined || claims.iss === issuer) &&
       (audience === undefined || isAudience(claims.aud, audience))
-    const principal = active
-      ? options.principal
-        ? options.principal(claims)
-        : principalOf(claims)
-      : undefined
-    const value = principal ?? 'inactive'
+    const value = (active ? named(claims, options.principal) : undefined) ?? 'inactive'
     if (cache > 0) known.set(token, value, Math.min(now + cache * 1000, exp))
     return value
   }

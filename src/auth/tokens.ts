@@ -36,14 +36,23 @@ export function cannotCheck(cause: unknown): HttpError {
 }
 
 /**
- * The principal of a token: `sub`, else `client_id`, with the scopes of `scope` (RFC 9068 §2.2.3) or
- * `scp`, and all claims beside.
- * @throws HttpError 401 where it names nobody, or is bound to a key that a bearer does not show (RFC 7800).
+ * The principal that a token names.
+ * @param make makes it of the claims; `undefined` is nobody. Default: `sub`, else `client_id`, with the
+ * scopes of `scope` (RFC 9068 §2.2.3) or `scp`, and all claims beside.
+ * @throws HttpError 401 for a token bound to a key, which a bearer does not show (RFC 7800), whoever makes
+ * the principal; and where the claims themselves name nobody.
  */
-export function principalOf(claims: Claims): Principal {
+export function named(
+  claims: Claims,
+  make: (claims: Claims) => Principal | undefined = principalOf,
+): Principal | undefined {
+  if (claims.cnf !== undefined) throw invalidToken('The access token is bound to a key')
+  return make(claims)
+}
+
+function principalOf(claims: Claims): Principal {
   const id = nameOf(claims.sub) ?? nameOf(claims.client_id)
   if (id === undefined) throw invalidToken('The access token names nobody')
-  if (claims.cnf !== undefined) throw invalidToken('The access token is bound to a key')
   return Object.freeze({ ...claims, id, scopes: scopesOf(claims.scope ?? claims.scp) })
 }
 

@@ -612,6 +612,16 @@ describe('keys', () => {
     expect((await ask(api, 'GET', '/', `Bearer ${await token()}`)).status).toBe(wanted)
   })
 
+  test.each<[string, TokenOptions, number]>([
+    ['without sub', { claims: { sub: undefined } }, 200],
+    ['bound to a key', { claims: { cnf: { jkt: 'x' } } }, 401],
+  ])('a token %s, whose principal is made of other claims: %3$d', async (_, options, wanted) => {
+    const principal = () => ({ id: 'ann' })
+    const scheme = bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk], principal })
+    const text = await token(options)
+    expect((await ask(apiOf([scheme]), 'GET', '/', `Bearer ${text}`)).status).toBe(wanted)
+  })
+
   test('a token is checked each time where nothing is remembered', async () => {
     const scheme = bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk], cache: 0 })
     const text = await token()
@@ -709,10 +719,12 @@ describe('introspection', () => {
   })
 
   test.each([
-    [{ id: 'bob' }, 404],
-    [undefined, 401],
-  ])('an answer may stand for %j', async (principal, status) => {
-    answer = () => active
+    [{ id: 'bob' }, {}, 404],
+    [{ id: 'bob' }, { sub: undefined }, 404],
+    [{ id: 'bob' }, { cnf: { jkt: 'x' } }, 401],
+    [undefined, {}, 401],
+  ])('an answer may stand for %j, with %j in it: %i', async (principal, claims, status) => {
+    answer = () => ({ ...active, ...claims })
     const api = make({ principal: () => principal && { ...principal, scopes: ['cars:read'] } })
     expect((await ask(api, 'GET', '/cars/1', 'Bearer z')).status).toBe(status)
   })

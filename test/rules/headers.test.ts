@@ -1,7 +1,7 @@
 // Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
 import { describe, expect, it, test } from 'vitest'
 import { throughProxies } from '../../src/address.ts'
-import { isAudience, principalOf, tokenCache } from '../../src/auth/tokens.ts'
+import { isAudience, named, tokenCache } from '../../src/auth/tokens.ts'
 import { insufficientScope, printChallenge, type Scheme } from '../../src/auth.ts'
 import {
   type BinaryForm,
@@ -177,7 +177,7 @@ describe('claims', () => {
     [undefined, []],
     [5, []],
   ])('of scope %j: %j', (scope, scopes) => {
-    expect(principalOf({ sub: 'x', scope }).scopes).toEqual(scopes)
+    expect(named({ sub: 'x', scope })?.scopes).toEqual(scopes)
   })
 
   it.each<[unknown, string | string[], boolean]>([
@@ -186,8 +186,8 @@ describe('claims', () => {
     ['b', ['a', 'b'], true],
     ['a', ['b'], false],
     [undefined, 'a', false],
-  ])('of audience %j for %j: %j', (claim, audience, named) => {
-    expect(isAudience(claim, audience)).toBe(named)
+  ])('of audience %j for %j: %j', (claim, audience, is) => {
+    expect(isAudience(claim, audience)).toBe(is)
   })
 })
 
