@@ -7,7 +7,8 @@ import type { Format } from './formats/format.ts'
 import type { HeaderList } from './http.ts'
 import { readTypes } from './negotiate.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
-import type { Match, Target } from './route.ts'
+import { isFilterable } from './query.ts'
+import { type CollectionTarget, DOWNLOAD, type Match, type Target } from './route.ts'
 import type { Schema } from './schema.ts'
 
 /** The methods of a target in the order of printing, OPTIONS last. */
@@ -49,6 +50,7 @@ function summaryOf(target: Target): string {
   const { collection, parent, kind, action } = target
   const place = parent ? `${collection.name} of one ${parent.collection.itemName}` : collection.name
   if (kind === 'item') return `One ${collection.itemName}`
+  if (kind === 'blob') return `The ${target.property} of one ${collection.itemName}`
   if (kind === 'count') return `The number of ${place}`
   return action?.description ?? collection.description ?? `The ${place}`
 }
@@ -62,6 +64,7 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   replace: 'Replaces an item: what is absent is removed or takes its default',
   patch: 'Changes an item by a JSON Merge Patch or a JSON Patch',
   delete: 'Removes an item',
+  [DOWNLOAD]: 'The content, whole or in ranges',
   describe: 'The available resources',
 }
 
@@ -76,7 +79,7 @@ function describeMethod(target: Target, method: string, name: string): Record<st
     summary: SUMMARIES[name] ?? name,
     parameters: safe ? parametersOf(collection, name) : [],
     ...(!safe && name !== 'delete' && { requestBody: bodyOf(collection, name) }),
-    responses: responsesOf(collection, name),
+    responses: responsesOf(target, name),
   }
 }
 
@@ -105,6 +108,7 @@ function describeAction(action: ActionDefinition): Record<string, unknown> {
 }
 
 function parametersOf(collection: CollectionDefinition, name: string): unknown[] {
+  if (name === DOWNLOAD) return []
   const fields = parameter('fields', { type: 'string' }, 'The members to give, separated by commas')
   if (name === 'read') return [fields]
   const { shape, defaultLimit, maxLimit } = collection
@@ -139,8 +143,8 @@ function parametersOf(collection: CollectionDefinition, name: string): unknown[]
 function filtersOf(fields: Fields, prefix: string): unknown[] {
   return [...fields].flatMap(([name, field]) => {
     if (field.members) return filtersOf(field.members, `${prefix}${name}.`)
-    if (field.kind === 'record' || field.kind === 'any') return []
-    const leaf = field.kind === 'array' && field.element ? field.element : field
+    if (!isFilterable(field)) return []
+    const leaf = field.element ?? field
     return [
       parameter(
         prefix + name,
@@ -186,7 +190,10 @@ function bodyOf({ schema }: CollectionDefinition, name: string): Record<string, 
   }
 }
 
-function responsesOf(collection: CollectionDefinition, name: string): Record<string, unknown> {
+function responsesOf(
+  { collection, property = '' }: CollectionTarget,
+  name: string,
+): Record<string, unknown> {
   const item = { content: { 'application/json': { schema: itemSchema(collection) } } }
   switch (name) {
     case 'list':
@@ -196,6 +203,11 @@ function responsesOf(collection: CollectionDefinition, name: string): Record<str
     }
     case 'count':
       return { 200: { description: 'An object with the member count' } }
+    case DOWNLOAD: {
+      const types = collection.shape.fields.get(property)?.accept ?? ['*/*']
+      const content = Object.fromEntries(types.map(type => [type, {}]))
+      return { 200: { description: 'The content', content } }
+    }
     case 'create':
       return { 201: { description: 'The created item', ...item } }
     case 'replace':

@@ -255,7 +255,8 @@ const DAY = 86_400_000
 
 const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
 
-function isFilterable(field: Field): boolean {
+/** Whether a field has values that a filter can name; `[exists]` is for any field. */
+export function isFilterable(field: Field): boolean {
   if (field.kind === 'array') return field.element !== undefined && isFilterable(field.element)
   return field.kind !== 'object' && field.kind !== 'record' && field.kind !== 'blob'
 }

@@ -247,7 +247,12 @@ describe('a place for contents that fails', () => {
 describe('items without dates', () => {
   const notes = defineCollection({
     name: 'notes',
-    schema: z.looseObject({ text: z.string(), more: z.record(z.string(), z.int()).optional() }),
+    schema: z.looseObject({
+      text: z.string(),
+      more: z.record(z.string(), z.int()).optional(),
+      free: z.unknown(),
+      lines: z.array(z.object({ text: z.string() })).optional(),
+    }),
     store: memoryStore(),
     timestamps: false,
     actions: { echo: { on: 'collection', run: () => ({ done: true }) } },
@@ -255,7 +260,7 @@ describe('items without dates', () => {
   const api = defineApi({ collections: [notes] })
 
   it('have none, and nothing that goes by them', async () => {
-    const made = await ask(api, '/notes', { method: 'POST', json: { text: 'a', free: 1 } })
+    const made = await ask(api, '/notes', { method: 'POST', json: { text: 'a', free: 'b' } })
     expect(made.status).toBe(201)
     expect(Object.keys(JSON.parse(made.text))).toEqual(['id', 'text', 'free'])
     const { headers, status } = await ask(api, new URL(made.headers.get('location') ?? '').pathname)
@@ -267,6 +272,10 @@ describe('items without dates', () => {
     expect(names).toContain('limit')
     expect(names).not.toContain('since')
     expect(names).not.toContain('more')
+    expect(names).not.toContain('lines')
+    expect(names).toContain('free')
+    expect((await ask(api, '/notes?free=b')).text).toBe(`[${made.text}]`)
+    expect((await ask(api, '/notes?lines=1')).status).toBe(400)
   })
 
   it('an idempotency key counts without a body too', async () => {

@@ -307,6 +307,32 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
     expect((await door.request(path, { headers: headers(tag) })).status).toBe(status)
   })
 
+  it('OPTIONS says what a download gives, and that no list is filtered by contents', async () => {
+    const { door, create } = await start()
+    const { id } = await create()
+    const described = async (path: string) =>
+      (await door.request(path, { method: 'OPTIONS' })).json as {
+        summary: string
+        get: {
+          parameters: readonly { name: string }[]
+          responses: { 200: { content: Record<string, unknown> } }
+        }
+      }
+    for (const [property, type] of [
+      ['photo', 'image/*'],
+      ['thumb', '*/*'],
+    ]) {
+      const { summary, get } = await described(`/v1/photos/${id}/${property}`)
+      expect(summary).toBe(`The ${property} of one photo`)
+      expect(get.parameters).toEqual([])
+      expect(Object.keys(get.responses[200].content)).toEqual([type])
+    }
+    const names = (await described('/v1/photos')).get.parameters.map(({ name }) => name)
+    expect(names).toContain('comment')
+    expect(names).not.toContain('photo')
+    expect((await door.request('/v1/photos?photo=x')).status).toBe(400)
+  })
+
   it('HEAD, the wrong method, nothing there', async () => {
     const { door, create, pathOf } = await start()
     const made = await create()
