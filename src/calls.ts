@@ -8,6 +8,7 @@ import type { Call } from './operations/call.ts'
 import { perform } from './operations.ts'
 import { type CollectionTarget, SEARCH, type Target } from './route.ts'
 import type { Id } from './store.ts'
+import { textsOf } from './value-lists.ts'
 
 /** What calls of one version share. */
 export interface CallContext {
@@ -119,7 +120,7 @@ const METHODS: Readonly<Record<string, string>> = {
 /** Lists of `fields` and `sort` are joined by commas; any other list is a parameter given several times. */
 function parametersOf(parameters: ListParameters): Parameter[] {
   return Object.entries(parameters).flatMap(([name, given]) => {
-    const texts = (Array.isArray(given) ? given : [given]).map(String)
+    const texts = textsOf(name, given)
     const values = name === 'fields' || name === 'sort' ? [texts.join(',')] : texts
     return values.map(value => ({
       name,

@@ -25,6 +25,7 @@ import {
   type SortKey,
   withTieBreak,
 } from './selection.ts'
+import { joinValues, splitValues } from './value-lists.ts'
 
 /** A list request read: the selection, and the members to give (all where absent). */
 export interface Query extends Selection {
@@ -274,29 +275,6 @@ function filterValues(text: string, field: Field): Scalar[] {
   const [value] = scalarsOf(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
   const time = typeof value === 'string' ? instantOf(value) : Number.NaN
   return Number.isNaN(time) ? [] : [new Date(time).toISOString()]
-}
-
-/** The values of `[in]`: separated by commas; `\,` is a comma, `\\` a backslash. */
-export function splitValues(text: string): string[] {
-  const values: string[] = []
-  let value = ''
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]
-    const next = text[at + 1]
-    if (char === '\\' && (next === ',' || next === '\\')) {
-      value += next
-      at++
-    } else if (char === ',') {
-      values.push(value)
-      value = ''
-    } else value += char
-  }
-  return [...values, value]
-}
-
-/** Prints values so that {@link splitValues} gives them back. */
-export function joinValues(values: readonly string[]): string {
-  return values.map(value => value.replace(/[\\,]/g, '\\$&')).join(',')
 }
 
 // --- Bounds ----------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import {
   HttpError,
   type Id,
   type Item,
+  type ListParameters,
   memoryStore,
 } from '../src/index.ts'
 import { carValues, example, seed } from './fixture.ts'
@@ -226,6 +227,19 @@ describe('in-process calls', () => {
     await expect(
       calls.list({}, { signal: AbortSignal.abort(new Error('enough')) }),
     ).rejects.toThrow('enough')
+  })
+
+  it('take each value of a list as it is, its commas too', async () => {
+    const schema = z.object({ n: z.string() })
+    const notes = defineCollection({ name: 'notes', schema, store: memoryStore() })
+    const calls = defineApi({ collections: [notes] }).collection('notes')
+    for (const n of ['a', 'b', 'c', 'a,b', 'a\\,b']) await calls.create({ n })
+    const found = async (parameters: ListParameters) =>
+      (await calls.list(parameters)).map(item => Object(item).n)
+    expect(await found({ 'n[in]': ['a,b', 'c'] })).toEqual(['c', 'a,b'])
+    expect(await found({ 'n[nin]': ['a\\,b', 'c'] })).toEqual(['a', 'b', 'a,b'])
+    expect(await found({ 'n[in]': 'a,b' })).toEqual(['a', 'b'])
+    expect(await found({ n: ['a,b', 'c'] })).toEqual(['c', 'a,b'])
   })
 
   it('are of the default version', async () => {

@@ -4,8 +4,9 @@ import type { CollectionDefinition, ListParameters } from '../definition.ts'
 import type { Mistake } from '../errors.ts'
 import { type Item, isScalar } from '../fields.ts'
 import type { Parameter } from '../http.ts'
-import { joinValues, RESERVED, readQuery } from '../query.ts'
+import { RESERVED, readQuery } from '../query.ts'
 import { type Filter, matcher } from '../selection.ts'
+import { textsOf } from '../value-lists.ts'
 
 export interface Sight {
   /** What a list must add to its own filters. */
@@ -43,15 +44,11 @@ function filtersOf(
   for (const [parameter, given] of Object.entries(rule)) {
     const values: readonly unknown[] = Array.isArray(given) ? given : [given]
     if (values.length === 0) return undefined
-    for (const value of values) {
-      if (RESERVED.has(parameter) || !isScalar(value)) {
-        throw new TypeError(
-          `${name}: visible must give filters with values; "${parameter}" is none`,
-        )
-      }
-      const escaped = Array.isArray(given) && /\[n?in\]$/.test(parameter)
-      const text = escaped ? joinValues([String(value)]) : String(value)
-      parameters.push({ name: parameter, value: text, raw: '' })
+    if (RESERVED.has(parameter) || !values.every(isScalar)) {
+      throw new TypeError(`${name}: visible must give filters with values; "${parameter}" is none`)
+    }
+    for (const value of textsOf(parameter, given)) {
+      parameters.push({ name: parameter, value, raw: '' })
     }
   }
   const mistakes: Mistake[] = []

@@ -28,7 +28,7 @@ import {
   type Query,
   readQuery,
 } from '../../src/index.ts'
-import { joinValues, splitValues } from '../../src/query.ts'
+import { joinValues, splitValues } from '../../src/value-lists.ts'
 
 const position = fc.nat({ max: 999_999_999_999_999 })
 const unit = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,20}$/)

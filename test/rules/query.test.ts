@@ -19,8 +19,8 @@ import {
   readQuery,
   type SortKey,
 } from '../../src/index.ts'
-import { joinValues, splitValues } from '../../src/query.ts'
 import { parseLike } from '../../src/selection.ts'
+import { joinValues, splitValues } from '../../src/value-lists.ts'
 
 describe('parseParameters and printParameters', () => {
   it.each<[string, [string, string][] | undefined]>([
