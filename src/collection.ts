@@ -12,7 +12,7 @@ import type {
 } from './definition.ts'
 import { OPERATIONS } from './definition.ts'
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
-import { parseSort, RESERVED } from './query.ts'
+import { orderObjection, parseSort, RESERVED } from './query.ts'
 import { COUNT, DOWNLOAD, SEARCH } from './route.ts'
 import { fieldsOf, rootField, type Schema, type SomeSchema, zodOf } from './schema.ts'
 import { withTieBreak } from './selection.ts'
@@ -153,14 +153,19 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   }
   const shape = shapeOf(options)
   const { fields, identity, createdAt } = shape
-  const known = (dotted: string, what: string): Path => {
+  const known = (dotted: string, what: string): { path: Path; field: Field } => {
     const path = toPath(dotted)
-    if (!fieldAt(fields, path)) throw new TypeError(`${name}: ${what} names no field: "${dotted}"`)
-    return path
+    const field = fieldAt(fields, path)
+    if (!field) throw new TypeError(`${name}: ${what} names no field: "${dotted}"`)
+    return { path, field }
   }
   const defaultOrder = identity.kind === 'text' && createdAt !== undefined ? createdAt : ''
   const sort = parseSort(options.sort ?? defaultOrder)
-  for (const { path } of sort) known(path.join('.'), 'sort')
+  for (const { path } of sort) {
+    const dotted = path.join('.')
+    const objection = orderObjection(known(dotted, 'sort').field)
+    if (objection) throw new TypeError(`${name}: sort: "${dotted}" ${objection}: it has no order`)
+  }
   const { defaultLimit, maxLimit } = limitsOfPages(options)
   const { binary = 'flat' } = options
   const [binaryName] = blobNames(fields)
@@ -190,7 +195,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     defaultLimit,
     maxLimit,
     sort: withTieBreak(sort, identity.name),
-    search: options.search?.map(dotted => known(dotted, 'search')),
+    search: options.search?.map(dotted => known(dotted, 'search').path),
     total: options.total ?? 'exact',
     parents: parentsOf(options, fields),
     operations: new Set(options.operations ?? OPERATIONS),
@@ -262,13 +267,10 @@ function setsOf(
   return sets.map(set => {
     const paths = typeof set === 'string' ? [set] : set
     for (const dotted of paths) {
-      const kind = fieldAt(fields, toPath(dotted))?.kind
-      if (kind === undefined) throw new TypeError(`${name}: an index names no field: "${dotted}"`)
-      if (kind === 'object' || kind === 'record' || kind === 'array') {
-        throw new TypeError(
-          `${name}: "${dotted}" is ${kind === 'array' ? 'a list' : 'an object'} and cannot be indexed`,
-        )
-      }
+      const field = fieldAt(fields, toPath(dotted))
+      if (!field) throw new TypeError(`${name}: an index names no field: "${dotted}"`)
+      const objection = orderObjection(field)
+      if (objection) throw new TypeError(`${name}: "${dotted}" ${objection} and cannot be indexed`)
     }
     return paths
   })

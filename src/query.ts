@@ -352,12 +352,18 @@ function readSort(
   for (const { path } of keys) {
     const field = fieldAt(fields, path)
     if (!field) mistakes.push(unknownField(path.join('.'), fields, 'sort'))
-    else if (field.kind === 'array' || !isFilterable(field)) {
-      const message = `${path.join('.')} is ${field.kind === 'array' ? 'a list' : expectation(field)}: it has no order`
-      mistakes.push({ message, field: 'sort', type: 'not_sortable' })
-    }
+    const objection = field && orderObjection(field)
+    if (objection === undefined) continue
+    const message = `${path.join('.')} ${objection}: it has no order`
+    mistakes.push({ message, field: 'sort', type: 'not_sortable' })
   }
   return withTieBreak(keys, id)
+}
+
+/** Why items cannot be put in order by a field, `is a list`; `undefined` where they can. */
+export function orderObjection(field: Field): string | undefined {
+  if (field.kind === 'array') return 'is a list'
+  return isFilterable(field) ? undefined : `is ${expectation(field)}`
 }
 
 /** Reads `-created_at,color`; what the fields are is not checked. */
