@@ -1,6 +1,6 @@
 // Errors as the specification prints them ("Error body"), and RFC 9457's other form of the same.
 import { STATUS_CODES } from 'node:http'
-import type { HeaderList } from './http.ts'
+import { type HeaderList, isHeaderList } from './http.ts'
 
 /** One mistake. `code` is an HTTP status code; `message` says what was wrong, where, and what would be right. */
 export interface ErrorEntry {
@@ -26,8 +26,10 @@ export class HttpError extends Error {
   readonly headers: HeaderList
 
   /**
-   * @param status 400 to 599; anything else is a `TypeError`.
+   * @param status 400 to 599.
    * @param mistakes a message, or a list of entries; an empty list takes the status's own phrase.
+   * @throws TypeError for another status, and for headers that HTTP cannot carry: a name or a value with
+   * other characters than it has, a name without a value.
    */
   constructor(
     status: number,
@@ -37,9 +39,13 @@ export class HttpError extends Error {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new TypeError(`An HttpError needs a status from 400 to 599, not ${status}`)
     }
+    const { headers = [], cause } = options
+    if (!isHeaderList(headers)) {
+      throw new TypeError(`These headers cannot be sent: ${JSON.stringify(headers)}`)
+    }
     const list = typeof mistakes === 'string' ? [{ message: mistakes }] : mistakes
     const entries = list.length > 0 ? list : [{ message: STATUS_CODES[status] ?? 'Error' }]
-    super(entries.map(entry => entry.message).join('; '), { cause: options.cause })
+    super(entries.map(entry => entry.message).join('; '), { cause })
     this.status = status
     this.errors = entries.map(({ message, field, type }) => ({
       message,
@@ -47,7 +53,7 @@ export class HttpError extends Error {
       ...(field === undefined ? {} : { field }),
       ...(type === undefined ? {} : { type }),
     }))
-    this.headers = options.headers ?? []
+    this.headers = headers
   }
 }
 

@@ -120,6 +120,20 @@ export function splitList(text: string): string[] {
   return members
 }
 
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+/** Whether HTTP can carry a list: pairs of a name (RFC 9110 §5.1) and a value (§5.5). */
+export function isHeaderList(headers: readonly unknown[]): headers is HeaderList {
+  return (
+    headers.length % 2 === 0 &&
+    headers.every(
+      (text, at) =>
+        typeof text === 'string' && (at % 2 === 0 ? FIELD_NAME : FIELD_VALUE).test(text),
+    )
+  )
+}
+
 /** A header's value in a flat list, names compared without case. */
 export function headerOf(headers: HeaderList, name: string): string | undefined {
   const wanted = name.toLowerCase()

@@ -164,6 +164,27 @@ describe('Error body', () => {
         ).toMatchObject({ status: 500 })
       })
 
+      it.each([
+        [['X-Reason', 'gr\u00fcn\t~'], 409],
+        [['X-Reason', 'gr\u00fcn \u2713'], 500],
+        [['X-Reason', 'a\r\nX-More: b'], 500],
+        [['X-Reason', 'a\u007f'], 500],
+        [['X Reason', 'a'], 500],
+        [['', 'a'], 500],
+        [['X-Reason'], 500],
+      ])(
+        'headers that HTTP cannot carry are a mistake of the program: %j',
+        async (headers, status) => {
+          made().failures.length = 0
+          const json = { status: 409, headers }
+          const answer = await door.request('/things/fail', { method: 'POST', json })
+          expect(answer.status).toBe(status)
+          expect(answer.headers.get('x-reason')).toBe(status === 409 ? headers[1] : null)
+          const failures = status === 409 ? [] : [{ error: expect.any(TypeError), status: 500 }]
+          expect(made().failures).toMatchObject(failures)
+        },
+      )
+
       it('a 500 tells a reference, and onError gets it with the cause', async () => {
         made().failures.length = 0
         const answer = await door.request('/things/crash', { method: 'POST' })

@@ -32,13 +32,13 @@ export function failingApi(policies: Policies = {}) {
     actions: {
       fail: defineAction({
         on: 'collection',
-        input: z.object({ status: z.int() }),
-        run: ({ input }) => {
-          throw new HttpError(
-            input.status,
-            [{ message: `Because of ${input.status}`, field: 'x', type: 'made_up' }],
-            { headers: ['Retry-After', '7'] },
-          )
+        input: z.object({
+          status: z.int(),
+          headers: z.array(z.string()).default(['Retry-After', '7']),
+        }),
+        run: ({ input: { status, headers } }) => {
+          const mistakes = [{ message: `Because of ${status}`, field: 'x', type: 'made_up' }]
+          throw new HttpError(status, mistakes, { headers })
         },
       }),
       crash: {
