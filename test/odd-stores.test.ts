@@ -74,6 +74,25 @@ describe('a store that refuses', () => {
     expect(answer.text).not.toContain('password')
   })
 
+  it.each<[string, () => Promise<void>]>([
+    ['later', () => Promise.reject(new UnavailableError())],
+    [
+      'at once',
+      () => {
+        throw new Error('no connection')
+      },
+    ],
+  ])('to free the key of what is refused, %s', async (_, finish) => {
+    const { api } = example({ storeOf: (_name, store) => ({ ...store, finish }) })
+    const answer = await ask(api, '/cars', {
+      method: 'POST',
+      json: { color: 'none' },
+      headers: { 'idempotency-key': '"k"' },
+    })
+    expect(answer.status).toBe(400)
+    expect(answer.text).toContain('immatriculation')
+  })
+
   it('what a PUT would create', async () => {
     const { api } = example({
       storeOf: (_name, store) => ({

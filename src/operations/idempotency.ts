@@ -28,7 +28,11 @@ export async function once<T extends Json>(
   try {
     return await work(key)
   } catch (error) {
-    await store.finish(key, undefined)
+    try {
+      await store.finish(key, undefined)
+    } catch {
+      // What the work was refused for is what the client must hear; the key is free again in a minute.
+    }
     throw error
   }
 }
