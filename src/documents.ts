@@ -73,7 +73,8 @@ function health({ versions }: ApiDefinition): ServedDocument {
     const late = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
-    const asked = collections.map(({ store, shape }) =>
+    // What one throws at once is its answer too.
+    const asked = collections.map(async ({ store, shape }) =>
       store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
     )
     try {

@@ -364,12 +364,19 @@ test('the last version of all, deprecated too, has no successor', async () => {
 })
 
 describe('an api that looks after its stores', () => {
-  it('says that one which never answers cannot be reached', async () => {
+  it.each<[string, Store['get']]>([
+    ['never answers', () => new Promise<never>(() => undefined)],
+    [
+      'throws at once',
+      () => {
+        throw new Error('no connection')
+      },
+    ],
+  ])('says that one which %s cannot be reached', async (_, get) => {
     const { api } = example({
       health: true,
       onError: () => undefined,
-      storeOf: (name, store) =>
-        name === 'cars' ? { ...store, get: () => new Promise<never>(() => undefined) } : store,
+      storeOf: (name, store) => (name === 'cars' ? { ...store, get } : store),
     })
     expect((await ask(api, '/health')).status).toBe(503)
     expect(await ask(api, '/health', { method: 'OPTIONS' })).toMatchObject({ text: '{}' })
