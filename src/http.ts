@@ -197,8 +197,11 @@ function httpDate(
   const monthIndex = MONTHS.indexOf(month)
   if (!DAYS.includes(weekday.slice(0, 3)) || monthIndex === -1) return undefined
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
-  const time = Date.UTC(year, monthIndex, Number(day), Number(hour), Number(minute), Number(second))
-  return new Date(time).getUTCDate() === Number(day) || Number(second) === 60 ? time : undefined
+  // The day alone: with second 60, a leap second, the time may be in the next one.
+  if (new Date(Date.UTC(year, monthIndex, Number(day))).getUTCDate() !== Number(day)) {
+    return undefined
+  }
+  return Date.UTC(year, monthIndex, Number(day), Number(hour), Number(minute), Number(second))
 }
 
 /** One `name=value` of a query or of an urlencoded form; `raw` is the pair as sent. */
