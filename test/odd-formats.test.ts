@@ -98,10 +98,20 @@ describe('a body that a host has read', () => {
     ['is taken as JSON where its format does not say', { a: 1 }, 'text/x-plain', { a: 1 }],
     ['is read where it is a text', '{"a":1}', 'application/json', { a: 1 }],
     ['is read where it is bytes', Buffer.from('{"a":1}'), 'application/json', { a: 1 }],
+    ['is read where it is a text, of XML', '<x><a>1</a></x>', 'application/xml', { a: '1' }],
+    ['is taken as JSON where it was XML', { a: 1 }, 'application/xml', { a: 1 }],
     ['is a form as it is', { a: 'x' }, 'multipart/form-data; boundary=x', { a: 'x' }],
   ])('%s', async (_, parsed, type, value) => {
     expect((await decode({ parsed }, type)).value).toEqual(value)
   })
+
+  it.each(['application/json', 'application/xml', 'text/x-plain'])(
+    'has a depth, whoever parsed it: %s',
+    async type => {
+      const parsed: unknown = JSON.parse('['.repeat(100) + ']'.repeat(100))
+      await expect(decode({ parsed }, type)).rejects.toMatchObject({ status: 400 })
+    },
+  )
 
   it('is refused where there is none', async () => {
     await expect(decode(undefined, 'application/json')).rejects.toMatchObject({ status: 400 })

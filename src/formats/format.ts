@@ -182,7 +182,7 @@ export interface Format {
    * @throws HttpError 400 for what is no such document, 413 for more than the limits allow.
    */
   read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json>
-  /** Takes what a host server has parsed already; without, it is taken as it is. */
+  /** Takes what a host server has parsed already, no text and no bytes; without, it is taken as JSON is. */
   receive?(parsed: unknown, context: ReadContext): Json
 }
 

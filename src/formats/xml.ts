@@ -7,7 +7,7 @@
 //   <member name="a b">      a name that no element can have; name-encoding="json" as above
 import type { ErrorEntry } from '../errors.ts'
 import type { Field, Fields } from '../fields.ts'
-import { checkJson, decodeText, type Format, type Representation, readBytes } from './format.ts'
+import { decodeText, type Format, type Representation, readBytes } from './format.ts'
 import { parseXml } from './xml-reader.ts'
 import { objectShape, type Shape, shapeOf } from './xml-shape.ts'
 import { printDocument, printList } from './xml-writer.ts'
@@ -23,14 +23,6 @@ export const xml: Format = {
       rootShape(context.fields),
       context.limits,
     ),
-  receive(parsed, context) {
-    if (typeof parsed === 'string')
-      return parseXml(parsed, rootShape(context.fields), context.limits)
-    if (parsed instanceof Uint8Array)
-      return parseXml(decodeText(parsed), rootShape(context.fields), context.limits)
-    checkJson(parsed)
-    return parsed
-  },
 }
 
 const text: Field = { kind: 'string', nullable: false, optional: false }

@@ -7,7 +7,7 @@ import { checkXml } from '../../src/formats/xml-syntax.ts'
 import { limitsOf } from '../../src/limits.ts'
 import { fieldsOf } from '../../src/schema.ts'
 import { validatorOf } from '../../src/validate.ts'
-import { contextOf, printed, readBody, refusalOf } from './helpers.ts'
+import { printed, readBody, refusalOf } from './helpers.ts'
 import { anyJson, itemSample, TEXTS } from './values.ts'
 import { hasXmllint, lint } from './xmllint.ts'
 
@@ -197,15 +197,6 @@ describe('what is read', () => {
       b: { c: 'd' },
       e: [],
     })
-  })
-
-  it('takes what a host has left as a text or as bytes, and checks what it has parsed', () => {
-    const context = contextOf({ fields })
-    const document = '<car><price>1</price></car>'
-    expect(xml.receive?.(document, context)).toEqual({ price: 1 })
-    expect(xml.receive?.(Buffer.from(document), context)).toEqual({ price: 1 })
-    expect(xml.receive?.({ price: 1 }, context)).toEqual({ price: 1 })
-    expect(() => xml.receive?.(JSON.parse('{"__proto__":1}'), context)).toThrow('not allowed')
   })
 })
 
