@@ -1,6 +1,7 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query, and back to parameters.
 import { type Mistake, suggestion } from './errors.ts'
+import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './fallbacks.ts'
 import {
   expectation,
   type Field,
@@ -16,6 +17,7 @@ import {
   toPath,
 } from './fields.ts'
 import { type Parameter, printParameters } from './http.ts'
+import { type Limits, limitsOf } from './limits.ts'
 import { single } from './pagination.ts'
 import {
   type Filter,
@@ -45,11 +47,11 @@ export interface QueryOptions {
   readonly sort?: readonly SortKey[]
   /** The fields that `q` searches; without them `q` is unknown. */
   readonly search?: readonly Path[]
-  /** At most so many filters, values of one filter, and sort keys; 50, 100 and 8. */
-  readonly caps?: { readonly filters: number; readonly values: number; readonly sortKeys: number }
+  /** How much a request may ask for. Default: as {@link Limits} say. */
+  readonly caps?: Pick<Limits, 'filters' | 'values' | 'sortKeys'>
 }
 
-const CAPS = { filters: 50, values: 100, sortKeys: 8 }
+const CAPS = limitsOf()
 
 /** Parameters with a meaning of their own; `filter[name]=` reaches a field that is so called. */
 export const RESERVED = new Set([
@@ -62,8 +64,8 @@ export const RESERVED = new Set([
   'until',
   'since_id',
   'max_id',
-  'suppress_error_codes',
-  '_method',
+  SUPPRESS_PARAMETER,
+  METHOD_PARAMETER,
 ])
 
 /** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */

@@ -9,7 +9,6 @@ import type { Shape, Type } from './xml-shape.ts'
 import { checkXml, isBlank, readAttribute, readText } from './xml-syntax.ts'
 import { MEMBER } from './xml-writer.ts'
 
-const MAX_MISTAKES = 100
 const TEXT = '#text'
 const CDATA = '#cdata'
 const ATTRIBUTES = ':@'
@@ -45,7 +44,7 @@ const EMPTY: Element = { name: '', attributes: new Map(), text: '', children: []
 
 /**
  * Reads a document to the value that its root element stands for. The root's name may be any.
- * @throws HttpError 400 with the mistakes, the first hundred of them, 413 for more than the limits allow.
+ * @throws HttpError 400 with the mistakes, 413 for more than the limits allow.
  */
 export function parseXml(text: string, shape: Shape, limits: Limits): Json {
   checkXml(text, limits)
@@ -55,8 +54,7 @@ export function parseXml(text: string, shape: Shape, limits: Limits): Json {
   const [root = EMPTY] = nodes.map(elementOf).filter(element => element !== undefined)
   const mistakes: Mistake[] = []
   const value = readElement(root, shape, '', mistakes)
-  // A small body can hold thousands: the answer must not be the larger of the two.
-  refuse(mistakes.slice(0, MAX_MISTAKES))
+  refuse(mistakes)
   checkJson(value)
   return value
 }

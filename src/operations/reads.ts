@@ -1,6 +1,7 @@
 // list, count, read and search (specification, "Resource operations"; conventions, "Reading").
 import { evaluate, itemTag, type Validators } from '../conditional.ts'
 import { HttpError, type Mistake, refuse } from '../errors.ts'
+import { METHOD_PARAMETER } from '../fallbacks.ts'
 import { type Item, type Path, picker } from '../fields.ts'
 import type { HeaderList, Parameter } from '../http.ts'
 import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
@@ -239,7 +240,7 @@ function listValidators(
 }
 
 /** Parameters that name a place in the list: links say it anew. */
-const PLACE = new Set(['offset', 'cursor', '_method'])
+const PLACE = new Set(['offset', 'cursor', METHOD_PARAMETER])
 
 /** Parameters beside which a `Range` is ignored. */
 const PAGE = new Set(['offset', 'cursor', 'limit'])
