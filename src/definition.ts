@@ -204,7 +204,7 @@ export interface VersionDefinition {
 
 /** What `onError` is told of a failure that was answered with a 5xx. */
 export interface Failure {
-  /** What the client was told to quote. */
+  /** What the client was told to quote; `''` for an `HttpError`, whose own message it was told. */
   readonly reference: string
   readonly error: HttpError
   readonly request: HttpRequest

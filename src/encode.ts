@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { printEntityTag } from './conditional.ts'
 import { corsHeaders } from './cors.ts'
-import type { ApiDefinition } from './definition.ts'
-import { type HttpError, toHttpError } from './errors.ts'
+import type { ApiDefinition, Failure } from './definition.ts'
+import { HttpError, internalError } from './errors.ts'
 import { type Exchange, idOf, type Machine, negotiate } from './exchange.ts'
 import { suppressedStatus } from './fallbacks.ts'
 import type { Representation } from './formats/format.ts'
@@ -149,10 +149,12 @@ function versionHeaders(
 
 /** What was thrown as a refusal; failures are told to `onError`. */
 export function refusalOf({ api }: Machine, exchange: Exchange, thrown: unknown): HttpError {
-  const error = toHttpError(thrown, randomUUID())
+  const refusal = thrown instanceof HttpError
+  const reference = refusal ? '' : randomUUID()
+  const error = refusal ? thrown : internalError(thrown, reference)
   // What fails because the client went away is nobody's failure.
-  const gone = exchange.request.aborted && error !== thrown
-  if (error.status >= 500 && !gone) report(api, exchange, error, thrown)
+  const gone = exchange.request.aborted && !refusal
+  if (error.status >= 500 && !gone) report(api, exchange, thrown, { error, reference })
   return error
 }
 
@@ -178,15 +180,15 @@ function errorFormat(api: ApiDefinition, exchange: Exchange): Negotiated | undef
   }
 }
 
-function report(api: ApiDefinition, exchange: Exchange, error: HttpError, thrown: unknown): void {
-  const reference = /[0-9a-f-]{36}$/.exec(error.message)?.[0] ?? ''
+function report(
+  api: ApiDefinition,
+  exchange: Exchange,
+  thrown: unknown,
+  told: Pick<Failure, 'error' | 'reference'>,
+): void {
   try {
-    api.onError(thrown, {
-      reference,
-      error,
-      request: exchange.request,
-      requestId: idOf(exchange),
-    })
+    const { request } = exchange
+    api.onError(thrown, { ...told, request, requestId: idOf(exchange) })
   } catch {
     // A failing log may not fail the answer.
   }

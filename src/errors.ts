@@ -69,11 +69,10 @@ export function problemBody(error: HttpError): Record<string, unknown> {
 }
 
 /**
- * What was thrown, as a refusal. An `HttpError` is itself; anything else becomes a 500 that tells
- * the client only `reference`, under which the server's log has the cause.
+ * What was thrown and is no refusal, as a 500 that tells the client only `reference`, under which the
+ * server's log has the cause.
  */
-export function toHttpError(thrown: unknown, reference: string): HttpError {
-  if (thrown instanceof HttpError) return thrown
+export function internalError(thrown: unknown, reference: string): HttpError {
   const message = `Something failed on the server; its log has the details under ${reference}`
   return new HttpError(500, [{ message, type: 'internal' }], { cause: thrown })
 }

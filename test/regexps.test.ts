@@ -7,7 +7,6 @@ import { load, type SourceFile, sourceFiles } from './source.ts'
 /** Patterns that are not proven linear, each with the reason why no client can make them slow. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   '/\\/+$/': 'baseUrl: whoever declares the api writes it',
-  '/[0-9a-f-]{36}$/': 'linear: at most 36 steps from each place, in a message of our own',
   '/\\uFFFD+$/': 'the name of an index, cut: whoever declares the collection writes it',
   "/UNIQUE constraint failed: (?:index '(.+)'|(.+))$/":
     'the message of a database: it names constraints, not values',

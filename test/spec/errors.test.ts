@@ -1,7 +1,13 @@
 // Specification, "Errors": status codes and the error body.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  type Failure,
+  HttpError,
+  memoryStore,
+} from '../../src/index.ts'
 import { type Answer, eachDoor } from '../doors.ts'
 import { carValues, example } from '../fixture.ts'
 import { ERRORS, failingApi, SECRETS } from './failing.ts'
@@ -228,6 +234,27 @@ describe('Error body', () => {
     const answer = await api.fetch(new Request('http://api.test/crashing'))
     expect(answer.status).toBe(500)
     expect(await answer.json()).toMatchObject({ errors: [{ code: 500, type: 'internal' }] })
+  })
+
+  it('a failure has a reference where the client was told one, whatever its message ends in', async () => {
+    const references: string[] = []
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ a: z.string() }),
+      store: memoryStore(),
+      actions: {
+        fail: {
+          on: 'collection',
+          run: () => {
+            throw new HttpError(502, `No answer about ${'0'.repeat(36)}`)
+          },
+        },
+      },
+    })
+    const onError = (_: unknown, { reference }: Failure) => references.push(reference)
+    const api = defineApi({ collections: [things], onError })
+    await api.fetch(new Request('http://api.test/things/fail', { method: 'POST' }))
+    expect(references).toEqual([''])
   })
 
   it('what is thrown need not be an error', async () => {
