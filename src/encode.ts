@@ -4,7 +4,7 @@ import { printEntityTag } from './conditional.ts'
 import { corsHeaders } from './cors.ts'
 import type { ApiDefinition, Failure } from './definition.ts'
 import { HttpError, internalError } from './errors.ts'
-import { type Exchange, idOf, type Machine, negotiate } from './exchange.ts'
+import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { suppressedStatus } from './fallbacks.ts'
 import type { Representation } from './formats/format.ts'
 import { json, PROBLEM_TYPE } from './formats/json.ts'
@@ -188,7 +188,7 @@ function report(
 ): void {
   try {
     const { request } = exchange
-    api.onError(thrown, { ...told, request, requestId: idOf(exchange) })
+    api.onError(thrown, { ...told, request, requestId: requestIdOf(exchange) })
   } catch {
     // A failing log may not fail the answer.
   }

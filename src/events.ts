@@ -60,6 +60,6 @@ function subscribe(to: typeof requests, listener: (message: unknown) => void): (
 const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/
 
 /** The client's own id of its request, where it can stand in a header and a log. */
-export function requestIdOf(text: string | undefined): string | undefined {
+export function givenRequestId(text: string | undefined): string | undefined {
   return text !== undefined && REQUEST_ID.test(text) ? text : undefined
 }

@@ -21,7 +21,7 @@ export interface Machine {
 
 /** Each step adds to it. */
 export interface Exchange extends Asked {
-  /** The client's id of the request, or one made here once somebody asks: see {@link idOf}. */
+  /** The client's id of the request, or one made here once somebody asks: see {@link requestIdOf}. */
   id: string | undefined
   readonly started: number
   readonly sender: Sender
@@ -46,7 +46,7 @@ export interface Exchange extends Asked {
 }
 
 /** The id of a request, for logs. */
-export function idOf(exchange: Exchange): string {
+export function requestIdOf(exchange: Exchange): string {
   exchange.id ??= randomUUID()
   return exchange.id
 }

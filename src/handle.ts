@@ -9,8 +9,8 @@ import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
 import { encode, encodeError, refusalOf } from './encode.ts'
 import { HttpError } from './errors.ts'
-import { requestIdOf, requests, responses } from './events.ts'
-import { type Exchange, idOf, type Machine, negotiate } from './exchange.ts'
+import { givenRequestId, requests, responses } from './events.ts'
+import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } from './fallbacks.ts'
 import { json } from './formats/json.ts'
 import { type HttpRequest, type HttpResponse, type Parameter, splitTarget } from './http.ts'
@@ -40,7 +40,7 @@ export async function handle(
 ): Promise<HttpResponse | undefined> {
   const exchange: Exchange = {
     request,
-    id: requestIdOf(request.headers['x-request-id']),
+    id: givenRequestId(request.headers['x-request-id']),
     started: performance.now(),
     sender: { authenticated: undefined, limits: [], counted: false },
     timings: [],
@@ -104,7 +104,7 @@ function tell(exchange: Exchange, { status }: HttpResponse, error?: HttpError): 
   const { request, method, route, operation, match, principal, started } = exchange
   const target = match?.target
   responses.publish({
-    id: idOf(exchange),
+    id: requestIdOf(exchange),
     request,
     method,
     route,
@@ -134,7 +134,7 @@ async function answer(
   // Whoever is told of the answer alone is told an id that the answer carries.
   if (requests.hasSubscribers || responses.hasSubscribers) {
     const { method, route } = exchange
-    requests.publish({ id: idOf(exchange), request, method, route })
+    requests.publish({ id: requestIdOf(exchange), request, method, route })
   }
   checkHeaders(request, api)
   const parameters = readParameters(request, query, api)

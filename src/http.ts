@@ -1,5 +1,6 @@
-// HTTP messages as plain data (RFC 9110 §6), and the three syntaxes that every other file needs:
-// the request target (RFC 9112 §3.2), the date (RFC 9110 §5.6.7) and lists in headers (§5.6.1).
+// HTTP messages as plain data (RFC 9110 §6), and the syntaxes that every other file needs: the request
+// target (RFC 9112 §3.2), hosts (RFC 9110 §7.2), fields (§5.1, §5.5), lists in them (§5.6.1), dates
+// (§5.6.7), and parameters of queries and forms.
 
 import { Readable } from 'node:stream'
 

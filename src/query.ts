@@ -233,8 +233,8 @@ function readFilter(
       'invalid_operator',
     )
   }
-  const single = operator !== 'in' && operator !== 'nin'
-  if (single && texts.length > 1) {
+  const takesOne = operator !== 'in' && operator !== 'nin'
+  if (takesOne && texts.length > 1) {
     return mistake(`${name} is given ${texts.length} times; give it once`, 'repeated_parameter')
   }
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
@@ -251,7 +251,7 @@ function readFilter(
     }
     return found
   })
-  return { path, operator, values: single ? values.slice(0, 1) : [...new Set(values)] }
+  return { path, operator, values: takesOne ? values.slice(0, 1) : [...new Set(values)] }
 }
 
 const DAY = 86_400_000

@@ -239,7 +239,7 @@ export function fromStore(error: unknown): unknown {
   return error
 }
 
-/** How long a change keeps `Last-Modified` back: within its second the date says too little (RFC 9110 §8.8.2.1). */
+/** The date for `Last-Modified`; none within the second of the change, where it says too little (RFC 9110 §8.8.2.1). */
 export function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
   if (updatedAt === undefined) return undefined
   return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined

@@ -98,7 +98,7 @@ export class SqlCreates {
     }
     let found = await insert()
     if (!found) {
-      await run(this.#statements.firstLast, [table])
+      await run(this.#statements.startLast, [table])
       found = await insert()
     }
     if (!found) throw new Error(`${table} has taken no row: a trigger may have kept it out`)
@@ -120,10 +120,10 @@ export class SqlCreates {
 
   async #lastId({ run }: Runner): Promise<Id | undefined> {
     const { shape, table } = this.#layout
-    const { last, firstLast } = this.#statements
+    const { last, startLast } = this.#statements
     let [row] = (await run(last, [table])).rows
     while (!row) {
-      await run(firstLast, [table])
+      await run(startLast, [table])
       row = (await run(last, [table])).rows[0]
     }
     // What another program put into the table counts as made.

@@ -29,7 +29,7 @@ export interface Statements {
   /** `[id, table]` */
   readonly keepLast: Prepared
   /** `[table]`; the row that `last` gives, where there is none. */
-  readonly firstLast: Prepared
+  readonly startLast: Prepared
 }
 
 /** Without a version column `update` and `remove` take no version: the caller compares beforehand. */
@@ -79,7 +79,7 @@ export function statementsOf(layout: Layout): Statements {
     keepLast: compile(
       sql`update ${sql.table(SEQUENCES)} set ${lastId} = ${value} where ${name} = ${value}`,
     ),
-    firstLast: compile(
+    startLast: compile(
       layout.dialect.insertNew(
         sql`${sql.table(SEQUENCES)} (${name}, ${lastId}) values (${value}, ${sql.lit(none)})`,
       ),
