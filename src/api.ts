@@ -1,10 +1,11 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 import { type CallContext, callsOf } from './calls.ts'
 import { type Collection, checkParents } from './collection.ts'
-import type { ApiDefinition, Calls, VersionDefinition } from './definition.ts'
+import type { ApiDefinition, Calls, CollectionDefinition, VersionDefinition } from './definition.ts'
 import { pathOf } from './route.ts'
 import type { SomeSchema } from './schema.ts'
 import { apiDefinitionOf, type Doors, doorsOf, type Policies } from './serve.ts'
+import type { Store } from './store.ts'
 
 /** An array; that it may be an empty tuple keeps the type checker from comparing every two of them. */
 type Collections = readonly Collection[] | readonly []
@@ -109,6 +110,21 @@ function onlyVersion(options: {
 function byName(collections: readonly Collection[]) {
   const named = new Map(collections.map(({ name, definition }) => [name, definition]))
   if (named.size < collections.length) throw new TypeError('Two collections have the same name')
+  checkStores(named)
   checkParents(named)
   return named
+}
+
+/** @throws TypeError for two collections whose items would be in one table. */
+function checkStores(collections: ReadonlyMap<string, CollectionDefinition>): void {
+  const owners = new Map<Store, string>()
+  for (const { name, store } of collections.values()) {
+    const owner = owners.get(store)
+    if (owner !== undefined) {
+      throw new TypeError(
+        `${owner} and ${name} have the same store: give each a store of its own, or their items are one list`,
+      )
+    }
+    owners.set(store, name)
+  }
 }

@@ -25,6 +25,7 @@ export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
   readonly name: string
   /** An object schema without the members that the server adds. With a text member for the id, clients choose ids. */
   readonly schema: S
+  /** Of this collection alone; versions of the same collection may share it. */
   readonly store: Store
   /** What one item is called. Default: the name without its plural ending. */
   readonly itemName?: string

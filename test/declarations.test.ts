@@ -97,6 +97,15 @@ describe('a TypeError of an api', () => {
       /the same name/,
     ],
     [
+      'two collections on one store',
+      () => {
+        const store = memoryStore()
+        const collections = [collection({ store }), collection({ name: 'models', store })]
+        defineApi({ collections })
+      },
+      /cars and models have the same store: .* each a store of its own/,
+    ],
+    [
       'a parent that is not there',
       () => defineApi({ collections: [collection(child)] }),
       /its parent "models" is not/,
@@ -175,6 +184,12 @@ describe('a TypeError of an api', () => {
     expect(make).toThrow(TypeError)
     expect(make).toThrow(message)
   })
+})
+
+test('two versions of a collection may share its store', () => {
+  const store = memoryStore()
+  const versions = [1, 2].map(version => ({ version, collections: [collection({ store })] }))
+  expect(defineApi({ versions }).definition.versions).toHaveLength(2)
 })
 
 test.each<[string, Partial<IntrospectionOptions>]>([

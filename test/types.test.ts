@@ -50,8 +50,7 @@ function kind(at: number) {
 const HEAD = `
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
-export const used = [z, defineApi, defineCollection]
-export const store = memoryStore()
+export const used = [z, defineApi, defineCollection, memoryStore]
 ${each(at => `export const schema${at} = ${kind(at).schema}`)}
 `
 
@@ -64,7 +63,7 @@ export function read${at}(given: (typeof schema${at})['_zod']['output'], taken: 
 )
 
 const COLLECTIONS = `
-${each(at => `export const items${at} = defineCollection({ name: 'items${at}', schema: schema${at}, store })`)}
+${each(at => `export const items${at} = defineCollection({ name: 'items${at}', schema: schema${at}, store: memoryStore() })`)}
 export const api = defineApi({ version: 1, collections: [${each(at => `items${at},`)}] })
 `
 
