@@ -124,13 +124,27 @@ function aloneVersion(definition: CollectionDefinition) {
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
 }
 
-/** @throws TypeError for a parent that is not among the collections. */
+/** A field that holds an id, by its kind: what it is, and how it is declared. */
+const ID_FIELDS = {
+  integer: { what: 'a whole number', declared: 'z.int()' },
+  string: { what: 'a text', declared: 'z.string()' },
+}
+
+/** @throws TypeError for a parent that is not among the collections, or whose ids the field cannot hold. */
 export function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): void {
-  for (const { name, parents, actions } of collections.values()) {
-    for (const parent of parents.keys()) {
+  for (const { name, shape, parents, actions } of collections.values()) {
+    for (const [parent, field] of parents) {
       const known = collections.get(parent)
       if (!known)
         throw new TypeError(`${name}: its parent "${parent}" is not a collection of the same api`)
+      const own = shape.fields.get(field)?.kind === 'integer' ? 'integer' : 'string'
+      const wanted = known.shape.identity.kind === 'integer' ? 'integer' : 'string'
+      if (own !== wanted) {
+        const { what, declared } = ID_FIELDS[wanted]
+        throw new TypeError(
+          `${name}: "${field}" is ${ID_FIELDS[own].declared}, but an id of ${parent} is ${what}; declare ${declared}`,
+        )
+      }
       if (known.actions.has(name) || blobNames(known.shape.fields).includes(name)) {
         throw new TypeError(
           `${parent}: "${name}" is a sub-collection and an action or a blob() too`,

@@ -110,6 +110,22 @@ describe('a TypeError of an api', () => {
       () => defineApi({ collections: [collection(child)] }),
       /its parent "models" is not/,
     ],
+    [
+      'texts that name a parent with whole numbers',
+      () => {
+        const counted = collection({ name: 'models', id: 'integer' })
+        defineApi({ collections: [counted, collection(child)] })
+      },
+      /cars: "name" is z\.string\(\), but .* models is a whole number; declare z\.int\(\)/,
+    ],
+    [
+      'whole numbers that name a parent with texts',
+      () => {
+        const numbered = collection({ name: 'cars', parents: { number: 'models' } })
+        defineApi({ collections: [models, numbered] })
+      },
+      /cars: "number" is z\.int\(\), but .* models is a text; declare z\.string\(\)/,
+    ],
     ['a parent, alone', () => collection(child).fetch, /its parent "models" is not/],
     [
       'a sub-collection that is an action too',
