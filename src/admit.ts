@@ -60,12 +60,14 @@ async function identify(
   const seen = throughProxies(request, trustProxy)
   const { authorization, cookie } = request.headers
   const address = addressKey(seen.address)
-  if (rateLimit && (authorization ?? cookie) !== undefined) await checkFailures(rateLimit, address)
+  // Without an address all clients are one: what somebody guesses is held against nobody then.
+  const guarded = seen.address === undefined ? undefined : rateLimit
+  if (guarded && (authorization ?? cookie) !== undefined) await checkFailures(guarded, address)
   try {
     sender.authenticated = await authenticate(schemes, seen, () => metadataAddress(api, base))
   } catch (error) {
-    if (rateLimit && error instanceof HttpError && error.status === 401) {
-      await takeFailure(rateLimit, address)
+    if (guarded && error instanceof HttpError && error.status === 401) {
+      await takeFailure(guarded, address)
     }
     throw error
   }

@@ -212,6 +212,9 @@ export interface Failure {
   readonly requestId: string
 }
 
+/** The address of a client, from its request or from what a host server gives `fetch` besides. */
+type ClientAddress = (request: Request, ...host: readonly unknown[]) => string | null | undefined
+
 export interface ApiDefinition {
   /** The newest first. */
   readonly versions: readonly VersionDefinition[]
@@ -223,6 +226,8 @@ export interface ApiDefinition {
   readonly prefix: string
   /** How many proxies in front are trusted to tell whom they forward for. */
   readonly trustProxy: number
+  /** Tells `fetch` who asks. */
+  readonly clientAddress: ClientAddress | undefined
   readonly formats: readonly Format[]
   readonly dialects: readonly Dialect[]
   readonly cors: Cors

@@ -1,5 +1,6 @@
 // The Web standard door: a `Request` in, a `Response` out, for Hono, Bun, Deno, workers, and tests
 // without a port.
+import { isIP } from 'node:net'
 import { timedBody } from './deadlines.ts'
 import type { ApiDefinition } from './definition.ts'
 import type { Machine } from './exchange.ts'
@@ -12,11 +13,14 @@ import {
   type RequestHeaders,
 } from './http.ts'
 
-export type Fetch = (request: Request) => Promise<Response>
+/** @param host what a host server calls with besides: all of it goes to `clientAddress`, and nowhere else. */
+export type Fetch = (request: Request, ...host: readonly unknown[]) => Promise<Response>
 
 export function fetchDoor(machine: Machine): Fetch {
-  return async request => {
-    const answer = await handle(machine, new FetchRequest(machine.api, request))
+  const { api } = machine
+  return async (request, ...host) => {
+    const address = api.clientAddress?.(request, ...host) ?? undefined
+    const answer = await handle(machine, new FetchRequest(api, request, address))
     // Without falling through there always is one.
     return answer ? toResponse(answer) : new Response(null, { status: 404 })
   }
@@ -28,18 +32,20 @@ class FetchRequest implements HttpRequest {
   readonly prefix = ''
   readonly headers: RequestHeaders
   readonly body: RequestBody | undefined
-  readonly address = undefined
+  readonly address: string | undefined
   readonly secure: boolean
   readonly #request: Request
   #controller: AbortController | undefined
 
-  constructor({ limits }: ApiDefinition, request: Request) {
+  constructor({ limits }: ApiDefinition, request: Request, address: string | undefined) {
     const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
     const { host, protocol } = new URL(request.url)
     this.method = request.method
     this.target = request.url.slice(start)
     this.headers = headersOf(request.headers, host)
     this.body = request.body ? timedBody(request.body, limits) : undefined
+    // A list of a header, as anybody may write it, is no address.
+    this.address = address !== undefined && isIP(address) > 0 ? address : undefined
     this.secure = protocol === 'https:'
     this.#request = request
   }

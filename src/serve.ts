@@ -34,6 +34,13 @@ export interface Policies {
    * and `X-Forwarded-Host` and `-Proto` do; `true` is 1. Default false: anybody can send them.
    */
   readonly trustProxy?: boolean | number
+  /**
+   * Tells `fetch` the address of the client, which a `Request` does not: from `request`, or from what
+   * the host calls `fetch` with besides. `handler` reads it from the socket. A header counts only where
+   * the host sets it: any other anybody can send. What is no address is taken for none; what is
+   * thrown, `fetch` rejects with. Default: no client's address is known.
+   */
+  clientAddress?(request: Request, ...host: readonly unknown[]): string | null | undefined
   /** The first is what clients get that do not say. Default {@link DEFAULT_FORMATS}. */
   readonly formats?: readonly Format[]
   /** Parameters of stock clients that are understood too. Default none. */
@@ -71,6 +78,7 @@ export function apiDefinitionOf(
     baseUrl: baseUrlOf(policies.baseUrl),
     prefix: prefixOf(policies.prefix),
     trustProxy: hopsOf(policies.trustProxy),
+    clientAddress: clientAddressOf(policies),
     formats: policies.formats ?? DEFAULT_FORMATS,
     dialects: policies.dialects ?? [],
     cors: corsOf(policies.cors),
@@ -88,6 +96,11 @@ function hopsOf(trusted: boolean | number = false): number {
   const hops = Number(trusted)
   if (Number.isSafeInteger(hops) && hops >= 0) return hops
   throw new TypeError(`trustProxy must be a number of proxies, not ${trusted}`)
+}
+
+function clientAddressOf({ clientAddress }: Policies): ApiDefinition['clientAddress'] {
+  if (clientAddress === undefined || typeof clientAddress === 'function') return clientAddress
+  throw new TypeError('clientAddress must be a function of the request')
 }
 
 function accessOf(access: Access = {}): Access {

@@ -850,6 +850,20 @@ describe('Basic', () => {
     expect([(await proxied('https')).status, (await proxied('http')).status]).toEqual([404, 403])
   })
 
+  test('is taken over loopback through fetch where the host tells the address', async () => {
+    const status = async (clientAddress: () => string | undefined) => {
+      const headers = { authorization: basicOf('ann', 'x') }
+      const local = apiOf([basic({ verify })], { clientAddress })
+      return (await local.fetch(new Request('http://localhost/cars/1', { headers }))).status
+    }
+    expect(await status(() => '127.0.0.1')).toBe(404)
+    expect(await status(() => '::1')).toBe(404)
+    expect(await status(() => '10.0.0.1')).toBe(403)
+    // A header that anybody may have written, given as it came.
+    expect(await status(() => '127.0.0.1, 10.0.0.1')).toBe(403)
+    expect(await status(() => undefined)).toBe(403)
+  })
+
   test('over a real TLS connection, and over loopback without', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tls-'))
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]

@@ -213,6 +213,58 @@ describe('whose requests', () => {
     expect((await from('2.2.2.2', 'ann')).status).toBe(200)
   })
 
+  describe('through fetch, which sees no connection', () => {
+    const schemes = [basic({ verify })]
+
+    test('nobody is held to what somebody else guessed', async () => {
+      const ask = limited(rateLimit, { schemes })
+      for (let at = 0; at < 4; at++) await ask('/cars', as('ann', 'wrong'))
+      expect((await ask('/cars', as('ann'))).status).toBe(200)
+    })
+
+    test('the host tells the address, by the request or by what it calls with', async () => {
+      const { api } = example({
+        rateLimit,
+        schemes,
+        onError: () => undefined,
+        clientAddress: (_request, env: { address?: string | null }) => env.address,
+      })
+      const statuses = async (address: string | null | undefined, password: string) => {
+        const request = () =>
+          new Request('https://api.example/cars', { headers: as('ann', password) })
+        const answers = [await api.fetch(request(), { address })]
+        for (let at = 0; at < 2; at++) answers.push(await api.fetch(request(), { address }))
+        return answers.map(({ status }) => status)
+      }
+      expect(await statuses('1.1.1.1', 'wrong')).toEqual([401, 401, 429])
+      expect(await statuses('2001:db8::1', 'wrong')).toEqual([401, 401, 429])
+      // Nothing else is an address: these three have what is left for all who have none.
+      expect(await statuses('127.0.0.1, 1.1.1.1', 'wrong')).toEqual([401, 401, 429])
+      expect(await statuses(null, 'wrong')).toEqual([429, 429, 429])
+      expect(await statuses(undefined, 'x')).toEqual([200, 200, 429])
+    })
+
+    test('what a trusted proxy tells comes before', async () => {
+      const ask = limited(rateLimit, { trustProxy: 1, clientAddress: () => '1.1.1.1' })
+      const left = async (address: string) =>
+        header('x-ratelimit-remaining')(await ask('/cars', { 'x-forwarded-for': address }))
+      expect([await left('2.2.2.2'), await left('3.3.3.3'), await left('')]).toEqual([
+        '1',
+        '1',
+        '1',
+      ])
+      expect(await left('1.1.1.1')).toBe('0')
+    })
+
+    test('what is no function is a mistake', () => {
+      // Wrong on purpose.
+      const wrong = { clientAddress: '1.1.1.1' } as unknown as Policies
+      expect(() => example(wrong)).toThrow(
+        new TypeError('clientAddress must be a function of the request'),
+      )
+    })
+  })
+
   test.each<[string, boolean | number, string[], number]>([
     ['spoofed headers count for nothing', false, ['1.1.1.1', '2.2.2.2', '3.3.3.3'], 1],
     [
