@@ -1,5 +1,4 @@
 // Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
-import { splitBase } from './address.ts'
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
 import type { Json } from './fields.ts'
@@ -40,11 +39,12 @@ export function documentsOf(api: ApiDefinition): ReadonlyMap<string, ServedDocum
   return documents
 }
 
-/** Where the metadata of a protected resource is, for challenges. */
+/**
+ * Where the metadata of a protected resource is, for challenges: below the base, where the handler
+ * answers however it is mounted. RFC 9728 §5.1 takes any address.
+ */
 export function metadataAddress(api: ApiDefinition, base: string): string | undefined {
-  if (issuersOf(api).length === 0) return undefined
-  const { origin, path } = splitBase(base)
-  return origin + WELL_KNOWN + path
+  return issuersOf(api).length === 0 ? undefined : base + WELL_KNOWN
 }
 
 function issuersOf({ schemes }: ApiDefinition): string[] {

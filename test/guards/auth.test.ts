@@ -7,6 +7,7 @@ import { createServer as createTlsServer, request as tlsRequest } from 'node:htt
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import express from 'express'
 import * as jose from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -23,6 +24,7 @@ import {
   type Scheme,
   sameText,
 } from '../../src/index.ts'
+import { listen } from '../doors.ts'
 
 const ISSUER = 'https://issuer.example'
 const AUDIENCE = 'https://api.example'
@@ -453,6 +455,43 @@ describe('scopes and challenges', () => {
       bearer_methods_supported: ['header'],
     })
     expect((await ask(api, 'POST', '/.well-known/oauth-protected-resource')).status).toBe(405)
+  })
+
+  test.each<[string, string, (origin: string) => Policies]>([
+    ['at the root', '', () => ({})],
+    ['below a mount', '/api', () => ({})],
+    ['below a mount with a baseUrl', '/api', origin => ({ baseUrl: `${origin}/api` })],
+    ['below a mount and a prefix', '/api', () => ({ prefix: '/inner' })],
+    ['below a prefix', '', () => ({ prefix: '/inner' })],
+  ])('a challenge names the metadata where they can be read: %s', async (_, mount, policies) => {
+    const app = express()
+    const { base: origin, close } = await listen(app)
+    const { baseUrl, prefix = '' } = policies(origin)
+    const { schemes } = api.definition
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store: memoryStore(),
+    })
+    const served = defineApi({
+      collections: [cars],
+      schemes,
+      prefix,
+      ...(baseUrl !== undefined && { baseUrl }),
+    })
+    app.use(mount || '/', served.handler)
+    const root = `${origin}${mount}${prefix}`
+    const challenge = (await fetch(`${root}/cars`)).headers.get('www-authenticate') ?? ''
+    const [, address = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? []
+    const answer = await fetch(address)
+    expect(answer.status).toBe(200)
+    expect(await answer.json()).toMatchObject({ resource: root })
+    // Where the handler is asked for it, it also answers at the place of RFC 9728 §3.1.
+    if (mount === '') {
+      const place = `${origin}/.well-known/oauth-protected-resource${prefix}`
+      expect((await fetch(place)).status).toBe(200)
+    }
+    await close()
   })
 
   test('a scheme that fails is a 500', async () => {
