@@ -204,7 +204,7 @@ export interface VersionDefinition {
 
 /** What `onError` is told of a failure that was answered with a 5xx. */
 export interface Failure {
-  /** What the client was told to quote; `''` for an `HttpError`, whose own message it was told. */
+  /** What the client was told to quote: what stands in the message of a 500, else `requestId`. */
   readonly reference: string
   readonly error: HttpError
   readonly request: HttpRequest

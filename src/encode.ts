@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { printEntityTag } from './conditional.ts'
 import { corsHeaders } from './cors.ts'
-import type { ApiDefinition, Failure } from './definition.ts'
+import type { ApiDefinition } from './definition.ts'
 import { HttpError, internalError } from './errors.ts'
 import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { suppressedStatus } from './fallbacks.ts'
@@ -149,12 +149,14 @@ function versionHeaders(
 
 /** What was thrown as a refusal; failures are told to `onError`. */
 export function refusalOf({ api }: Machine, exchange: Exchange, thrown: unknown): HttpError {
-  const refusal = thrown instanceof HttpError
-  const reference = refusal ? '' : randomUUID()
-  const error = refusal ? thrown : internalError(thrown, reference)
+  if (thrown instanceof HttpError) {
+    if (thrown.status >= 500) report(api, exchange, thrown, thrown)
+    return thrown
+  }
+  const reference = randomUUID()
+  const error = internalError(thrown, reference)
   // What fails because the client went away is nobody's failure.
-  const gone = exchange.request.aborted && !refusal
-  if (error.status >= 500 && !gone) report(api, exchange, thrown, { error, reference })
+  if (!exchange.request.aborted) report(api, exchange, thrown, error, reference)
   return error
 }
 
@@ -181,14 +183,16 @@ function errorFormat(api: ApiDefinition, exchange: Exchange): Negotiated | undef
 }
 
 function report(
-  api: ApiDefinition,
+  { onError }: ApiDefinition,
   exchange: Exchange,
   thrown: unknown,
-  told: Pick<Failure, 'error' | 'reference'>,
+  error: HttpError,
+  reference?: string,
 ): void {
   try {
     const { request } = exchange
-    api.onError(thrown, { ...told, request, requestId: requestIdOf(exchange) })
+    const requestId = requestIdOf(exchange)
+    onError(thrown, { reference: reference ?? requestId, error, request, requestId })
   } catch {
     // A failing log may not fail the answer.
   }

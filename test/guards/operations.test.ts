@@ -1,9 +1,10 @@
 // What an operator sees: events, ids of requests, timings, health, a graceful end.
 import { connect } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   defineApi,
   defineCollection,
+  HttpError,
   memoryStore,
   onRequest,
   onResponse,
@@ -122,6 +123,20 @@ describe('events', () => {
     expect(answered).toMatchObject([{ status: 500, id: 'mine', error: { cause } }])
     expect(told).toEqual([[cause, 'mine', expect.stringMatching(/^[0-9a-f-]{36}$/)]])
     expect(text).toContain(String((told[0] as unknown[])[2]))
+  })
+
+  test('a refusal of its own words is logged under the id of its answer', async () => {
+    const busy = new HttpError(503, 'Later')
+    const { fetch } = await make({
+      storeOf: (name, store) =>
+        name === 'models' ? { ...store, list: () => Promise.reject(busy) } : store,
+    })
+    const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    ending.push(() => log.mockRestore())
+    const answer = await fetch('/models')
+    const id = answer.headers.get('x-request-id')
+    expect([answer.status, id]).toEqual([503, expect.stringMatching(/^[0-9a-f-]{36}$/)])
+    expect(log.mock.calls).toEqual([[`[rest-conventions] ${id}`, busy]])
   })
 })
 
