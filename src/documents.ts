@@ -66,9 +66,9 @@ const HEALTH_PAUSE = 1000
 function health({ versions }: ApiDefinition): ServedDocument {
   const collections = versions.flatMap(version => [...version.collections.values()])
   let checked = 0
-  let last: Promise<boolean> | undefined
+  let last: Promise<void> | undefined
 
-  async function check(): Promise<boolean> {
+  async function check(): Promise<void> {
     const signal = AbortSignal.timeout(HEALTH_PAUSE)
     const late = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -77,12 +77,7 @@ function health({ versions }: ApiDefinition): ServedDocument {
     const asked = collections.map(async ({ store, shape }) =>
       store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
     )
-    try {
-      await Promise.race([Promise.all(asked), late])
-      return true
-    } catch {
-      return false
-    }
+    await Promise.race([Promise.all(asked), late])
   }
 
   return {
@@ -94,10 +89,15 @@ function health({ versions }: ApiDefinition): ServedDocument {
         checked = Date.now()
         last = check()
       }
-      if (await last) return { status: 'ok' }
-      throw new HttpError(503, [{ message: 'A store cannot be reached', type: 'unavailable' }], {
-        headers: ['Retry-After', '5'],
-      })
+      try {
+        await last
+      } catch (cause) {
+        throw new HttpError(503, [{ message: 'A store cannot be reached', type: 'unavailable' }], {
+          headers: ['Retry-After', '5'],
+          cause,
+        })
+      }
+      return { status: 'ok' }
     },
   }
 }

@@ -205,10 +205,17 @@ describe('/health', () => {
     expect((await (await make()).fetch('/health')).status).toBe(404)
   })
 
-  test('tells of a store that is gone, and nothing about it', async () => {
-    const { fetch, api } = await make({ health: true, onError: () => undefined })
-    await api.close()
+  test('tells of a store that is gone, and nothing about it but to the log', async () => {
+    const cause = new Error('no such column: price')
+    const told: unknown[] = []
+    const { fetch } = await make({
+      health: true,
+      onError: error => told.push(error),
+      storeOf: (name, store) =>
+        name === 'models' ? { ...store, get: () => Promise.reject(cause) } : store,
+    })
     const answer = await fetch('/health')
+    expect(told).toMatchObject([{ status: 503, cause }])
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
     expect(await answer.text()).toBe(
       '{"errors":[{"message":"A store cannot be reached","code":503,"type":"unavailable"}]}',
