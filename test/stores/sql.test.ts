@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineCollection } from '../../src/collection.ts'
 import type { Field } from '../../src/fields.ts'
@@ -373,6 +373,33 @@ describe('a table that exists', () => {
     await store.close()
   })
 })
+
+test('a field that is added asks for its column, and the version before goes on beside it', async () => {
+  const db = await openDatabase(':memory:')
+  const schema = z.object({ color: z.string() })
+  const version = (of: z.ZodObject) => {
+    const store = sqlStore({ db, create: true })
+    return defineCollection({ name: 'cars', schema: of, indexes: Object.keys(of.shape), store })
+  }
+  const create = ({ fetch }: ReturnType<typeof version>) =>
+    fetch(
+      new Request('http://x/cars', { method: 'POST', body: '{"color":"red"}', headers: JSON_TYPE }),
+    )
+  const [before, after] = [version(schema), version(schema.extend({ doors: z.int().default(5) }))]
+  expect((await create(before)).status).toBe(201)
+  const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+  expect((await create(after)).status).toBe(500)
+  expect(String(log.mock.calls[0]?.[1])).toContain('no such column: doors')
+  log.mockRestore()
+  expect(createTableSql(after.definition.shape)[0]).toContain('"doors" INTEGER not null')
+  await sql`alter table cars add column doors integer not null default 5`.execute(db)
+  expect([(await create(after)).status, (await create(before)).status]).toEqual([201, 201])
+  const listed = await after.fetch(new Request('http://x/cars?doors=5&fields=color,doors'))
+  expect(await listed.json()).toEqual(Array(3).fill({ color: 'red', doors: 5 }))
+  await db.destroy()
+})
+
+const JSON_TYPE = { 'content-type': 'application/json' }
 
 test('a collection whose schema takes any members says so at definition', () => {
   const store = sqlStore({
