@@ -171,6 +171,11 @@ async function receiveBlob(
     mistakes.push({ message, field: name, type })
     return undefined
   }
+  const unfit = () => {
+    const to = call.target.collection.binary === 'flat' ? `${name}_` : `${name}.`
+    const forms = `Base64 in ${to}data or its own address in ${to}url`
+    return wrong(`${name} is a file of a multipart body, ${forms}`, 'invalid_type')
+  }
   switch (input.said) {
     case 'nothing':
       return undefined
@@ -183,9 +188,7 @@ async function receiveBlob(
     }
     case 'upload': {
       const record = call.uploads?.find(input.key)
-      return record
-        ? { ...record }
-        : wrong(`${name} is a file, an address or Base64 data`, 'invalid_type')
+      return record ? { ...record } : unfit()
     }
     case 'address': {
       const own =
@@ -197,7 +200,7 @@ async function receiveBlob(
       )
     }
     case 'nonsense':
-      return wrong(`${name} is a file, an address or Base64 data`, 'invalid_type')
+      return unfit()
   }
 }
 

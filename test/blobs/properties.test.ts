@@ -96,6 +96,30 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
     })
   })
 
+  it.each([
+    ['v1', 'photo_data', 'photo_url'],
+    ['v2', 'photo.data', 'photo.url'],
+  ])('Base64 in the wrong place is told the right one: %s', async (version, data, url) => {
+    const { door, create } = await start()
+    const { id } = await create()
+    const { status, json } = await door.request(`/${version}/photos/${id}`, {
+      method: 'PATCH',
+      json: { photo: BASE64 },
+    })
+    expect([status, json]).toMatchObject([
+      400,
+      {
+        errors: [
+          {
+            message: `photo is a file of a multipart body, Base64 in ${data} or its own address in ${url}`,
+            field: 'photo',
+            type: 'invalid_type',
+          },
+        ],
+      },
+    ])
+  })
+
   it('object form: url and updated_at, of the same item in another version of the api', async () => {
     const { door, create } = await start()
     const { id } = await create()
