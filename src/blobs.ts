@@ -35,6 +35,9 @@ export interface BlobRecord {
   readonly name?: string
 }
 
+/** A binary property as a program gives it: Base64, the address that it has, or the record that was read. */
+export type BlobGiven = { readonly data: string } | { readonly url: string } | BlobRecord
+
 export interface BlobOptions {
   /** The media types that are taken, such as `image/*`; compared with what the bytes say. Default: any. */
   readonly accept?: readonly string[]

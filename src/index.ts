@@ -12,7 +12,7 @@ export {
   printChallenge,
   type Scheme,
 } from './auth.ts'
-export type { BinaryForm, BlobOptions, BlobStore } from './blobs.ts'
+export type { BinaryForm, BlobGiven, BlobOptions, BlobRecord, BlobStore } from './blobs.ts'
 export {
   type Collection,
   type CollectionOptions,

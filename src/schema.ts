@@ -1,7 +1,7 @@
 // A zod schema as field tables: of what it takes and of what it gives. zod's internals are read
 // here and in validate.ts, nowhere else.
 import { z } from 'zod'
-import type { BlobOptions, BlobRecord } from './blobs.ts'
+import type { BlobGiven, BlobOptions, BlobRecord } from './blobs.ts'
 import type { Field, Fields, Kind, Scalar } from './fields.ts'
 
 /** Any zod schema. */
@@ -78,16 +78,17 @@ const binaries = new WeakMap<Schema, BlobOptions>()
  * Given as `photo_url` or as `photo: { url, updated_at }`; taken as a file of a multipart body, as
  * Base64 in `photo_data` or `photo.data`, or as the address it has already.
  */
-export function blob(options: BlobOptions = {}) {
+export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobGiven> {
   const schema = z.strictObject({
     key: z.string(),
     type: z.string(),
     size: z.int(),
     updated_at: z.iso.datetime(),
     name: z.string().optional(),
-  }) satisfies z.ZodType<Pick<BlobRecord, 'key'>>
+  })
   binaries.set(schema, options)
-  return schema
+  // What is given has become a record before the schema checks it.
+  return schema as unknown as z.ZodType<BlobRecord, BlobGiven>
 }
 
 /** Every type of zod that JSON cannot hold, and what to declare instead. */

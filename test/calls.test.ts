@@ -2,6 +2,9 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import {
+  type BlobGiven,
+  type BlobRecord,
+  blob,
   defineAction,
   defineApi,
   defineCollection,
@@ -9,6 +12,7 @@ import {
   type Id,
   type Item,
   type ListParameters,
+  memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
 import { carValues, example, seed } from './fixture.ts'
@@ -45,6 +49,32 @@ describe('in-process calls', () => {
     const last = (await http('GET', `/cars/${id}`)).json
     expect(await calls.delete(id)).toEqual(last)
     expect(await http('GET', `/cars/${id}`)).toMatchObject({ status: 404 })
+  })
+
+  it('take a binary property as Base64, as its address, and as it was read', async () => {
+    const photos = defineCollection({
+      name: 'photos',
+      schema: z.object({ comment: z.string(), photo: blob(), thumb: blob().nullable() }),
+      store: memoryStore(),
+      blobs: memoryBlobs(),
+    })
+    const api = defineApi({ collections: [photos] })
+    const calls = api.collection(photos)
+    const data = Buffer.from('hello').toString('base64')
+    const made = await calls.create({ comment: 'a', photo: { data }, thumb: null })
+    expectTypeOf(made.photo).toEqualTypeOf<BlobRecord>()
+    expectTypeOf<Parameters<typeof calls.create>[0]['thumb']>().toEqualTypeOf<BlobGiven | null>()
+    const { id, created_at: _created, updated_at: _updated, ...values } = await calls.read(made.id)
+    const again = await calls.replace(id, { ...values, comment: 'b' })
+    expect(again).toMatchObject({ comment: 'b', photo: made.photo })
+    const read = () => api.fetch(new Request(`http://api.test/photos/${id}/photo`))
+    expect(await (await read()).text()).toBe('hello')
+    const foreign = { ...values, photo: { ...made.photo, key: 'another' } }
+    await expect(calls.replace(id, foreign)).rejects.toMatchObject({ status: 400 })
+    await calls.patch(id, { photo: { data: Buffer.from('bye').toString('base64') } })
+    expect(await (await read()).text()).toBe('bye')
+    // The record that was read is not the item's own any more.
+    await expect(calls.replace(id, values)).rejects.toMatchObject({ status: 400 })
   })
 
   it('take parameters as values, lists among them', async () => {

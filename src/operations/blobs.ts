@@ -187,6 +187,8 @@ async function receiveBlob(
       return call.uploads?.put(name, { name: undefined, type: '', content: oneChunk(bytes) })
     }
     case 'upload': {
+      const own = current && recordOf(current, name)
+      if (own?.key === input.key) return current?.[name]
       const record = call.uploads?.find(input.key)
       return record ? { ...record } : unfit()
     }
