@@ -186,6 +186,15 @@ export function instantOf(text: string): number {
   return Date.parse(/(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`)
 }
 
+/** The last instant that a date-time in UTC can say. */
+export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
+const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z')
+
+/** An instant as a date-time in UTC, with milliseconds; before the year 0000 or after 9999 the nearest one. */
+export function printInstant(time: number): string {
+  return new Date(Math.min(Math.max(time, FIRST_INSTANT), LAST_INSTANT)).toISOString()
+}
+
 /**
  * The order of two values of one field: absent and null first, then numbers, texts by code point,
  * date-times by their instant, false before true.

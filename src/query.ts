@@ -7,11 +7,13 @@ import {
   type Field,
   type Fields,
   fieldAt,
+  hasOneType,
   instantOf,
   isDate,
-  type Kind,
+  LAST_INSTANT,
   type Path,
   pathsOf,
+  printInstant,
   type Scalar,
   scalarsOf,
   toPath,
@@ -82,15 +84,6 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   prefix: 'prefix',
   exists: 'exists',
 }
-
-const ORDERED: ReadonlySet<Kind> = new Set([
-  'string',
-  'number',
-  'integer',
-  'date',
-  'date-time',
-  'union',
-])
 
 /**
  * Reads the parameters of a list (conventions, "Reading"). Types come from the fields, never from
@@ -227,7 +220,7 @@ function readFilter(
   if ((operator === 'like' || operator === 'prefix') && !isText(leaf)) {
     return mistake(`[${word}] is for texts; ${dotted} is ${expectation(field)}`, 'invalid_operator')
   }
-  if (/^[gl]te?$/.test(operator) && (!leaf || !ORDERED.has(leaf.kind))) {
+  if (/^[gl]te?$/.test(operator) && !isOrdered(leaf)) {
     return mistake(
       `[${word}] is for values with an order; ${dotted} is ${expectation(field)}`,
       'invalid_operator',
@@ -269,6 +262,10 @@ function isText(field: Field | undefined): boolean {
   return field?.kind === 'string' || field?.kind === 'any'
 }
 
+function isOrdered(field: Field | undefined): boolean {
+  return field?.kind === 'union' || (field?.kind !== 'boolean' && hasOneType(field?.kind))
+}
+
 /** A filter's values: date-times in one form, so that every store compares the same instants. */
 function filterValues(text: string, field: Field): Scalar[] {
   const leaf = field.kind === 'array' ? field.element : field
@@ -276,7 +273,7 @@ function filterValues(text: string, field: Field): Scalar[] {
   // A `+` of an offset that was sent unescaped came out of the query as a space.
   const [value] = scalarsOf(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
   const time = typeof value === 'string' ? instantOf(value) : Number.NaN
-  return Number.isNaN(time) ? [] : [new Date(time).toISOString()]
+  return Number.isNaN(time) ? [] : [printInstant(time)]
 }
 
 // --- Bounds ----------------------------------------------------------------------------------
@@ -322,8 +319,10 @@ function bound(
       return { path, operator: 'gte', values: [value] }
     case 'until': {
       if (!isDate(text)) return { path, operator: 'lte', values: [value] }
-      const nextDay = new Date(instantOf(String(value)) + DAY)
-      return { path, operator: 'lt', values: [nextDay.toISOString()] }
+      const nextDay = instantOf(String(value)) + DAY
+      // The last day has no next one.
+      const operator = nextDay > LAST_INSTANT ? 'lte' : 'lt'
+      return { path, operator, values: [printInstant(nextDay)] }
     }
     case 'since_id':
       return { path, operator: 'gt', values: [value] }
@@ -432,5 +431,5 @@ function printFilter(
 }
 
 function dayBefore(instant: string): string {
-  return new Date(instantOf(instant) - DAY).toISOString().slice(0, 10)
+  return printInstant(instantOf(instant) - DAY).slice(0, 10)
 }

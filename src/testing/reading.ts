@@ -177,6 +177,8 @@ const filters: Check[] = [
       assert.ok((await lists(filter('created_at', 'gte', created))).includes('CDEFG'))
       assert.ok((await lists(filter('created_at', 'lte', created))).startsWith('ABC'))
       assert.equal(await lists(filter('created_at', 'lt', '2000-01-01T00:00:00.000Z')), '')
+      assert.equal(await lists(filter('created_at', 'gte', '0000-01-01T00:00:00.000Z')), 'ABCDEFG')
+      assert.equal(await lists(filter('created_at', 'lte', '9999-12-31T23:59:59.999Z')), 'ABCDEFG')
       assert.ok(await store.delete(third.id, third.version))
       assert.equal(await lists(filter('id', 'gt', third.id)), 'DEFG')
     },

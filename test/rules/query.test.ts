@@ -149,6 +149,10 @@ describe('readQuery', () => {
     ['until=2024-01-01', [filter('at', 'lt', '2024-01-02T00:00:00.000Z')]],
     ['until=2024-02-28', [filter('at', 'lt', '2024-02-29T00:00:00.000Z')]],
     ['until=2024-01-01T00:00:00Z', [filter('at', 'lte', '2024-01-01T00:00:00.000Z')]],
+    ['until=9999-12-31', [filter('at', 'lte', '9999-12-31T23:59:59.999Z')]],
+    ['until=9999-12-30', [filter('at', 'lt', '9999-12-31T00:00:00.000Z')]],
+    ['at[lt]=9999-12-31T23:59:59-01:00', [filter('at', 'lt', '9999-12-31T23:59:59.999Z')]],
+    ['since=0000-01-01T00:00:00%2B01:00', [filter('at', 'gte', '0000-01-01T00:00:00.000Z')]],
     ['since_id=a&max_id=b', [filter('id', 'gt', 'a'), filter('id', 'lte', 'b')]],
     ['suppress_error_codes&_method=GET&cursor=x&offset=1', []],
   ])('%j', (text, where) => {
@@ -229,6 +233,7 @@ describe('readQuery', () => {
     'at[gte]=2024-01-01&since=2024-02-01',
     'at[lte]=2024-01-01&until=2024-02-01T00:00:00Z',
     'at[lt]=2024-01-01&until=2024-02-01',
+    'until=9999-12-31&at[lte]=9999-12-31T23:59:59-01:00',
     'id[gt]=a&since_id=b&id[lte]=c&max_id=d',
     'name=a&name[in]=a,b&name[eq]=b',
     'name[nin]=a,b&name[ne]=c&name[ne]=d',

@@ -259,6 +259,8 @@ describe.each([
     ['since=2024-03-11', () => false],
     ['until=2024-03-09', () => false],
     ['until=2024-03-10', () => true],
+    ['until=9999-12-31', () => true],
+    ['created_at[gt]=0000-01-01T00:00:00%2B01:00', () => true],
   ]
   it.skipIf(skipped).each(FILTERS)('filters by %s', async (query, passes) => {
     const answer = await ask(`/cars?${query}&limit=100`)
