@@ -28,7 +28,7 @@ export interface Sender {
   counted: boolean
 }
 
-export function isSafe(method: string): boolean {
+function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 

@@ -219,7 +219,7 @@ function responsesOf(
 }
 
 /** The JSON Schema of an item as it is given: the schema's output and the members that the server adds. */
-export function itemSchema({ schema, shape }: CollectionDefinition): Record<string, unknown> {
+function itemSchema({ schema, shape }: CollectionDefinition): Record<string, unknown> {
   const described = jsonSchema(schema, 'output')
   const added = [...shape.fields].filter(([, field]) => field.serverOwned)
   const properties = Object.fromEntries(

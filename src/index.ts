@@ -53,6 +53,8 @@ export { type ErrorEntry, errorBody, HttpError, type Mistake, problemBody } from
 export {
   onRequest,
   onResponse,
+  REQUEST_CHANNEL,
+  RESPONSE_CHANNEL,
   type RequestEvent,
   type ResponseEvent,
 } from './events.ts'
@@ -135,7 +137,7 @@ export {
   type Selection,
   type SortKey,
 } from './selection.ts'
-export type { Policies } from './serve.ts'
+export { DEFAULT_FORMATS, type Policies } from './serve.ts'
 export {
   type Attempt,
   ConflictError,
@@ -153,6 +155,6 @@ export {
   UnstorableError,
 } from './store.ts'
 export { fileBlobs } from './stores/file-blobs.ts'
-export { memoryStore } from './stores/memory.ts'
+export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { memoryBlobs } from './stores/memory-blobs.ts'
 export { sweepBlobs } from './sweep.ts'

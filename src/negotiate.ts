@@ -45,10 +45,7 @@ export interface Negotiated {
 }
 
 /** The format that a URL's extension names. */
-export function formatByExtension(
-  formats: readonly Format[],
-  extension: string,
-): Format | undefined {
+function formatByExtension(formats: readonly Format[], extension: string): Format | undefined {
   return formats.find(format => format.extensions.includes(extension))
 }
 

@@ -286,7 +286,7 @@ export interface Found {
 }
 
 /** The position of the page's first item, as far as it can be known while others write. */
-export function firstPosition(window: Window, { count, more, total }: Found): number {
+function firstPosition(window: Window, { count, more, total }: Found): number {
   if (window.by !== 'cursor') return window.offset
   if (!window.cursor) return 0
   const { backward, key, position } = window.cursor

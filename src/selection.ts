@@ -172,7 +172,7 @@ export function searchWords(text: string): string[] {
 }
 
 /** Lower case for A to Z alone: what all stores can do alike. */
-export function lowerAscii(text: string): string {
+function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
 }
 

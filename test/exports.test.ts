@@ -52,7 +52,10 @@ test('rest-conventions', async () => {
   expect(await namesOf('index.ts')).toMatchInlineSnapshot(`
     [
       "ConflictError",
+      "DEFAULT_FORMATS",
       "HttpError",
+      "REQUEST_CHANNEL",
+      "RESPONSE_CHANNEL",
       "UnavailableError",
       "UniqueError",
       "UnstorableError",
@@ -171,6 +174,8 @@ test('rest-conventions', async () => {
       "type Link",
       "type ListParameters",
       "type MediaType",
+      "type MemoryStore",
+      "type MemoryStoreOptions",
       "type Mistake",
       "type Negotiated",
       "type Operation",

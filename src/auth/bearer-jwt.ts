@@ -14,7 +14,7 @@ export interface BearerJwtOptions {
   readonly jwksUri?: string
   /** The issuer's public keys themselves, as JWKs. */
   readonly keys?: readonly Readonly<Record<string, unknown>>[]
-  /** The signature algorithms that count; asymmetric ones only. Default: all of {@link ALGORITHMS}. */
+  /** The signature algorithms that count; asymmetric ones only. Default: RS, PS and ES with 256, 384 and 512, and EdDSA, Ed25519 too. */
   readonly algorithms?: readonly string[]
   /**
    * What the header's `typ` may be. Default: `at+jwt` (RFC 9068), `JWT`, or none, as issuers send;
@@ -31,7 +31,7 @@ export interface BearerJwtOptions {
   readonly principal?: (claims: Claims) => Principal | undefined
 }
 
-export const ALGORITHMS: readonly string[] = [
+const ALGORITHMS: readonly string[] = [
   'RS256',
   'RS384',
   'RS512',

@@ -132,10 +132,7 @@ interface FilterControl {
 }
 
 /** The parameters that the filter form has controls for. */
-export function filterControls(
-  fields: Fields,
-  view: Pick<View, 'createdAt' | 'link'>,
-): FilterControl[] {
+function filterControls(fields: Fields, view: Pick<View, 'createdAt' | 'link'>): FilterControl[] {
   return columnsOf(fields).flatMap(({ name: label, path, field }): FilterControl[] => {
     const named = path.length === 1 && view.link(label, field.kind === 'integer' ? 1 : 'x')
     if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []

@@ -5,7 +5,7 @@ import type { Limits } from '../limits.ts'
 import { checkName } from './format.ts'
 
 /** Numeric references in one run of text: as many as the writer may print, and not one more. */
-export const MAX_REFERENCES = 1000
+const MAX_REFERENCES = 1000
 
 // The ranges of §2.3 without U+1680 and U+FEFF, which fast-xml-parser takes for white space.
 const START =

@@ -192,7 +192,7 @@ export async function changed(call: Call, stored: Stored): Promise<Outcome> {
  * The item as it is, its preconditions met; `undefined` where there is none.
  * @throws HttpError 412, and 428 where the collection requires a precondition and none was sent.
  */
-export async function currentItem(call: Call): Promise<Stored | undefined> {
+async function currentItem(call: Call): Promise<Stored | undefined> {
   const { target, method, preconditions } = call
   const { collection, id = '' } = target
   await requireParent(call)

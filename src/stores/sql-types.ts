@@ -5,7 +5,7 @@ import { instantOf, isDate, type Kind } from '../fields.ts'
 export type DeclaredType = 'uuid' | 'timestamp' | 'date'
 
 /** How many digits of a second a database's types hold at most. */
-export const MICROSECONDS = 6
+const MICROSECONDS = 6
 
 /** What kind of field a column of each type holds. */
 export const KIND_OF: Readonly<Record<DeclaredType, Kind>> = {

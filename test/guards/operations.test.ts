@@ -1,4 +1,5 @@
 // What an operator sees: events, ids of requests, timings, health, a graceful end.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
@@ -8,6 +9,8 @@ import {
   memoryStore,
   onRequest,
   onResponse,
+  REQUEST_CHANNEL,
+  RESPONSE_CHANNEL,
   type RequestEvent,
   type ResponseEvent,
   shutDown,
@@ -90,6 +93,18 @@ describe('events', () => {
     expect(event?.error?.status).toBe(
       answer.status >= 400 ? answer.status : path.includes('suppress') ? 404 : undefined,
     )
+  })
+
+  test('are on channels with names', async () => {
+    const { fetch } = await make()
+    const told: unknown[] = []
+    const listen = (_: unknown, name: string | symbol) => told.push(name)
+    for (const name of [REQUEST_CHANNEL, RESPONSE_CHANNEL]) {
+      subscribe(name, listen)
+      ending.push(() => unsubscribe(name, listen))
+    }
+    await fetch('/cars')
+    expect(told).toEqual(['rest-conventions:request', 'rest-conventions:response'])
   })
 
   test('end when they are told to', async () => {
