@@ -7,7 +7,7 @@ import { HttpError, internalError } from './errors.ts'
 import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { suppressedStatus } from './fallbacks.ts'
 import type { Representation } from './formats/format.ts'
-import { json, PROBLEM_TYPE } from './formats/json.ts'
+import { json } from './formats/json.ts'
 import { type HeaderList, type HttpResponse, printHttpDate } from './http.ts'
 import type { Negotiated } from './negotiate.ts'
 import type { Outcome } from './operations/call.ts'
@@ -54,18 +54,16 @@ function withBody(
     return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body: data }
   }
   const { format, type } = negotiated ?? { format: json, type: 'application/json' }
-  const shown =
-    type === PROBLEM_TYPE && representation?.kind !== 'errors' ? (format.types[0] ?? type) : type
   if (!representation) {
     if (method === 'HEAD' && status === 200) {
-      headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
+      headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
       if (format.headers) headers.push(...format.headers)
     } else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
   const view = () => viewOf(machine, exchange, { status, headers, representation })
-  const body = format.write?.(representation, shown, view)
-  headers.push('Content-Type', shown, 'X-Content-Type-Options', 'nosniff')
+  const body = format.write?.(representation, type, view)
+  headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
   if (format.headers) headers.push(...format.headers)
   const length = lengthOf(body)
   if (length !== undefined) headers.push('Content-Length', String(length))
@@ -162,7 +160,8 @@ export function refusalOf({ api }: Machine, exchange: Exchange, thrown: unknown)
 
 export function encodeError(machine: Machine, exchange: Exchange, error: HttpError): HttpResponse {
   const { api } = machine
-  exchange.negotiated ??= errorFormat(api, exchange)
+  const negotiated = exchange.negotiated ?? errorFormat(api, exchange)
+  exchange.negotiated = negotiated?.errors ?? negotiated
   const headers = error.headers.slice()
   addCommon(headers, api, exchange, true)
   headers.push('Cache-Control', 'no-store')

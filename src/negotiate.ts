@@ -3,6 +3,7 @@
 import Negotiator from 'negotiator'
 import { HttpError } from './errors.ts'
 import type { Format, Reader } from './formats/format.ts'
+import { PROBLEM_TYPE } from './formats/json.ts'
 import { splitList } from './http.ts'
 
 export interface MediaType {
@@ -42,6 +43,8 @@ export interface Negotiated {
   readonly format: Format
   /** The media type to print: the format's first, or another of its own that was asked for. */
   readonly type: string
+  /** What errors are printed in, where that is something else: problem details (RFC 9457). */
+  readonly errors?: Negotiated
 }
 
 /** The format that a URL's extension names. */
@@ -112,25 +115,28 @@ function byAccept(writers: readonly Format[], accept: string): Negotiated | unde
   }
   const negotiator = new Negotiator({ headers: { accept } })
   const [best] = negotiator.mediaTypes(writers.flatMap(format => [...format.types]))
-  const format = writers.find(({ types }) => best !== undefined && types.includes(best))
-  if (format && best !== undefined) {
-    const problem = format.name === 'json' && asksForProblem(accept, best)
-    return { format, type: problem ? PROBLEM : best }
+  const named = (type: string) => writers.find(({ types }) => types.includes(type))
+  const base = (type: string) => writers.find(({ name }) => name === suffixOf(type))
+  const chosen = (format: Format, type: string, asked = type): Negotiated => {
+    const problems = asksForProblem(accept, asked) ? base(PROBLEM_TYPE) : undefined
+    return { format, type, ...(problems && { errors: { format: problems, type: PROBLEM_TYPE } }) }
   }
+  const known = best === undefined ? undefined : named(best)
+  if (known && best !== undefined) return chosen(known, best)
   for (const wanted of negotiator.mediaTypes()) {
     // A type with parameters is served too, though strictly they say something else.
     const type = wanted.toLowerCase()
-    const own = writers.find(({ types }) => types.includes(type))
-    if (own) return { format: own, type }
-    const base = writers.find(({ name }) => name === suffixOf(type))
-    if (base) return { format: base, type: type === PROBLEM ? PROBLEM : (base.types[0] ?? '') }
+    const own = named(type)
+    if (own) return chosen(own, type)
+    const served = base(type)
+    if (served) return chosen(served, served.types[0] ?? '', type)
   }
   return undefined
 }
 
-/** Whether errors should be problem details: they are accepted by name, and no less than `best`. */
+/** Whether errors should be problem details: they are accepted by name, and no less than what was chosen. */
 function asksForProblem(accept: string, best: string): boolean {
-  if (!accept.toLowerCase().includes(PROBLEM)) return false
+  if (!accept.toLowerCase().includes(PROBLEM_TYPE)) return false
   const qualities = new Map<string, number>()
   for (const member of splitList(accept.toLowerCase())) {
     const [range = '', ...parameters] = member.split(';').map(part => part.trim())
@@ -139,11 +145,9 @@ function asksForProblem(accept: string, best: string): boolean {
   }
   const ranges = [best, `${best.slice(0, best.indexOf('/'))}/*`, '*/*']
   const [known = 0] = ranges.flatMap(range => qualities.get(range) ?? [])
-  const quality = qualities.get(PROBLEM) ?? 0
+  const quality = qualities.get(PROBLEM_TYPE) ?? 0
   return quality > 0 && quality >= known
 }
-
-const PROBLEM = 'application/problem+json'
 
 /** The refusal where no format suits: it lists what exists. */
 export function notAcceptable(formats: readonly Format[]): HttpError {

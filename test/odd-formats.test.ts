@@ -55,15 +55,13 @@ describe('a format of one’s own', () => {
   it('without types is known by its extension alone', async () => {
     const plain: Format = { ...json, types: [] }
     const api = defineApi({ collections: [things], formats: [plain] })
-    const answer = await api.fetch(
-      new Request('http://a.example/things/count', {
-        headers: { accept: 'application/problem+json' },
-      }),
-    )
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([
-      200,
-      'application/problem+json',
-    ])
+    const typeOf = async (path: string) => {
+      const headers = { accept: 'application/problem+json' }
+      const answer = await api.fetch(new Request(`http://a.example${path}`, { headers }))
+      return [answer.status, answer.headers.get('content-type')]
+    }
+    expect(await typeOf('/things/count')).toEqual([200, ''])
+    expect(await typeOf('/nothing')).toEqual([404, 'application/problem+json'])
   })
 })
 

@@ -45,17 +45,6 @@ describe('chooseFormat', () => {
     [undefined, 'application/vnd.acme.v2+json', 'application/json'],
     [undefined, 'application/hal+json;q=0.9, application/atom+xml', 'application/xml'],
     [undefined, 'application/ld+json, application/xml;q=0.1', 'application/xml'],
-    [undefined, 'application/problem+json', 'application/problem+json'],
-    [undefined, 'application/problem+json, application/json', 'application/problem+json'],
-    [undefined, 'application/json, application/problem+json;q=0.5', 'application/json'],
-    [undefined, 'application/*;q=0.5, application/problem+json;q=0.6', 'application/problem+json'],
-    [undefined, 'application/json, application/problem+json-seq', 'application/json'],
-    // negotiator sees no quotes within quotes: here they hide what it has found.
-    [
-      undefined,
-      'application/problem+json, a/b;c="\\"", application/json;d="',
-      'application/problem+json',
-    ],
     [undefined, 'text/html', undefined],
     [undefined, '*/*;q=0', undefined],
     [undefined, 'application/json;q=0', undefined],
@@ -66,6 +55,37 @@ describe('chooseFormat', () => {
     ['form', undefined, undefined],
   ])('extension %j, Accept %j: %j', (extension, accept, type) => {
     expect(chooseFormat(FORMATS, { extension, accept })?.type).toBe(type)
+  })
+
+  const json = 'application/json'
+  const problem = 'application/problem+json'
+  it.each<[accept: string, type: string, errors: string]>([
+    [problem, json, problem],
+    [`${problem}, application/json`, json, problem],
+    [`application/json, ${problem};q=0.5`, json, json],
+    [`application/*;q=0.5, ${problem};q=0.6`, json, problem],
+    [`application/*;q=0.6, ${problem};q=0.5`, json, json],
+    [`*/*, ${problem};q=0`, json, json],
+    ['application/json, application/problem+json-seq', json, json],
+    [`text/xml;q=0.5, ${problem};q=0.9`, 'text/xml', problem],
+    [`text/xml, ${problem};q=0.9`, 'text/xml', 'text/xml'],
+    [`text/*;q=0.5, ${problem};q=0.9`, 'text/xml', problem],
+    [`application/hal+json, ${problem}`, json, problem],
+    [`application/atom+xml, ${problem};q=0.9`, 'application/xml', 'application/xml'],
+    // negotiator sees no quotes within quotes: here they hide what it has found.
+    [`${problem}, a/b;c="\\"", application/json;d="`, json, problem],
+  ])('Accept %j: %j, errors as %j', (accept, type, errors) => {
+    // The second is remembered.
+    for (let round = 0; round < 2; round++) {
+      const chosen = chooseFormat(FORMATS, { accept })
+      expect([chosen?.type, chosen?.errors?.type ?? type]).toEqual([type, errors])
+    }
+  })
+
+  it('problem details need JSON to be among the formats', () => {
+    const [, xml] = FORMATS
+    const chosen = chooseFormat(xml ? [xml] : [], { accept: `text/xml;q=0.5, ${problem}` })
+    expect(chosen).toEqual({ format: xml, type: 'text/xml' })
   })
 
   it('an Accept that is too long is 400, not work', () => {
@@ -85,7 +105,7 @@ describe('chooseFormat', () => {
     [undefined, undefined, ''],
     ['json', undefined, ''],
     [undefined, 'application/vnd.acme+json', ''],
-    [undefined, 'application/problem+json', 'application/problem+json'],
+    [undefined, 'application/problem+json', ''],
   ])('a format without types, extension %j, Accept %j: %j', (extension, accept, type) => {
     const untyped: Format = { name: 'json', extensions: ['json'], types: [], write }
     expect(chooseFormat([untyped], { extension, accept })?.type).toBe(type)
