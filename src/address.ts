@@ -8,15 +8,18 @@ import { authorityOf, type HttpRequest, isHost } from './http.ts'
  * The configured `baseUrl`; without one, what the request says: its scheme and `Host` (or the
  * authority of a target in absolute form, RFC 9112 §3.2.2), or what a trusted proxy forwards, and the
  * path under which the api is mounted. No slash at its end.
- * @throws HttpError 400 for a `Host` that is none (RFC 9112 §3.2).
+ * @throws HttpError 400 for a `Host` that is none (RFC 9112 §3.2), and for none where there is no
+ * `baseUrl`. With one an HTTP/1.0 client may leave it out; an HTTP/1.1 client may not, which node:http
+ * sees to (`requireHostHeader`).
  */
 export function baseOf(
   { baseUrl, prefix, trustProxy }: Pick<ApiDefinition, 'baseUrl' | 'prefix' | 'trustProxy'>,
   request: HttpRequest,
 ): string {
-  const { host: named = '' } = request.headers
-  const host = authorityOf(request.target) ?? named
-  if (!isHost(named) || (host !== named && !isHost(host))) {
+  const { host } = request.headers
+  const authority = authorityOf(request.target)
+  const counts = host !== undefined || baseUrl === undefined
+  if ((counts && !isHost(host ?? '')) || (authority !== undefined && !isHost(authority))) {
     throw new HttpError(400, [
       { message: 'The Host header is missing or is no host', field: 'host', type: 'invalid_host' },
     ])
@@ -24,7 +27,7 @@ export function baseOf(
   if (baseUrl !== undefined) return baseUrl
   const forwarded = trustProxy ? forwardedHost(request) : undefined
   const secure = trustProxy ? (forwardedProto(request) ?? request.secure) : request.secure
-  return `http${secure ? 's' : ''}://${forwarded ?? host}${request.prefix}${prefix}`
+  return `http${secure ? 's' : ''}://${forwarded ?? authority ?? host}${request.prefix}${prefix}`
 }
 
 /**

@@ -330,6 +330,20 @@ describe('Addresses', () => {
     expect(answer.status).toBe(status)
   })
 
+  it.each<[Policies, string, string[], number]>([
+    [{ baseUrl: BASE }, 'GET / HTTP/1.0', [], 200],
+    [{ baseUrl: BASE, health: true }, 'GET /health HTTP/1.0', [], 200],
+    [{ baseUrl: BASE }, 'GET http://api.example/ HTTP/1.0', [], 200],
+    [{ baseUrl: BASE }, 'GET http://a@b/ HTTP/1.0', [], 400],
+    [{ baseUrl: BASE }, 'GET / HTTP/1.0', ['Host:'], 400],
+    [{ baseUrl: BASE }, 'GET / HTTP/1.0', ['Host: a/b'], 400],
+    [{ baseUrl: BASE }, 'GET / HTTP/1.1', [], 400],
+    [{}, 'GET / HTTP/1.0', [], 400],
+    [{}, 'GET / HTTP/1.0', ['Host: a.example'], 200],
+  ])('%j: %s with %j is %d', async (policies, line, headers, status) => {
+    expect((await addressed(policies, line, ...headers)).status).toBe(status)
+  })
+
   it('OPTIONS * is answered below a prefix too', async () => {
     const answer = await addressed({ prefix: '/api' }, 'OPTIONS * HTTP/1.1', 'Host: a.example')
     expect(answer.status).toBe(200)
