@@ -2,7 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, type Item, type Json, memoryStore } from '../../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  type Item,
+  type Json,
+  memoryStore,
+  parseLink,
+} from '../../src/index.ts'
 import { DOOR_NAMES, type Door, eachDoor, type Init, openDoor } from '../doors.ts'
 
 const JSON_TYPE = 'application/json'
@@ -162,6 +169,17 @@ describe('Data formats', () => {
           body: new TextEncoder().encode('{"name":"x"}'),
         })
         expect(answer).toMatchObject({ status: 201, json: { name: 'x' } })
+      })
+
+      it('addresses in answers name no format', async () => {
+        const made = await door.request('/things.xml', post('{"name":"x"}', JSON_TYPE))
+        expect(made.headers.get('location')).not.toContain('.xml')
+        await door.request('/things', post('{"name":"y"}', JSON_TYPE))
+        const links = parseLink(
+          (await door.request('/things.xml?limit=1')).headers.get('link') ?? '',
+        )
+        expect(links.map(({ rel }) => rel)).toContain('next')
+        expect(links.map(({ href }) => new URL(href).pathname)).toEqual(links.map(() => '/things'))
       })
 
       it('406 lists what exists, 415 what is taken', async () => {
