@@ -2,9 +2,19 @@
 import { type CallContext, callsOf } from './calls.ts'
 import { type Collection, checkParents } from './collection.ts'
 import type { ApiDefinition, Calls, CollectionDefinition, VersionDefinition } from './definition.ts'
+import {
+  ANYTHING,
+  checkOptions,
+  DATE,
+  listOf,
+  needed,
+  OBJECT,
+  type Rule,
+  type Rules,
+} from './options.ts'
 import { pathOf } from './route.ts'
 import type { SomeSchema } from './schema.ts'
-import { apiDefinitionOf, type Doors, doorsOf, type Policies } from './serve.ts'
+import { apiDefinitionOf, type Doors, doorsOf, POLICY_RULES, type Policies } from './serve.ts'
 import type { Store } from './store.ts'
 
 /** An array; that it may be an empty tuple keeps the type checker from comparing every two of them. */
@@ -23,11 +33,12 @@ export interface VersionOptions {
 
 export type ApiOptions = Policies &
   (
-    | { readonly versions: readonly VersionOptions[] }
+    | { readonly versions: readonly VersionOptions[]; readonly collections?: never }
     | {
         readonly collections: Collections
         /** Without a number the collections stand at the root. */
         readonly version?: number
+        readonly versions?: never
       }
   )
 
@@ -44,12 +55,32 @@ export interface Api extends Doors {
   close(): Promise<void>
 }
 
+const COLLECTIONS = listOf({
+  wanted: 'made by defineCollection',
+  fits: value => typeof value === 'object' && value !== null && 'definition' in value,
+})
+
+const VERSION_RULES: Rules<VersionOptions> = {
+  version: ANYTHING,
+  collections: needed(COLLECTIONS),
+  deprecated: DATE,
+  sunset: DATE,
+}
+
+const API_RULES: Rules<Policies & Pick<VersionOptions, 'version' | 'collections'>> & {
+  readonly versions: Rule
+} = { ...POLICY_RULES, version: ANYTHING, collections: COLLECTIONS, versions: listOf(OBJECT) }
+
 /**
  * Defines an api. Its root lists the collections; every version has a root of its own.
  * @throws TypeError for every mistake in the declaration.
  */
 export function defineApi(options: ApiOptions): Api {
-  const versions = 'versions' in options ? options.versions.map(versionOf) : [onlyVersion(options)]
+  checkOptions('defineApi', options, API_RULES)
+  if ((options.versions === undefined) === (options.collections === undefined)) {
+    throw new TypeError('defineApi takes either collections or versions')
+  }
+  const versions = options.versions ? options.versions.map(versionOf) : [onlyVersion(options)]
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
     throw new TypeError('Two versions of the api have the same number')
   }
@@ -74,12 +105,9 @@ export function defineApi(options: ApiOptions): Api {
   }
 }
 
-function versionOf({
-  version,
-  collections,
-  deprecated,
-  sunset,
-}: VersionOptions): VersionDefinition {
+function versionOf(options: VersionOptions): VersionDefinition {
+  checkOptions(`The version ${options.version}`, options, VERSION_RULES)
+  const { version, collections, deprecated, sunset } = options
   if (!Number.isSafeInteger(version) || version < 1) {
     throw new TypeError(`A version is a whole number from 1, not ${version}`)
   }

@@ -1,87 +1,28 @@
 // `defineCollection`: one declaration, checked once, to a definition and its doors.
 
 import { type Access, checkAccess } from './auth.ts'
-import { type BinaryForm, type BlobStore, blobNames, shownFields } from './blobs.ts'
-import type {
-  Action,
-  ActionDefinition,
-  CollectionDefinition,
-  Hooks,
-  Operation,
-  RowRule,
+import { blobNames, shownFields } from './blobs.ts'
+import {
+  ACTION_RULES,
+  COLLECTION_RULES,
+  type CollectionOptions,
+  HOOK_RULES,
+} from './collection-options.ts'
+import {
+  type Action,
+  type ActionDefinition,
+  type CollectionDefinition,
+  OPERATIONS,
 } from './definition.ts'
-import { OPERATIONS } from './definition.ts'
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
+import { checkOptions } from './options.ts'
 import { orderObjection, parseSort, RESERVED } from './query.ts'
 import { COUNT, DOWNLOAD, SEARCH } from './route.ts'
 import { fieldsOf, rootField, type Schema, type SomeSchema, zodOf } from './schema.ts'
 import { withTieBreak } from './selection.ts'
 import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
-import type { Identity, Shape, Store, TotalMode } from './store.ts'
+import type { Identity, Shape } from './store.ts'
 import { checkerOf, validatorOf } from './validate.ts'
-
-export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
-  /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
-  readonly name: string
-  /** An object schema without the members that the server adds. With a text member for the id, clients choose ids. */
-  readonly schema: S
-  /** Of this collection alone; versions of the same collection may share it. */
-  readonly store: Store
-  /** What one item is called. Default: the name without its plural ending. */
-  readonly itemName?: string
-  /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
-  readonly id?: 'uuid' | 'integer'
-  /** The name of the identifying member. Default `id`. */
-  readonly idField?: 'id' | 'identifier'
-  /** Whether items have `created_at` and `updated_at`. Default true. */
-  readonly timestamps?: boolean
-  /** The order where a request does not say, such as `-created_at`. Default: creation, oldest first. */
-  readonly sort?: string
-  /** Items of a page where a request does not say; 25. */
-  readonly defaultLimit?: number
-  /** The most items of a page; 100. */
-  readonly maxLimit?: number
-  /** Fields, or sets of fields, that lists often filter or sort by. */
-  readonly indexes?: readonly (string | readonly string[])[]
-  /** Fields, or sets of fields, in which no two items may be equal. */
-  readonly unique?: readonly (string | readonly string[])[]
-  /** Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too. */
-  readonly parents?: Readonly<Record<string, string>>
-  /** The same for a relation between two collections: exactly two fields, unique as a pair. */
-  readonly relation?: Readonly<Record<string, string>>
-  /** Text fields that `GET /<name>/search?q=` looks through. Default: no search. */
-  readonly search?: readonly string[]
-  /** What may be done. Default: everything. */
-  readonly operations?: readonly Operation[]
-  readonly actions?: Readonly<Record<string, Action>>
-  readonly hooks?: Hooks
-  /** Whether PUT to an id that does not exist creates it; needs ids chosen by clients. Default false. */
-  readonly putCreates?: boolean
-  /** Whether changes need `If-Match` or `If-Unmodified-Since`; 428 without. Default false. */
-  readonly requirePrecondition?: boolean
-  /** How lists are counted where a request does not say. Default `exact`. */
-  readonly total?: TotalMode
-  /** `Cache-Control` of reads. Default `no-cache, max-age=0`. */
-  readonly cacheControl?: string
-  /**
-   * Who may do what, by operation or action, where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
-   * Default: any principal may do everything.
-   */
-  readonly access?: Access
-  /**
-   * Which items a principal sees: all else does not exist for it, in lists, counts, reads, writes,
-   * sub-collections, actions and downloads alike. A set of `unique` fields should hold the field that
-   * the rule goes by: otherwise a refusal tells that somebody has the same values.
-   */
-  readonly visible?: RowRule
-  /** Whether 404 is answered where a principal may not do something, rather than 403. Default false. */
-  readonly hideExistence?: boolean
-  readonly description?: string
-  /** Where the contents of `blob()` members live. Needed where the schema has any. */
-  readonly blobs?: BlobStore
-  /** How binary properties are given: `flat` (`photo_url`, the default) or `object` (`photo: { url, updated_at }`). */
-  readonly binary?: BinaryForm
-}
 
 export interface Collection<S extends SomeSchema = SomeSchema> extends Doors {
   readonly name: string
@@ -97,6 +38,9 @@ export interface Collection<S extends SomeSchema = SomeSchema> extends Doors {
 export function defineCollection<S extends SomeSchema>(
   options: CollectionOptions<S>,
 ): Collection<S> {
+  const { name, hooks } = options
+  checkOptions(typeof name === 'string' ? name : 'A collection', options, COLLECTION_RULES)
+  if (hooks) checkOptions(`${name}, hooks`, hooks, HOOK_RULES)
   const definition = definitionOf({ ...options, schema: zodOf(options.schema) })
   options.store.attach(definition.shape)
   let doors: Doors | undefined
@@ -106,7 +50,7 @@ export function defineCollection<S extends SomeSchema>(
     return doors
   }
   return {
-    name: options.name,
+    name,
     schema: options.schema,
     definition,
     get handler() {
@@ -183,12 +127,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   }
   const { defaultLimit, maxLimit } = limitsOfPages(options)
   const { binary = 'flat' } = options
-  const [binaryName] = blobNames(fields)
-  if (binaryName !== undefined && !options.blobs) {
-    throw new TypeError(
-      `${name}: "${binaryName}" is a blob(); say where contents live: blobs: fileBlobs('…')`,
-    )
-  }
+  const hasBlobs = checkBlobs(options, fields)
   if (options.putCreates && identity.kind !== 'text') {
     throw new TypeError(
       `${name}: putCreates needs ids chosen by clients: give the schema a text member "${identity.name}"`,
@@ -203,14 +142,18 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     shownFields: shownFields(fields, binary, false),
     selectableFields: shownFields(fields, binary, true),
     takenFields: new Map([...shownFields(fields, binary, true), ...fieldsOf(schema, 'input')]),
-    blobs: binaryName === undefined ? undefined : options.blobs,
+    blobs: hasBlobs ? options.blobs : undefined,
     binary,
     validator: validatorOf(schema),
     store,
     defaultLimit,
     maxLimit,
     sort: withTieBreak(sort, identity.name),
-    search: options.search?.map(dotted => known(dotted, 'search').path),
+    search: options.search?.map(dotted => {
+      const { path, field } = known(dotted, 'search')
+      if (holdsText(field)) return path
+      throw new TypeError(`${name}: search looks through texts; "${dotted}" holds none`)
+    }),
     total: options.total ?? 'exact',
     parents: parentsOf(options, fields),
     operations: new Set(options.operations ?? OPERATIONS),
@@ -224,6 +167,26 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     hideExistence: options.hideExistence ?? false,
     description: options.description,
   })
+}
+
+/** @returns whether there are any. */
+function checkBlobs(
+  { name, blobs, actions = {} }: CollectionOptions<Schema>,
+  fields: Fields,
+): boolean {
+  const names = blobNames(fields)
+  for (const blob of names) {
+    const twin = [`${blob}_url`, `${blob}_data`].find(other => fields.has(other))
+    const checks: readonly (readonly [wrong: boolean, right: string])[] = [
+      [!blobs, "say where contents live: blobs: fileBlobs('…')"],
+      [twin !== undefined, `it is given and taken as "${twin}" too: call that member otherwise`],
+      [actions[blob]?.on === 'item', 'an action has the path of its content: call that otherwise'],
+    ]
+    for (const [wrong, right] of checks) {
+      if (wrong) throw new TypeError(`${name}: "${blob}" is a blob(); ${right}`)
+    }
+  }
+  return names.length > 0
 }
 
 function accessOf<S extends SomeSchema>({
@@ -244,6 +207,11 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
   if (chosen && chosen.kind !== 'string') {
     throw new TypeError(
       `${name}: an id that clients choose must be a text; for counted ids leave it out and say id: 'integer'`,
+    )
+  }
+  if (chosen && options.id === 'integer') {
+    throw new TypeError(
+      `${name}: with a text member "${idField}" clients choose ids; leave it out, or leave out id: 'integer'`,
     )
   }
   const identity: Identity = { name: idField, kind: chosen ? 'text' : (options.id ?? 'uuid') }
@@ -272,6 +240,12 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
     ...(rootField(schema, 'output').open && { open: true }),
   }
   return Object.freeze(shape)
+}
+
+/** Whether a search finds anything in a field. */
+function holdsText(field: Field | undefined): boolean {
+  if (field?.kind === 'union') return (field.options ?? []).some(holdsText)
+  return /^(?:string|date|date-time|any)$/.test(field?.kind ?? '')
 }
 
 function setsOf(
@@ -318,6 +292,7 @@ function actionsOf({ name, actions = {} }: CollectionOptions<Schema>) {
         `${name}: an action's name is a verb of letters, digits, _ and -, not ${JSON.stringify(verb)}`,
       )
     }
+    checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
     const { output } = action
     const input = action.input && zodOf(action.input)
     const inputFields = input && fieldsOf(input, 'input')

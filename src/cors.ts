@@ -1,5 +1,6 @@
 // Cross-origin access (Fetch standard, "CORS protocol"): `access-control-*` on every answer.
 import type { HeaderList } from './http.ts'
+import { ANYTHING, BOOLEAN, checkOptions, listOf, type Rules, TEXT } from './options.ts'
 
 export interface CorsOptions {
   /** Origins that may read answers: `*` (the default) for any, a list, or none. */
@@ -65,6 +66,15 @@ const ALLOWED = [
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$|^null$/
 
+const RULES: Rules<CorsOptions> = {
+  origins: {
+    wanted: '"*" or a list of origins',
+    fits: value => value === '*' || listOf(TEXT).fits(value),
+  },
+  credentials: BOOLEAN,
+  maxAge: ANYTHING,
+}
+
 /** Whether a text is an origin as browsers send it: lower case, without a port that goes without saying. */
 function isOrigin(text: string): boolean {
   if (!ORIGIN.test(text)) return false
@@ -72,11 +82,9 @@ function isOrigin(text: string): boolean {
 }
 
 /** @throws TypeError for `*` with credentials, for what is no origin and for a negative age. */
-export function corsOf({
-  origins = '*',
-  credentials = false,
-  maxAge = 600,
-}: CorsOptions = {}): Cors {
+export function corsOf(options: CorsOptions = {}): Cors {
+  checkOptions('cors', options, RULES)
+  const { origins = '*', credentials = false, maxAge = 600 } = options
   if (origins === '*' && credentials) {
     throw new TypeError('cors: credentials need a list of origins; "*" allows everybody')
   }

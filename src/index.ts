@@ -13,12 +13,8 @@ export {
   type Scheme,
 } from './auth.ts'
 export type { BinaryForm, BlobGiven, BlobOptions, BlobRecord, BlobStore } from './blobs.ts'
-export {
-  type Collection,
-  type CollectionOptions,
-  defineAction,
-  defineCollection,
-} from './collection.ts'
+export { type Collection, defineAction, defineCollection } from './collection.ts'
+export type { CollectionOptions } from './collection-options.ts'
 export {
   type EntityTag,
   type EntityTags,

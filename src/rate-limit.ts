@@ -4,6 +4,17 @@ import { createHash } from 'node:crypto'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { HttpError } from './errors.ts'
 import type { HeaderList } from './http.ts'
+import {
+  ANYTHING,
+  checkOptions,
+  having,
+  listOf,
+  needed,
+  OBJECT,
+  oneOf,
+  type Rules,
+  TEXT,
+} from './options.ts'
 
 /** What a limiter says of a key. */
 export interface LimiterResult {
@@ -68,19 +79,32 @@ export interface RateLimit {
   readonly reset: 'epoch' | 'iso'
 }
 
+const RULES: Rules<RateLimitOptions> = {
+  policies: needed(listOf(OBJECT, 1)),
+  whenDown: oneOf('open', 'closed'),
+  timeout: ANYTHING,
+  reset: oneOf('epoch', 'iso'),
+}
+
+const POLICY_RULES: Rules<RateLimitPolicy> &
+  Rules<{ limit: number; window: number; limiter: Limiter }> = {
+  name: TEXT,
+  on: oneOf('reads', 'writes'),
+  limit: ANYTHING,
+  window: ANYTHING,
+  limiter: having('a limiter of rate-limiter-flexible', 'consume'),
+}
+
 /** @throws TypeError for a limit or window that is no whole number from 1, and for two policies of one name. */
 export function rateLimitOf(options: RateLimitOptions): RateLimit {
+  checkOptions('rateLimit', options, RULES)
   const { whenDown = 'closed', timeout = 1000, reset = 'epoch' } = options
   checkWhole('timeout', timeout)
   const policies = options.policies.map(policy => policyOf(policy, timeout))
   // The shortest window first: what it refuses does not use up the longer ones.
   policies.sort((one, other) => one.limiter.duration - other.limiter.duration)
-  if (policies.length === 0) throw new TypeError('rateLimit needs at least one policy')
   if (new Set(policies.map(({ name }) => name)).size < policies.length) {
     throw new TypeError('rateLimit: two policies have the same name')
-  }
-  if (whenDown !== 'open' && whenDown !== 'closed') {
-    throw new TypeError('rateLimit: whenDown must be "open" or "closed"')
   }
   return { policies, whenDown, reset }
 }
@@ -91,6 +115,7 @@ function checkWhole(what: string, value: number): void {
 }
 
 function policyOf(options: RateLimitPolicy, timeout: number): Policy {
+  checkOptions('rateLimit, a policy', options, POLICY_RULES)
   const { on } = options
   const [points, duration] =
     'limiter' in options

@@ -28,14 +28,31 @@ type Side = 'input' | 'output'
 
 /**
  * The fields of an object schema, in its order. A union of objects has the fields of all of them.
- * @throws TypeError where the schema is no object, or has a part that JSON cannot hold.
+ * @throws TypeError where the schema is no object, has a part that JSON cannot hold, or a blob() below
+ * the item itself.
  */
 export function fieldsOf(schema: Schema, side: Side = 'output'): Fields {
   const field = rootField(schema, side)
   const members = field.members ?? mergedMembers(field.options ?? [])
   if (!members)
     throw new TypeError('The schema of a collection must be an object, such as z.object({ … })')
+  for (const [name, member] of members) {
+    const below = blobBelow(member, name)
+    if (below !== undefined)
+      throw new TypeError(`${below}: a blob() must be a member of the item itself`)
+  }
   return members
+}
+
+/** The dotted path of a blob() in what a field holds: in an object, a list, a record or a union. */
+function blobBelow({ members, element, options = [] }: Field, path: string): string | undefined {
+  const named = [...(members ?? [])].map(([name, member]) => [`${path}.${name}`, member] as const)
+  const others = [...(element ? [element] : []), ...options].map(part => [path, part] as const)
+  for (const [at, part] of [...named, ...others]) {
+    const below = part.kind === 'blob' ? at : blobBelow(part, at)
+    if (below !== undefined) return below
+  }
+  return undefined
 }
 
 /** A schema as one field: see {@link fieldsOf}. */
@@ -118,11 +135,7 @@ function fieldOf(
   const inner = (part: Schema, name?: string) =>
     fieldOf(part, side, name === undefined ? path : [...path, name], [...above, schema])
   const declared = binaries.get(schema)
-  if (declared) {
-    if (path.length > 1)
-      throw new TypeError(`${path.join('.')}: a blob() must be a member of the item itself`)
-    return { kind: 'blob', ...plain, ...declared }
-  }
+  if (declared) return { kind: 'blob', ...plain, ...declared }
   const { def } = (schema as z.core.$ZodTypes)._zod
   const instead = NOT_JSON[def.type]
   if (instead !== undefined && !(side === 'input' && def.type !== 'date')) {

@@ -17,6 +17,17 @@ import { ndjson } from './formats/ndjson.ts'
 import { xml } from './formats/xml.ts'
 import { type Limits, limitsOf } from './limits.ts'
 import { type Handler, nodeHandler } from './node.ts'
+import {
+  ANYTHING,
+  BOOLEAN,
+  FUNCTION,
+  having,
+  listOf,
+  OBJECT,
+  type Rule,
+  type Rules,
+  TEXT,
+} from './options.ts'
 import { type RateLimitOptions, rateLimitOf } from './rate-limit.ts'
 import { routerOf } from './route.ts'
 
@@ -64,6 +75,28 @@ export interface Policies {
 /** The specification's four media types, pages for browsers, and two that stream whole lists. */
 export const DEFAULT_FORMATS: readonly Format[] = [json, xml, html, form, multipart, csv, ndjson]
 
+const FORMAT: Rule = {
+  wanted: 'a format, such as json',
+  fits: value => typeof value === 'object' && value !== null && 'types' in value,
+}
+
+export const POLICY_RULES: Rules<Policies> = {
+  baseUrl: TEXT,
+  prefix: TEXT,
+  trustProxy: ANYTHING,
+  clientAddress: FUNCTION,
+  formats: listOf(FORMAT, 1),
+  dialects: listOf(having('a dialect, such as simpleRest', 'rewrite')),
+  cors: OBJECT,
+  limits: OBJECT,
+  schemes: listOf(having('a scheme, such as basic({ … })', 'authenticate', 'challenge')),
+  access: OBJECT,
+  rateLimit: OBJECT,
+  health: BOOLEAN,
+  serverTiming: BOOLEAN,
+  onError: FUNCTION,
+}
+
 /** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other mistake in the policies. */
 export function apiDefinitionOf(
   versions: readonly VersionDefinition[],
@@ -78,7 +111,7 @@ export function apiDefinitionOf(
     baseUrl: baseUrlOf(policies.baseUrl),
     prefix: prefixOf(policies.prefix),
     trustProxy: hopsOf(policies.trustProxy),
-    clientAddress: clientAddressOf(policies),
+    clientAddress: policies.clientAddress,
     formats: policies.formats ?? DEFAULT_FORMATS,
     dialects: policies.dialects ?? [],
     cors: corsOf(policies.cors),
@@ -96,11 +129,6 @@ function hopsOf(trusted: boolean | number = false): number {
   const hops = Number(trusted)
   if (Number.isSafeInteger(hops) && hops >= 0) return hops
   throw new TypeError(`trustProxy must be a number of proxies, not ${trusted}`)
-}
-
-function clientAddressOf({ clientAddress }: Policies): ApiDefinition['clientAddress'] {
-  if (clientAddress === undefined || typeof clientAddress === 'function') return clientAddress
-  throw new TypeError('clientAddress must be a function of the request')
 }
 
 function accessOf(access: Access = {}): Access {
@@ -139,12 +167,15 @@ export interface Doors {
   readonly fetch: Fetch
 }
 
+/** @throws TypeError for a collection at the path of a document. */
 export function doorsOf(api: ApiDefinition): Doors {
-  const machine: Machine = {
-    api,
-    router: routerOf(api),
-    documents: documentsOf(api),
-    workload: workloadOf(api.limits),
+  const router = routerOf(api)
+  const documents = documentsOf(api)
+  for (const [path, { name }] of documents) {
+    const below = path.startsWith(`${api.prefix}/`) ? path.slice(api.prefix.length) : undefined
+    if (below === undefined || !router.match(below)) continue
+    throw new TypeError(`${below} is the path of a collection and of the document "${name}"`)
   }
+  const machine: Machine = { api, router, documents, workload: workloadOf(api.limits) }
   return { handler: nodeHandler(machine), fetch: fetchDoor(machine) }
 }

@@ -4,7 +4,7 @@ import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
 
 /** The order to read in; each file imports only files before it. docs/architecture.md says each one's room. */
 const ORDER: Readonly<Record<string, readonly string[]>> = {
-  words: ['http', 'errors', 'fields', 'limits', 'fallbacks'],
+  words: ['http', 'errors', 'options', 'fields', 'limits', 'fallbacks'],
   rules: [
     'pagination',
     'selection',
@@ -114,7 +114,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'handle',
   ],
   doors: ['node', 'fetch'],
-  builders: ['serve', 'collection', 'api'],
+  builders: ['serve', 'collection-options', 'collection', 'api'],
   'side doors': [
     'harden',
     'sweep',

@@ -7,6 +7,7 @@ import { singular } from '../src/collection.ts'
 import { harden } from '../src/harden.ts'
 import {
   type Access,
+  type ApiOptions,
   blob,
   type CollectionOptions,
   defineApi,
@@ -15,6 +16,7 @@ import {
   introspection,
   memoryBlobs,
   memoryStore,
+  type OperationEvent,
 } from '../src/index.ts'
 import type { Schema } from '../src/schema.ts'
 import { storeCases } from '../src/testing.ts'
@@ -35,6 +37,14 @@ function collection(options: Options = {}) {
 
 /** Another schema where the types want the one of these tests. */
 const other = (made: Schema) => made as typeof schema
+
+/** Options as JavaScript gives them, where the types would refuse them. */
+const untyped = (options: object) => options as Options
+
+const photo = (members: z.ZodRawShape): Options => ({
+  schema: other(z.object({ photo: blob(), ...members })),
+  blobs: memoryBlobs(),
+})
 
 describe('a TypeError of a collection', () => {
   it.each<[string, Options, RegExp]>([
@@ -75,6 +85,41 @@ describe('a TypeError of a collection', () => {
       /"photo" is a blob\(\)/,
     ],
     [
+      'a list of blobs',
+      { schema: other(z.object({ photos: z.array(blob()) })), blobs: memoryBlobs() },
+      /photos: a blob\(\) must be a member of the item itself/,
+    ],
+    [
+      'a blob beside its own address',
+      photo({ photo_url: z.string() }),
+      /"photo" is a blob\(\); .* as "photo_url" too/,
+    ],
+    [
+      'a blob beside its own Base64',
+      photo({ photo_data: z.string() }),
+      /"photo" is a blob\(\); .* as "photo_data" too/,
+    ],
+    [
+      'a blob and an action of one name',
+      { ...photo({}), actions: { photo: { on: 'item', run: () => null } } },
+      /"photo" is a blob\(\); an action has the path/,
+    ],
+    ['a search in numbers', { search: ['name', 'number'] }, /through texts; "number" holds none/],
+    ['a search in lists', { search: ['tags'] }, /search looks through texts; "tags" holds none/],
+    [
+      'a search in nothing',
+      { search: [] },
+      /search must be a list of at least 1, each a text, not \[\]/,
+    ],
+    ['a unique set of nothing', { unique: [[]] }, /unique must be .*not empty, not \[\[\]\]/],
+    ['an index of nothing', { indexes: [[]] }, /indexes must be .*not empty, not \[\[\]\]/],
+    [
+      'ids both counted and chosen',
+      { id: 'integer', schema: other(z.object({ id: z.string() })) },
+      /with a text member "id" clients choose ids; .* id: 'integer'/,
+    ],
+    ['a header of two lines', { cacheControl: 'a\r\nb' }, /cacheControl must be a header value/],
+    [
       'dates that the server sets',
       { schema: other(z.object({ created_at: z.string() })) },
       /created_at is set by the server/,
@@ -83,6 +128,84 @@ describe('a TypeError of a collection', () => {
   ])('%s', (_, options, message) => {
     expect(() => collection(options)).toThrow(TypeError)
     expect(() => collection(options)).toThrow(message)
+  })
+})
+
+describe('a TypeError of what the types refuse', () => {
+  const cases: [string, object, RegExp][] = [
+    ['no name', { name: undefined }, /A collection: name must be a text, not undefined/],
+    ['no store', { store: undefined }, /cars: store must be a store, such as memoryStore\(\)/],
+    ['what is no schema', { schema: {} }, /schema must be a schema of zod 4/],
+    ['an unknown option', { uniqe: [] }, /no option "uniqe"; did you mean "unique"\?/],
+    ['another one', { middleware: [] }, /no option "middleware"; there are name, schema, store,/],
+    ['an unknown operation', { operations: ['lst'] }, /operations must be .*"list", .*\["lst"\]/],
+    ['an unknown count', { total: 'exakt' }, /"exact", "estimated" or "none", not "exakt"/],
+    ['an unknown form', { binary: 'nested' }, /binary must be "flat" or "object"/],
+    ['an unknown hook', { hooks: { beforeCreate() {} } }, /cars, hooks: .* before, after, error/],
+    ['a hook that is none', { hooks: { before: true } }, /before must be a function, not true/],
+    [
+      'a row rule that is none',
+      { visible: { owner: 1 } },
+      /visible must be a function, not an obj/,
+    ],
+    [
+      'options that are none',
+      { hooks: null, putCreates: 'no' },
+      /hooks must be an object, not null/,
+    ],
+    ['a function', { description: () => 'a' }, /description must be a text, not a function/],
+    [
+      'an action on nothing',
+      { actions: { buy: { on: 'items', run() {} } } },
+      /cars, the action buy: on must be "collection" or "item", not "items"/,
+    ],
+    [
+      'an action by no method',
+      { actions: { buy: { on: 'item', method: 'get', run() {} } } },
+      /method must be "GET", .* or "DELETE", not "get"/,
+    ],
+    ['an action that does nothing', { actions: { buy: { on: 'item' } } }, /run must be a function/],
+  ]
+  it.each(cases)('%s', (_, options, message) => {
+    expect(() => collection(untyped(options))).toThrow(TypeError)
+    expect(() => collection(untyped(options))).toThrow(message)
+  })
+
+  const of = (policies: object) => ({ collections: [collection()], ...policies }) as ApiOptions
+  it.each<[string, object, RegExp]>([
+    [
+      'an unknown policy',
+      { scheme: [] },
+      /defineApi: there is no option "scheme"; did you mean "schemes"\?/,
+    ],
+    ['no collections', { collections: undefined }, /either collections or versions/],
+    ['what is no collection', { collections: [{}] }, /collections must be .* by defineCollection/],
+    ['a format by its name', { formats: ['json'] }, /formats must be .* a format, such as json/],
+    ['an unknown option of cors', { cors: { origin: '*' } }, /cors: .*did you mean "origins"\?/],
+    ['an origin alone', { cors: { origins: 'http://a' } }, /origins must be "\*" or a list/],
+    [
+      'a limit of no requests',
+      { rateLimit: { policies: [{ limit: 1, window: 1, on: 'write' }] } },
+      /on must be "reads" or "writes", not "write"/,
+    ],
+    [
+      'an unknown option of a version',
+      { collections: undefined, versions: [{ version: 1, collections: [], sunsets: 1 }] },
+      /The version 1: .* did you mean "sunset"\?/,
+    ],
+  ])('%s', (_, policies, message) => {
+    expect(() => defineApi(of(policies))).toThrow(TypeError)
+    expect(() => defineApi(of(policies))).toThrow(message)
+  })
+
+  it('but not what else an object of a class has', () => {
+    class Audit {
+      readonly lines: string[] = []
+      before({ operation }: OperationEvent) {
+        this.lines.push(operation)
+      }
+    }
+    expect(collection({ hooks: new Audit() }).name).toBe('cars')
   })
 })
 
@@ -163,6 +286,42 @@ describe('a TypeError of an api', () => {
         defineApi({ collections: [collection({ actions, search: ['name'] })] })
       },
       /may not be called "search"/,
+    ],
+    [
+      'collections beside versions',
+      () => {
+        const versions = [{ version: 1, collections: [models] }]
+        const both: object = { collections: [models], versions }
+        defineApi(both as ApiOptions)
+      },
+      /either collections or versions/,
+    ],
+    [
+      'a collection at the path of a document',
+      () =>
+        defineApi({ collections: [collection({ name: 'health' })], health: true, prefix: '/a' }),
+      /\/health is the path of a collection and of the document "health"/,
+    ],
+    [
+      'no formats',
+      () => defineApi({ collections: [models], formats: [] }),
+      /formats must be a list of at least 1, .*, not \[\]/,
+    ],
+    [
+      'a day of deprecation that is none',
+      () => {
+        const deprecated = new Date('nope')
+        defineApi({ versions: [{ version: 1, collections: [models], deprecated }] })
+      },
+      /version 1: deprecated must be a valid Date, not an invalid one/,
+    ],
+    [
+      'an end that is none',
+      () => {
+        const sunset = new Date('x')
+        defineApi({ versions: [{ version: 1, collections: [models], sunset }] })
+      },
+      /version 1: sunset must be a valid Date/,
     ],
     [
       'proxies that are no number',

@@ -65,6 +65,9 @@ describe('a TypeError for', () => {
     ['a date that is taken', z.object({ at: z.date() }), /^at is z\.date\(\)/, 'input'],
     ['a bigint deep inside', z.object({ a: z.array(z.bigint()) }), /^a.* is z\.bigint/, 'output'],
     ['a blob deep inside', z.object({ a: z.object({ b: blob() }) }), /^a\.b: a blob/, 'output'],
+    ['blobs in a list', z.object({ a: z.array(blob()) }), /^a: a blob/, 'input'],
+    ['a record of blobs', z.object({ a: z.record(z.string(), blob()) }), /^a: a blob/, 'output'],
+    ['a blob or a text', z.object({ a: z.union([blob(), z.string()]) }), /^a: a blob/, 'output'],
   ])('%s', (_, schema, message, side) => {
     expect(() => fieldsOf(schema, side)).toThrow(TypeError)
     expect(() => fieldsOf(schema, side)).toThrow(message)

@@ -1,0 +1,141 @@
+// What `defineCollection` takes, and what each option must be.
+import type { Access } from './auth.ts'
+import type { BinaryForm, BlobStore } from './blobs.ts'
+import { type Action, type Hooks, OPERATIONS, type Operation, type RowRule } from './definition.ts'
+import {
+  ANYTHING,
+  BOOLEAN,
+  FUNCTION,
+  having,
+  listOf,
+  needed,
+  OBJECT,
+  oneOf,
+  type Rule,
+  type Rules,
+  recordOf,
+  TEXT,
+} from './options.ts'
+import type { SomeSchema } from './schema.ts'
+import type { Store, TotalMode } from './store.ts'
+
+export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
+  /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
+  readonly name: string
+  /** An object schema without the members that the server adds. With a text member for the id, clients choose ids. */
+  readonly schema: S
+  /** Of this collection alone; versions of the same collection may share it. */
+  readonly store: Store
+  /** What one item is called. Default: the name without its plural ending. */
+  readonly itemName?: string
+  /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
+  readonly id?: 'uuid' | 'integer'
+  /** The name of the identifying member. Default `id`. */
+  readonly idField?: 'id' | 'identifier'
+  /** Whether items have `created_at` and `updated_at`. Default true. */
+  readonly timestamps?: boolean
+  /** The order where a request does not say, such as `-created_at`. Default: creation, oldest first. */
+  readonly sort?: string
+  /** Items of a page where a request does not say; 25. */
+  readonly defaultLimit?: number
+  /** The most items of a page; 100. */
+  readonly maxLimit?: number
+  /** Fields, or sets of fields, that lists often filter or sort by. */
+  readonly indexes?: readonly (string | readonly string[])[]
+  /** Fields, or sets of fields, in which no two items may be equal. */
+  readonly unique?: readonly (string | readonly string[])[]
+  /** Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too. */
+  readonly parents?: Readonly<Record<string, string>>
+  /** The same for a relation between two collections: exactly two fields, unique as a pair. */
+  readonly relation?: Readonly<Record<string, string>>
+  /** Text fields that `GET /<name>/search?q=` looks through. Default: no search. */
+  readonly search?: readonly string[]
+  /** What may be done. Default: everything. */
+  readonly operations?: readonly Operation[]
+  readonly actions?: Readonly<Record<string, Action>>
+  readonly hooks?: Hooks
+  /** Whether PUT to an id that does not exist creates it; needs ids chosen by clients. Default false. */
+  readonly putCreates?: boolean
+  /** Whether changes need `If-Match` or `If-Unmodified-Since`; 428 without. Default false. */
+  readonly requirePrecondition?: boolean
+  /** How lists are counted where a request does not say. Default `exact`. */
+  readonly total?: TotalMode
+  /** `Cache-Control` of reads. Default `no-cache, max-age=0`. */
+  readonly cacheControl?: string
+  /**
+   * Who may do what, by operation or action, where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
+   * Default: any principal may do everything.
+   */
+  readonly access?: Access
+  /**
+   * Which items a principal sees: all else does not exist for it, in lists, counts, reads, writes,
+   * sub-collections, actions and downloads alike. A set of `unique` fields should hold the field that
+   * the rule goes by: otherwise a refusal tells that somebody has the same values.
+   */
+  readonly visible?: RowRule
+  /** Whether 404 is answered where a principal may not do something, rather than 403. Default false. */
+  readonly hideExistence?: boolean
+  readonly description?: string
+  /** Where the contents of `blob()` members live. Needed where the schema has any. */
+  readonly blobs?: BlobStore
+  /** How binary properties are given: `flat` (`photo_url`, the default) or `object` (`photo: { url, updated_at }`). */
+  readonly binary?: BinaryForm
+}
+
+const SCHEMA: Rule = {
+  wanted: 'a schema of zod 4, such as z.object({ … })',
+  fits: value => typeof value === 'object' && value !== null && '_zod' in value,
+}
+
+/** Fields, or sets of them: a set of none would hold for every item. */
+const SETS = listOf({
+  wanted: 'a field or a list of fields that is not empty',
+  fits: value => TEXT.fits(value) || listOf(TEXT, 1).fits(value),
+})
+
+const HEADER_VALUE: Rule = {
+  wanted: 'a header value: printable ASCII on one line',
+  fits: value => typeof value === 'string' && /^[\x20-\x7e]+$/.test(value),
+}
+
+export const COLLECTION_RULES: Rules<CollectionOptions> = {
+  name: needed(TEXT),
+  schema: needed(SCHEMA),
+  store: needed(having('a store, such as memoryStore()', 'attach', 'get', 'list', 'create')),
+  itemName: TEXT,
+  id: oneOf('uuid', 'integer'),
+  idField: oneOf('id', 'identifier'),
+  timestamps: BOOLEAN,
+  sort: TEXT,
+  defaultLimit: ANYTHING,
+  maxLimit: ANYTHING,
+  indexes: SETS,
+  unique: SETS,
+  parents: recordOf(TEXT),
+  relation: recordOf(TEXT),
+  search: listOf(TEXT, 1),
+  operations: listOf(oneOf(...OPERATIONS)),
+  actions: recordOf(OBJECT),
+  hooks: OBJECT,
+  putCreates: BOOLEAN,
+  requirePrecondition: BOOLEAN,
+  total: oneOf('exact', 'estimated', 'none'),
+  cacheControl: HEADER_VALUE,
+  access: OBJECT,
+  visible: FUNCTION,
+  hideExistence: BOOLEAN,
+  description: TEXT,
+  blobs: having('a blob store, such as fileBlobs(folder)', 'put', 'get', 'delete'),
+  binary: oneOf('flat', 'object'),
+}
+
+export const HOOK_RULES: Rules<Hooks> = { before: FUNCTION, after: FUNCTION, error: FUNCTION }
+
+export const ACTION_RULES: Rules<Action> = {
+  on: needed(oneOf('collection', 'item')),
+  method: oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
+  input: SCHEMA,
+  output: SCHEMA,
+  description: TEXT,
+  run: needed(FUNCTION),
+}
