@@ -18,6 +18,8 @@ const SOURCES = [
   'README.md',
   'CHANGELOG.md',
   'LICENSE',
+  'docs',
+  'bench/growth.svg',
 ]
 const MINUTES = 60_000
 
@@ -84,7 +86,17 @@ async function files(root: string): Promise<string[]> {
 
 test('the package holds what is built and its papers, nothing else', () => {
   const papers = packed.filter(name => !name.startsWith('dist/'))
-  expect(papers).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json'])
+  expect(papers).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'bench/growth.svg',
+    'docs/SECURITY.md',
+    'docs/architecture.md',
+    'docs/auth.md',
+    'docs/growing.md',
+    'package.json',
+  ])
   const built = packed.filter(name => name.startsWith('dist/'))
   expect(built.filter(name => !/\.(?:js|d\.ts)$/.test(name))).toEqual([])
   expect(built.filter(name => name.endsWith('.js')).length).toBe(built.length / 2)
