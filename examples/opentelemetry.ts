@@ -45,7 +45,7 @@ export function traceRequests(tracer: Tracer): () => void {
   }
 }
 
-function begin(tracer: Tracer, { request, method, route }: RequestEvent): Span {
+function begin(tracer: Tracer, { request, client, method, route }: RequestEvent): Span {
   const { headers, prefix, target, secure, address } = request
   const known = METHODS.has(method)
   const [path = '', query] = target.split('?', 2)
@@ -57,6 +57,7 @@ function begin(tracer: Tracer, { request, method, route }: RequestEvent): Span {
   if (!known) attributes['http.request.method_original'] = method
   // Names of filters tell what was asked; their values may be of people.
   if (query) attributes['url.query'] = query.replaceAll(/=[^&]*/g, '=REDACTED')
+  if (client !== undefined) attributes['client.address'] = client
   if (address !== undefined) attributes['network.peer.address'] = address
   if (headers['user-agent'] !== undefined) {
     attributes['user_agent.original'] = headers['user-agent']

@@ -10,6 +10,8 @@ export interface RequestEvent {
   /** The client's `X-Request-Id`, or one made here. */
   readonly id: string
   readonly request: HttpRequest
+  /** The client's address as trusted proxies tell it; `request.address` is the nearest proxy's. */
+  readonly client: string | undefined
   /** The method as it was sent. */
   readonly method: string
   /** The path's pattern, such as `/v1/cars/:id`: OpenTelemetry's `http.route`. Absent where nothing stands at the path. */

@@ -1,5 +1,5 @@
 // One request from its plain data to its answer: the order of the steps, and the only `catch`.
-import { baseOf } from './address.ts'
+import { baseOf, throughProxies } from './address.ts'
 import { admit, authorize, count, everything, mayOf, methodsFor } from './admit.ts'
 import { type Decoded, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
@@ -63,7 +63,7 @@ export async function handle(
     const outcome = await answer(machine, exchange, fallThrough)
     if (!outcome) return undefined
     const response = encode(machine, exchange, outcome)
-    tell(exchange, response)
+    tell(machine, exchange, response)
     return response
   } catch (thrown) {
     await exchange.uploads?.discard()
@@ -94,18 +94,24 @@ function refused(machine: Machine, exchange: Exchange, thrown: unknown): HttpRes
     error = refusalOf(machine, exchange, broken)
     response = encodeError(machine, exchange, error)
   }
-  tell(exchange, response, error)
+  tell(machine, exchange, response, error)
   return response
 }
 
 /** Tells whoever listens what the request was. */
-function tell(exchange: Exchange, { status }: HttpResponse, error?: HttpError): void {
+function tell(
+  { api }: Machine,
+  exchange: Exchange,
+  { status }: HttpResponse,
+  error?: HttpError,
+): void {
   if (!responses.hasSubscribers) return
   const { request, method, route, operation, match, principal, started } = exchange
   const target = match?.target
   responses.publish({
     id: requestIdOf(exchange),
     request,
+    client: throughProxies(request, api.trustProxy).address,
     method,
     route,
     status,
@@ -134,7 +140,8 @@ async function answer(
   // Whoever is told of the answer alone is told an id that the answer carries.
   if (requests.hasSubscribers || responses.hasSubscribers) {
     const { method, route } = exchange
-    requests.publish({ id: requestIdOf(exchange), request, method, route })
+    const client = throughProxies(request, api.trustProxy).address
+    requests.publish({ id: requestIdOf(exchange), request, client, method, route })
   }
   checkHeaders(request, api)
   const parameters = readParameters(request, query, api)

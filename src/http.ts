@@ -22,7 +22,7 @@ export interface HttpRequest {
   readonly prefix: string
   readonly headers: RequestHeaders
   readonly body: RequestBody | undefined
-  /** The peer's address, as the socket tells it. */
+  /** The peer's address, as the socket or the policy `clientAddress` tells it. */
   readonly address: string | undefined
   /** Whether the connection to this process is over TLS. */
   readonly secure: boolean

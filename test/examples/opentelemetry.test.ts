@@ -159,6 +159,7 @@ test.each(CASES)('%s %s', async (method, target, { name, status, attributes, fai
     'http.response.status_code': status,
     'url.scheme': 'http',
     'url.path': target,
+    'client.address': '127.0.0.1',
     'network.peer.address': '127.0.0.1',
     'user_agent.original': 'test',
   }

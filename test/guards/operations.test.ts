@@ -107,6 +107,22 @@ describe('events', () => {
     expect(told).toEqual(['rest-conventions:request', 'rest-conventions:response'])
   })
 
+  test.each([
+    ['as a trusted proxy tells it', 1, '9.9.9.9, 2.2.2.2', '2.2.2.2'],
+    ['as the connection tells it without one', 0, '2.2.2.2', '1.1.1.1'],
+    ['as the connection tells it where the proxy says nothing', 1, undefined, '1.1.1.1'],
+  ])('name the client, %s', async (_, trustProxy, forwarded, client) => {
+    const { fetch } = await make({ trustProxy, clientAddress: () => '1.1.1.1' })
+    const clients: unknown[] = []
+    ending.push(
+      onRequest(event => clients.push(event.client)),
+      onResponse(event => clients.push(event.client)),
+    )
+    const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
+    for (const path of ['/cars', '/nothing']) await fetch(path, { headers })
+    expect(clients).toEqual(Array(4).fill(client))
+  })
+
   test('end when they are told to', async () => {
     const { fetch } = await make()
     const answered: ResponseEvent[] = []
