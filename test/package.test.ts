@@ -94,6 +94,7 @@ test('the package holds what is built and its papers, nothing else', () => {
     'docs/SECURITY.md',
     'docs/architecture.md',
     'docs/auth.md',
+    'docs/collections.md',
     'docs/growing.md',
     'package.json',
   ])

@@ -1,4 +1,5 @@
-// Every TypeScript block of the README runs, and every curl gives the answer that stands below it.
+// Every TypeScript block of the README and of docs/collections.md runs, and every curl gives the answer
+// that stands below it.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -20,7 +21,9 @@ const SOURCES: Readonly<Record<string, string>> = {
   'rest-conventions/testing': 'src/testing.ts',
 }
 
-const blocks = blocksOf(readme)
+const collections = await readFile(join(root, 'docs', 'collections.md'), 'utf8')
+
+const blocks = [...blocksOf(readme), ...blocksOf(collections)]
 
 let folder: string
 
@@ -50,8 +53,12 @@ describe('the TypeScript blocks run', () => {
   it.each(finite.map((block, at) => [`${at + 1}: ${block.heading}`, block] as const))(
     '%s',
     async (_title, block) => {
-      const { stderr } = await run(process.execPath, [...NODE, await fileOf(block)], { cwd: root })
+      const words = [...NODE, await fileOf(block)]
+      const { stdout, stderr } = await run(process.execPath, words, { cwd: root })
       expect(stderr).toBe('')
+      // What its last line says that it prints.
+      const [, printed] = /\nconsole\.log\(.*\) \/\/ (.*)\n$/.exec(block.text) ?? []
+      if (printed !== undefined) expect(stdout.split('\n').at(-2)).toBe(printed)
     },
   )
 })
