@@ -42,7 +42,7 @@ export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
   readonly maxLimit?: number
   /** Fields, or sets of fields, that lists often filter or sort by. */
   readonly indexes?: readonly (string | readonly string[])[]
-  /** Fields, or sets of fields, in which no two items may be equal. */
+  /** Fields, or sets of fields, in which no two items may be equal. Of two broken at once one is told; which, differs by store. */
   readonly unique?: readonly (string | readonly string[])[]
   /** Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too. */
   readonly parents?: Readonly<Record<string, string>>
