@@ -6,7 +6,7 @@ import type { Limits } from './limits.ts'
 import { uploadsOf } from './operations/blobs.ts'
 import type { Call } from './operations/call.ts'
 import { perform } from './operations.ts'
-import { type CollectionTarget, SEARCH, type Target } from './route.ts'
+import { type CollectionTarget, keptId, SEARCH, type Target } from './route.ts'
 import type { Id } from './store.ts'
 import { textsOf } from './value-lists.ts'
 
@@ -69,7 +69,7 @@ export function callsOf(context: CallContext, name: string): Calls {
     signal.throwIfAborted()
     return (await perform(call)).result
   }
-  const item = (id: Id) => ({ kind: 'item', id }) as const
+  const item = (id: Id) => ({ kind: 'item', id: keptId(collection, id) }) as const
 
   const calls = {
     list: (parameters?: ListParameters, options?: CallOptions) =>
@@ -99,7 +99,7 @@ export function callsOf(context: CallContext, name: string): Calls {
           `The action ${action} is of ${known.on === 'item' ? 'an item: it needs' : 'the collection: it takes no'} id`,
         )
       }
-      const target = { kind: 'action', action: known, ...(id !== undefined && { id }) } as const
+      const target = { ...(id !== undefined && item(id)), kind: 'action', action: known } as const
       return run(action, target, { value: input ?? {}, options })
     },
   }

@@ -215,10 +215,14 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
     )
   }
   const identity: Identity = { name: idField, kind: chosen ? 'text' : (options.id ?? 'uuid') }
-  const kind = identity.kind === 'integer' ? 'integer' : 'string'
-  const fields = new Map<string, Field>([
-    [idField, { kind, nullable: false, optional: false, ...(!chosen && { serverOwned: true }) }],
-  ])
+  const id: Field = {
+    kind: identity.kind === 'integer' ? 'integer' : 'string',
+    nullable: false,
+    optional: false,
+    ...(identity.kind === 'uuid' && { uuid: true }),
+    ...(!chosen && { serverOwned: true }),
+  }
+  const fields = new Map<string, Field>([[idField, id]])
   for (const [member, field] of own) {
     if (member !== idField) fields.set(member, field)
     if (timestamps && (member === 'created_at' || member === 'updated_at')) {

@@ -32,6 +32,8 @@ export interface Field {
   readonly optional: boolean
   /** The only values there are: of an enum or of literals. */
   readonly choices?: readonly Scalar[]
+  /** Whether its texts are UUIDs, kept in lower case. */
+  readonly uuid?: boolean
   /** The members of an object, in the schema's order. */
   readonly members?: Fields
   /** Whether an object may have members beyond the named ones. */
@@ -270,6 +272,13 @@ export function isDateTime(text: string): boolean {
   return parts?.[1] !== undefined && isDate(parts[1])
 }
 
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Whether a text is a UUID, in either case (RFC 9562 §4). */
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
+
 const INTEGER = /^[+-]?\d{1,16}$/
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/
 const TRUE = new Set(['true', '1', 'on', 'yes'])
@@ -315,6 +324,7 @@ function scalarOf(text: string, kind: Kind): Scalar | undefined {
 export function expectation(field: Field): string {
   if (field.choices)
     return `one of ${field.choices.map(choice => JSON.stringify(choice)).join(', ')}`
+  if (field.uuid) return 'a UUID such as 01900000-0000-7000-8000-000000000000'
   switch (field.kind) {
     case 'string':
     case 'any':

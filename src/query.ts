@@ -10,6 +10,7 @@ import {
   hasOneType,
   instantOf,
   isDate,
+  isUuid,
   LAST_INSTANT,
   type Path,
   pathsOf,
@@ -217,7 +218,8 @@ function readFilter(
   }
   const valueField = operator === 'exists' ? EXISTS : field
   const leaf = field.kind === 'array' ? field.element : field
-  if ((operator === 'like' || operator === 'prefix') && !isText(leaf)) {
+  const pattern = operator === 'like' || operator === 'prefix'
+  if (pattern && !isText(leaf)) {
     return mistake(`[${word}] is for texts; ${dotted} is ${expectation(field)}`, 'invalid_operator')
   }
   if (/^[gl]te?$/.test(operator) && !isOrdered(leaf)) {
@@ -233,9 +235,8 @@ function readFilter(
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
   if (parts.length > most)
     return mistake(`${name} has ${parts.length} values; at most ${most}`, 'too_many_values')
-  const pattern = operator === 'like' || operator === 'prefix'
   const values = parts.flatMap(text => {
-    const found = pattern ? [text] : filterValues(text, valueField)
+    const found = filterValues(text, valueField, pattern)
     if (found.length === 0) {
       mistake(
         `${name} must be ${expectation(valueField)}, not ${JSON.stringify(text.slice(0, 64))}`,
@@ -266,8 +267,10 @@ function isOrdered(field: Field | undefined): boolean {
   return field?.kind === 'union' || (field?.kind !== 'boolean' && hasOneType(field?.kind))
 }
 
-/** A filter's values: date-times in one form, so that every store compares the same instants. */
-function filterValues(text: string, field: Field): Scalar[] {
+/** A filter's values: date-times and UUIDs in one form, so that every store compares the same. */
+function filterValues(text: string, field: Field, pattern = false): Scalar[] {
+  if (field.uuid) return pattern || isUuid(text) ? [text.toLowerCase()] : []
+  if (pattern) return [text]
   const leaf = field.kind === 'array' ? field.element : field
   if (leaf?.kind !== 'date-time') return scalarsOf(text, field)
   // A `+` of an offset that was sent unescaped came out of the query as a space.
@@ -287,8 +290,7 @@ function readBounds(
   for (const name of ['since', 'until', 'since_id', 'max_id'] as const) {
     const text = single(parameters, name, mistakes)
     if (text === undefined) continue
-    const byDate = name === 'since' || name === 'until'
-    const field = byDate ? options.createdAt : options.id
+    const field = name === 'since' || name === 'until' ? options.createdAt : options.id
     const known = field === undefined ? undefined : options.fields.get(field)
     if (field === undefined || !known) {
       mistakes.push({

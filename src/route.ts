@@ -10,6 +10,7 @@ import type {
   VersionDefinition,
 } from './definition.ts'
 import { HttpError } from './errors.ts'
+import { isUuid } from './fields.ts'
 import { percentDecode } from './http.ts'
 import type { Id } from './store.ts'
 
@@ -169,7 +170,7 @@ function* routesOf(versions: readonly VersionDefinition[]): Generator<Route> {
           collection,
           `${prefix}/${parentName}/:parent/${collection.name}`,
           ([text = '']) => {
-            const id = idOf(parent, text)
+            const id = idIn(parent, text)
             return id === undefined ? undefined : { collection: parent, id, field }
           },
         )
@@ -196,7 +197,7 @@ function* collectionRoutes(
   }
   const fixed = (rest: Rest) => (params: Params) => targetOf(rest, undefined, params)
   const item = (rest: Rest) => (params: Params) => {
-    const id = idOf(collection, String(params.at(-1)))
+    const id = idIn(collection, String(params.at(-1)))
     return id === undefined ? undefined : targetOf(rest, id, params)
   }
   const allowed = (methods: Record<string, Operation>) =>
@@ -255,6 +256,18 @@ function segmentsOf(template: string): (string | undefined)[] {
 
 /** No path holds it. */
 const PARAMETER = '\0'
+
+/** The id that a segment of a path means. */
+function idIn(collection: CollectionDefinition, segment: string): Id | undefined {
+  const id = idOf(collection, segment)
+  return id === undefined ? undefined : keptId(collection, id)
+}
+
+/** An id as items have it: a UUID is taken in either case (RFC 9562 §4), and kept in lower case. */
+export function keptId({ shape }: CollectionDefinition, id: Id): Id {
+  const text = String(id)
+  return shape.identity.kind === 'uuid' && isUuid(text) ? text.toLowerCase() : id
+}
 
 /** The id that a text means in a collection; `undefined` where it can be none of its ids. */
 export function idOf({ shape }: CollectionDefinition, text = ''): Id | undefined {

@@ -39,6 +39,7 @@ describe('in-process calls', () => {
     const { calls, http, items } = await withCars()
     const id = String(items[0]?.id)
     expect(await calls.read(id)).toEqual((await http('GET', `/cars/${id}`)).json)
+    expect(await calls.read(id.toUpperCase())).toEqual(items[0])
     expect(await calls.list()).toEqual((await http('GET', '/cars')).json)
     expect(await calls.count()).toBe(3)
     expect(await calls.list({ color: 'red' })).toEqual((await http('GET', '/cars?color=red')).json)

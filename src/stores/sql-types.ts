@@ -1,5 +1,5 @@
 // Types of columns that hold no JSON value as such: which texts they hold, and as what they are read.
-import { instantOf, isDate, type Kind } from '../fields.ts'
+import { instantOf, isDate, isUuid, type Kind } from '../fields.ts'
 
 /** A type that a column of a table which exists may have: of PostgreSQL, or of MySQL and MariaDB. */
 export type DeclaredType = 'uuid' | 'timestamp' | 'date'
@@ -14,8 +14,6 @@ export const KIND_OF: Readonly<Record<DeclaredType, Kind>> = {
   date: 'date',
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
 /**
  * A text as a column of a type gives it back, or `undefined` for one that it cannot hold: a UUID in
  * lower case, a day, a date-time as {@link timestampText}.
@@ -28,7 +26,7 @@ export function heldText(
 ): string | undefined {
   switch (type) {
     case 'uuid':
-      return UUID.test(text) ? text.toLowerCase() : undefined
+      return isUuid(text) ? text.toLowerCase() : undefined
     case 'date':
       return isDate(text) ? text : undefined
     case 'timestamp': {

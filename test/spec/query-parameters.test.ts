@@ -180,6 +180,23 @@ describe('Query parameters: filters and bounds', () => {
         expect(json).toEqual(items.slice(0, 10))
       })
 
+      it('ids that are UUIDs are read in either case (RFC 9562 §4)', async () => {
+        const { items } = made()
+        const upper = String(items[9]?.id).toUpperCase()
+        for (const [query, expected] of [
+          [`since_id=${upper}`, items.slice(10)],
+          [`max_id=${upper}`, items.slice(0, 10)],
+          [`id=${upper}`, items.slice(9, 10)],
+          [`id[in]=${upper}`, items.slice(9, 10)],
+          [`id[lt]=${upper}`, items.slice(0, 9)],
+          [`id[nin]=${upper}`, items.filter(item => item !== items[9])],
+          [`id[prefix]=${upper}`, items.slice(9, 10)],
+          [`id[like]=*${upper.slice(-30)}`, items.slice(9, 10)],
+        ] as const) {
+          expect((await door.request(`/cars?${query}&limit=100`)).json).toEqual(expected)
+        }
+      })
+
       it('since_id and max_id together', async () => {
         const { items } = made()
         const [from, to] = [at(items[4], 'id'), at(items[9], 'id')]
@@ -499,6 +516,9 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
   ['offset=99999999999999999999', [['offset', 'invalid_number', 'a whole number from 0']]],
   ['since=soon', [['since', 'invalid_value', 'since must be a date and time']]],
   ['until=2024-13-01', [['until', 'invalid_value', 'until must be a date and time']]],
+  ['since_id=abc', [['since_id', 'invalid_value', 'since_id must be a UUID such as 0']]],
+  ['max_id=', [['max_id', 'invalid_value', 'max_id must be a UUID']]],
+  ['id[in]=abc', [['id[in]', 'invalid_value', 'must be a UUID such as 0190']]],
   ['sort=-colr', [['sort', 'unknown_field', 'did you mean "color"?']]],
   ['sort=model', [['sort', 'not_sortable', 'it has no order']]],
   ['sort=tags', [['sort', 'not_sortable', 'tags is a list']]],

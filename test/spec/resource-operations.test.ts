@@ -657,6 +657,17 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
       expect(await door.request(`/options/${item(answer).id}`)).toMatchObject({ text: answer.text })
     })
 
+    it('ids that are UUIDs are read in either case (RFC 9562 §4)', async () => {
+      const { clio } = made()
+      const car = `/cars/${String(clio.id).toUpperCase()}`
+      expect(await door.request(car)).toMatchObject({ status: 200, json: clio })
+      const answer = await create({ name: 'ABS' }, `${car}/options`)
+      expect(answer).toMatchObject({ status: 201, json: { car_id: clio.id } })
+      expect(answer.headers.get('location')).toBe(`${door.base}${options()}/${item(answer).id}`)
+      expect(await door.request(options())).toMatchObject({ json: [answer.json] })
+      expect(await door.request(`${car}x`)).toMatchObject({ status: 404 })
+    })
+
     it('everything a collection does works there', async () => {
       for (const name of ['ABS', 'GPS', 'Radio']) await create({ name, price: name.length })
       const page = await door.request(`${options()}?sort=-name&limit=1&fields=name&price=3`)
