@@ -58,7 +58,6 @@ function apply(target: Json, operation: Json, at: number, bounds: Bounds): Json 
       return remove(target, path, at)
     case 'replace': {
       const value = given(operation, at)
-      valueAtPointer(target, path, at)
       return put(path.length === 0 ? target : remove(target, path, at), path, value, at, bounds)
     }
     case 'move': {

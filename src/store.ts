@@ -6,7 +6,7 @@ import type { Selection } from './selection.ts'
 /** What identifies an item: a text, or a whole number where the collection says so. */
 export type Id = string | number
 
-/** A value made by a database or a network, or at once by a store in memory. */
+/** An item as a store keeps it. */
 export interface Stored {
   readonly id: Id
   /** The whole item, `id` and the dates included. Never changed in place: a write makes a new one. */

@@ -2,7 +2,7 @@
 // do: made of the target, its methods and the headers of the answer.
 import type { ActionDefinition, ApiDefinition, CollectionDefinition } from './definition.ts'
 import { METHOD_PARAMETER } from './fallbacks.ts'
-import type { Fields, Json } from './fields.ts'
+import type { Json } from './fields.ts'
 import type { Offer, Place, Representation, View } from './formats/format.ts'
 import type { HeaderList, HttpRequest, Parameter } from './http.ts'
 import {
@@ -209,7 +209,7 @@ function actionOffer(
     name,
     method,
     href: href(target),
-    ...(inputFields && { fields: inputFields as Fields }),
+    ...(inputFields && { fields: inputFields }),
     ...(description !== undefined && { description }),
   }
 }

@@ -220,7 +220,7 @@ function validatorsOfWrite({ version, updatedAt }: Stored) {
 export async function requireCurrent(call: Call): Promise<Stored> {
   const { collection, id = '' } = call.target
   const current = await currentItem(call)
-  if (!current) throw notFound(collection, id as Id)
+  if (!current) throw notFound(collection, id)
   return current
 }
 
