@@ -428,3 +428,22 @@ test('a case of the contract that is excepted must exist, and tells why', () => 
   expect(storeCases(memoryStore, { [name]: 'why' })[0]).toMatchObject({ name, exception: 'why' })
   expect(() => storeCases(memoryStore, { 'no case': 'why' })).toThrow(TypeError)
 })
+
+test('the contract finds a store that serves the first of its collections alone', async () => {
+  const cases = storeCases(() => {
+    const { attach, ...store } = memoryStore()
+    let attached = false
+    return {
+      ...store,
+      attach(shape) {
+        if (!attached) attach(shape)
+        attached = true
+      },
+    }
+  })
+  const failed: string[] = []
+  for (const { name, run } of cases) await run().catch(() => failed.push(name))
+  expect(failed).toEqual([
+    'two collections that share a store each have their fields and unique sets',
+  ])
+})

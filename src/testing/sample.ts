@@ -14,7 +14,7 @@ export interface Check {
 }
 
 const text: Field = { kind: 'string', nullable: false, optional: false }
-const maybe = { nullable: true, optional: true }
+export const maybe = { nullable: true, optional: true }
 
 /** The shape of the cases; the items have a field of every kind. */
 export function shapeWith(ids: Identity['kind']): Shape {

@@ -1,8 +1,20 @@
 // The store contract, writing: what is kept, ids, versions, uniqueness, idempotency.
 import assert from 'node:assert/strict'
-import type { Item } from '../fields.ts'
+import type { Fields, Item } from '../fields.ts'
 import { type Id, type Stored, UniqueError } from '../store.ts'
-import { ALL, by, type Check, createMany, fill, filter, idsOf, present, SAMPLES } from './sample.ts'
+import {
+  ALL,
+  by,
+  type Check,
+  createMany,
+  fill,
+  filter,
+  idsOf,
+  maybe,
+  present,
+  SAMPLES,
+  shapeWith,
+} from './sample.ts'
 
 const MISSING = '01890000-0000-7000-8000-000000000000'
 
@@ -33,6 +45,23 @@ const keeping: Check[] = [
       }
       assert.equal(await store.get(MISSING), undefined)
       assert.equal(await store.get(1), undefined)
+    },
+  },
+  {
+    name: 'two collections that share a store each have their fields and unique sets',
+    async check(store) {
+      const { fields, ...shape } = shapeWith('uuid')
+      const own: Fields = new Map([...fields, ['weight', { kind: 'number', ...maybe }]])
+      store.attach({ ...shape, fields: own, unique: [['weight']], indexes: [['weight']] })
+      const light = await store.create({ code: 'A', weight: 1.5 })
+      const other = await store.create({ code: 'B', price: 3 })
+      assert.equal(present(await store.get(light.id)).item.weight, 1.5)
+      const where = [filter('weight', 'lt', 2)]
+      const page = await store.list({ where, sort: by('-weight') }, ALL, 'exact')
+      assert.deepEqual([idsOf(page.items), page.total], [[light.id], 1])
+      await assert.rejects(store.create({ code: 'C', weight: 1.5 }), isUnique('weight'))
+      await assert.rejects(store.create({ code: 'B' }), isUnique('code'))
+      assert.equal(present(await store.get(other.id)).item.price, 3)
     },
   },
   {
