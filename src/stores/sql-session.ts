@@ -198,7 +198,7 @@ export async function together(
   runner: Runner,
   dialect: SqlDialect,
 ): Promise<PromiseSettledResult<unknown>[]> {
-  // Mostly none fails, and a savepoint for each takes two of the three statements of a create.
+  // Mostly none fails: one savepoint is enough then, and creates go into the table together.
   const all = await undoable(() => everyOne(writes, runner), runner, dialect)
   if (all.status === 'fulfilled') {
     return all.value.map(value => ({ status: 'fulfilled', value }))
