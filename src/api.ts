@@ -26,19 +26,19 @@ export interface VersionOptions {
   readonly version: number
   readonly collections: Collections
   /** When it was deprecated (RFC 9745). */
-  readonly deprecated?: Date
+  readonly deprecated?: Date | undefined
   /** When it will answer no more (RFC 8594). */
-  readonly sunset?: Date
+  readonly sunset?: Date | undefined
 }
 
 export type ApiOptions = Policies &
   (
-    | { readonly versions: readonly VersionOptions[]; readonly collections?: never }
+    | { readonly versions: readonly VersionOptions[]; readonly collections?: undefined }
     | {
         readonly collections: Collections
         /** Without a number the collections stand at the root. */
-        readonly version?: number
-        readonly versions?: never
+        readonly version?: number | undefined
+        readonly versions?: undefined
       }
   )
 
@@ -122,7 +122,7 @@ function versionOf(options: VersionOptions): VersionDefinition {
 
 function onlyVersion(options: {
   readonly collections: readonly Collection[]
-  readonly version?: number
+  readonly version?: number | undefined
 }): VersionDefinition {
   const { version, collections } = options
   if (version !== undefined) return versionOf({ version, collections })

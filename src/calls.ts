@@ -41,6 +41,7 @@ export function callsOf(context: CallContext, name: string): Calls {
     }: { value?: unknown; parameters?: ListParameters; options?: CallOptions | undefined },
   ): Promise<unknown> => {
     const signal = options.signal ?? defaults.signal ?? NEVER
+    const principal = options.principal ?? defaults.principal
     const call: Call = {
       target: { version, collection, ...target },
       operation,
@@ -59,12 +60,14 @@ export function callsOf(context: CallContext, name: string): Calls {
       }),
       variant: '',
       streams: false,
-      principal: options.principal ?? defaults.principal,
+      principal,
       caller: { signal },
       limits,
       href,
-      collection: (other, given) =>
-        callsOf({ ...context, defaults: { ...defaults, ...options, ...given } }, other),
+      collection: (other, given = {}) => {
+        const handed = { principal: given.principal ?? principal, signal: given.signal ?? signal }
+        return callsOf({ ...context, defaults: handed }, other)
+      },
     }
     signal.throwIfAborted()
     return (await perform(call)).result
@@ -90,7 +93,7 @@ export function callsOf(context: CallContext, name: string): Calls {
     delete: (id: Id, options?: CallOptions) => run('delete', item(id), { options }),
     act: (
       action: string,
-      { id, input, ...options }: CallOptions & { id?: Id; input?: unknown } = {},
+      { id, input, ...options }: CallOptions & { id?: Id | undefined; input?: unknown } = {},
     ) => {
       const known = collection.actions.get(action)
       if (!known) throw new TypeError(`${name} has no action "${action}"`)

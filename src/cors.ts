@@ -4,11 +4,11 @@ import { ANYTHING, BOOLEAN, checkOptions, listOf, type Rules, TEXT } from './opt
 
 export interface CorsOptions {
   /** Origins that may read answers: `*` (the default) for any, a list, or none. */
-  readonly origins?: '*' | readonly string[]
+  readonly origins?: '*' | readonly string[] | undefined
   /** Whether a browser may send cookies and credentials along. Never with `*`. Default false. */
-  readonly credentials?: boolean
+  readonly credentials?: boolean | undefined
   /** How long a browser may keep the answer to a preflight; seconds. Default 600. */
-  readonly maxAge?: number
+  readonly maxAge?: number | undefined
 }
 
 /** The options checked and printed once. */

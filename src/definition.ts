@@ -70,9 +70,12 @@ export type ListParameters = Readonly<
  */
 export type RowRule = (principal: Principal | undefined) => ListParameters | undefined
 
+/** What is undefined counts as not given. */
 export interface CallOptions {
-  readonly principal?: Principal
-  readonly signal?: AbortSignal
+  /** Who calls, for row rules and hooks. Default: within an action who called that, else nobody. */
+  readonly principal?: Principal | undefined
+  /** Ends the work early: the call throws the signal's reason. Default: within an action the signal of that, else none. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** An item as it is given: what the schema gives, with the members that the server adds. */
@@ -99,7 +102,7 @@ export interface Calls<S extends SomeSchema = SomeSchema> {
   /** Runs an action, of an item where an id is given. */
   act(
     name: string,
-    call?: CallOptions & { readonly id?: Id; readonly input?: unknown },
+    call?: CallOptions & { readonly id?: Id | undefined; readonly input?: unknown },
   ): Promise<unknown>
 }
 

@@ -31,20 +31,20 @@ import {
 import { type RateLimitOptions, rateLimitOf } from './rate-limit.ts'
 import { routerOf } from './route.ts'
 
-/** How collections are served: everything an api says besides its collections. */
+/** How collections are served: everything an api says besides its collections. What is undefined has its default. */
 export interface Policies {
   /**
    * The public address of the api's root, such as `https://api.example`. Without, addresses are made
    * from each request's `Host`.
    */
-  readonly baseUrl?: string
+  readonly baseUrl?: string | undefined
   /** The path that every request begins with where no host server strips it: `/api`. Default none. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /**
    * How many proxies in front are trusted: so many entries of `X-Forwarded-For` count, from its end,
    * and `X-Forwarded-Host` and `-Proto` do; `true` is 1. Default false: anybody can send them.
    */
-  readonly trustProxy?: boolean | number
+  readonly trustProxy?: boolean | number | undefined
   /**
    * Tells `fetch` the address of the client, which a `Request` does not: from `request`, or from what
    * the host calls `fetch` with besides. `handler` reads it from the socket. A header counts only where
@@ -53,23 +53,23 @@ export interface Policies {
    */
   clientAddress?(request: Request, ...host: readonly unknown[]): string | null | undefined
   /** The first is what clients get that do not say. Default {@link DEFAULT_FORMATS}. */
-  readonly formats?: readonly Format[]
+  readonly formats?: readonly Format[] | undefined
   /** Parameters of stock clients that are understood too. Default none. */
-  readonly dialects?: readonly Dialect[]
-  readonly cors?: CorsOptions
-  readonly limits?: Partial<Limits>
+  readonly dialects?: readonly Dialect[] | undefined
+  readonly cors?: CorsOptions | undefined
+  readonly limits?: Partial<Limits> | undefined
   /** How credentials are checked. With any, everything needs a principal that a rule does not declare public. */
-  readonly schemes?: readonly Scheme[]
+  readonly schemes?: readonly Scheme[] | undefined
   /** Who may read the root (`root`), and what counts for collections without a rule of their own (`default`). */
-  readonly access?: Access
+  readonly access?: Access | undefined
   /** How many requests a principal, or an address without one, may make. Default: no limit. */
-  readonly rateLimit?: RateLimitOptions
+  readonly rateLimit?: RateLimitOptions | undefined
   /** Whether `/health` answers 200 while the stores can be reached, else 503; for everybody. Default false. */
-  readonly health?: boolean
+  readonly health?: boolean | undefined
   /** Whether `Server-Timing` tells how long the steps took; for everybody. Default false. */
-  readonly serverTiming?: boolean
+  readonly serverTiming?: boolean | undefined
   /** Told of every failure that was answered with a 5xx. Default: `console.error`. */
-  readonly onError?: (error: unknown, failure: Failure) => void
+  readonly onError?: ((error: unknown, failure: Failure) => void) | undefined
 }
 
 /** The specification's four media types, pages for browsers, and two that stream whole lists. */

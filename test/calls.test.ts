@@ -253,6 +253,40 @@ describe('in-process calls', () => {
     ])
   })
 
+  it('take an undefined principal, signal or id for none, as hooks and actions hand them on', async () => {
+    const seen: unknown[] = []
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ name: z.string() }),
+      store: memoryStore(),
+      hooks: {
+        before({ operation, principal, signal }) {
+          seen.push([operation, principal?.id, signal.aborted])
+        },
+      },
+      actions: {
+        twice: {
+          on: 'collection',
+          run: async ({ collection, id, signal }) => {
+            await collection('things').act('once', { id, principal: undefined, signal })
+            return collection('things').list({}, { principal: undefined, signal: undefined })
+          },
+        },
+        once: { on: 'collection', run: ({ collection }) => collection('things').count() },
+      },
+    })
+    const calls = defineApi({ collections: [things] }).collection(things)
+    expect(await calls.list({}, { principal: undefined, signal: undefined })).toEqual([])
+    await calls.act('twice', { principal: { id: 'ann' }, signal: undefined })
+    expect(seen).toEqual([
+      ['list', undefined, false],
+      ['twice', 'ann', false],
+      ['once', 'ann', false],
+      ['count', 'ann', false],
+      ['list', 'ann', false],
+    ])
+  })
+
   it('end with the reason of their signal', async () => {
     const { calls } = await withCars()
     await expect(
