@@ -34,8 +34,10 @@ export type { CorsOptions } from './cors.ts'
 export type {
   Action,
   ActionContext,
+  ApiDefinition,
   CallOptions,
   Calls,
+  CollectionDefinition,
   Failure,
   Hooks,
   ItemOf,
@@ -43,6 +45,7 @@ export type {
   Operation,
   OperationEvent,
   RowRule,
+  VersionDefinition,
 } from './definition.ts'
 export { type Dialect, jsonServer, simpleRest } from './dialects.ts'
 export { type ErrorEntry, errorBody, HttpError, type Mistake, problemBody } from './errors.ts'
@@ -61,10 +64,14 @@ export { csv } from './formats/csv.ts'
 export { form } from './formats/form.ts'
 export {
   type Format,
+  type Offer,
+  type Place,
   type ReadContext,
+  type Reader,
   type Representation,
   readBytes,
   type Upload,
+  type View,
 } from './formats/format.ts'
 export { html } from './formats/html.ts'
 export { json } from './formats/json.ts'
@@ -73,11 +80,15 @@ export { ndjson } from './formats/ndjson.ts'
 export { xml } from './formats/xml.ts'
 export { type HardenOptions, harden, shutDown } from './harden.ts'
 export {
+  type HeaderList,
+  type HttpRequest,
   type Parameter,
   parseHttpDate,
   parseParameters,
   printHttpDate,
   printParameters,
+  type RequestHeaders,
+  type ResponseBody,
 } from './http.ts'
 export type { Limits } from './limits.ts'
 export {
@@ -123,7 +134,7 @@ export type {
   RateLimitOptions,
   RateLimitPolicy,
 } from './rate-limit.ts'
-export { blob, fieldsOf, type Schema, type SomeSchema } from './schema.ts'
+export { blob, fieldsOf, type Input, type Output, type Schema, type SomeSchema } from './schema.ts'
 export {
   comparer,
   type Filter,
@@ -133,7 +144,7 @@ export {
   type Selection,
   type SortKey,
 } from './selection.ts'
-export { DEFAULT_FORMATS, type Policies } from './serve.ts'
+export { DEFAULT_FORMATS, type Doors, type Policies } from './serve.ts'
 export {
   type Attempt,
   ConflictError,
@@ -151,6 +162,6 @@ export {
   UnstorableError,
 } from './store.ts'
 export { fileBlobs } from './stores/file-blobs.ts'
-export { type MemoryStore, type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
+export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export { memoryBlobs } from './stores/memory-blobs.ts'
 export { sweepBlobs } from './sweep.ts'

@@ -163,7 +163,11 @@ test('CommonJS may require it', async () => {
 const TYPED = `
 import { createServer } from 'node:http'
 import { z } from 'zod'
-import { type Collection, defineApi, defineCollection, memoryStore, type Store } from 'rest-conventions'
+import {
+  type Collection, defineApi, defineCollection, type HttpRequest, memoryStore, printChallenge, type Principal,
+  type Scheme, type Store,
+} from 'rest-conventions'
+import type { Kysely } from 'kysely'
 import * as sql from 'rest-conventions/sql'
 import { storeCases } from 'rest-conventions/testing'
 ${USE}
@@ -173,6 +177,27 @@ export const alone: Collection<typeof Car> = cars
 export const stores: (() => Store)[] = [memoryStore]
 export const names: string[] = storeCases(memoryStore).map(({ name }) => name)
 export { sql }
+export const store = memoryStore()
+export const { definition } = api
+
+let make = () => memoryStore()
+make = () => sql.sqlStore({ db: {} as Kysely<unknown> })
+export const other = make
+
+export class Key implements Scheme {
+  readonly name = 'Key'
+  challenge() {
+    return printChallenge(this.name, {})
+  }
+  async authenticate({ headers }: HttpRequest) {
+    const id = headers['x-api-key']
+    return typeof id === 'string' ? { id } : undefined
+  }
+}
+
+export function countOf(principal: Principal | undefined, signal: AbortSignal | undefined) {
+  return api.collection(cars).count({}, { principal, signal })
+}
 
 export async function typed(): Promise<void> {
   const [first] = await api.collection(cars).list({ color: 'red', limit: 5 })
@@ -202,6 +227,8 @@ test.each([
     module,
     moduleResolution,
     strict: true,
+    exactOptionalPropertyTypes: true,
+    declaration: true,
     noUncheckedIndexedAccess: true,
     noEmit: true,
     types: ['node'],

@@ -35,6 +35,7 @@ export interface MemoryStoreOptions {
   readonly keys?: number
 }
 
+/** What a store in memory is besides, for tests of its indexes. */
 export interface MemoryStore extends Store {
   /** How many items lists, counts and streams have looked at so far: few where an index serves them. */
   readonly examined: number
@@ -50,10 +51,7 @@ interface Unique {
  * A store in memory, gone with the process. An item is frozen, and the same object until the next
  * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
  */
-export function memoryStore({
-  clock = Date.now,
-  keys = 100_000,
-}: MemoryStoreOptions = {}): MemoryStore {
+export function memoryStore({ clock = Date.now, keys = 100_000 }: MemoryStoreOptions = {}): Store {
   const rows = new Map<Id, Stored>()
   const known = attempts(clock, keys)
   let shape: Shape | undefined
@@ -114,7 +112,7 @@ export function memoryStore({
     }
   }
 
-  return {
+  const store: MemoryStore = {
     get examined() {
       return examined
     },
@@ -195,6 +193,7 @@ export function memoryStore({
       uniques = []
     },
   }
+  return store
 }
 
 /** The values that no other item may have; `undefined` where one of them is null or absent. */

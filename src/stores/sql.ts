@@ -30,6 +30,7 @@ import { type Statements, statementsOf } from './sql-statements.ts'
 import { DIALECTS, tableStatements } from './sql-tables.ts'
 
 export type { ColumnOptions } from './sql-columns.ts'
+export type { DialectName } from './sql-dialect.ts'
 export type { LayoutOptions } from './sql-layout.ts'
 export { reuseStatements } from './sql-reuse.ts'
 export {

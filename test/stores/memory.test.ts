@@ -5,7 +5,7 @@ import { parseSort } from '../../src/query.ts'
 import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/selection.ts'
 import type { Identity, Shape, Slice } from '../../src/store.ts'
 import { newVersion, nextId, nextUuid } from '../../src/stores/ids.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
+import { type MemoryStore, memoryStore } from '../../src/stores/memory.ts'
 import { MemoryIndex } from '../../src/stores/memory-index.ts'
 import { SortedList } from '../../src/stores/sorted-list.ts'
 
@@ -33,7 +33,7 @@ const is = (path: string, operator: Operator, ...values: Filter['values'][number
 })
 
 async function filled(count: number) {
-  const store = memoryStore()
+  const store = memoryStore() as MemoryStore // what users are not told of it
   store.attach(SHAPE)
   for (let at = 0; at < count; at++) {
     await store.create({
