@@ -59,7 +59,7 @@ const Photo = z.object({
 const Purchase = z.object({
   /** The buyer's name; of an account it is known. */
   buyer: z.string().min(1).optional(),
-  account_id: z.string().optional(),
+  account_id: z.uuid().optional(),
 })
 
 const buy = defineAction({

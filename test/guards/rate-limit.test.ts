@@ -260,7 +260,7 @@ describe('whose requests', () => {
       // Wrong on purpose.
       const wrong = { clientAddress: '1.1.1.1' } as unknown as Policies
       expect(() => example(wrong)).toThrow(
-        new TypeError('the api: clientAddress must be a function, not "1.1.1.1"'),
+        new TypeError('defineApi: clientAddress must be a function, not "1.1.1.1"'),
       )
     })
   })
