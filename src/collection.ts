@@ -302,8 +302,11 @@ function actionsOf({ name, actions = {} }: CollectionOptions<Schema>) {
     const inputFields = input && fieldsOf(input, 'input')
     const method = action.method ?? 'POST'
     for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
-      if (RESERVED.has(field))
-        throw new TypeError(`${name}: the input of ${verb} may not have the member "${field}"`)
+      if (RESERVED.has(field)) {
+        throw new TypeError(
+          `${name}: the input of ${verb} may not have the member "${field}": in a query it is a parameter of its own; call it otherwise, or say method: 'POST'`,
+        )
+      }
     }
     found.set(verb, {
       name: verb,

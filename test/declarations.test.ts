@@ -104,6 +104,20 @@ describe('a TypeError of a collection', () => {
       { ...photo({}), actions: { photo: { on: 'item', run: () => null } } },
       /"photo" is a blob\(\); an action has the path/,
     ],
+    [
+      'an input by GET that is a parameter of every query',
+      {
+        actions: {
+          stats: {
+            on: 'collection',
+            method: 'GET',
+            input: z.object({ since: z.iso.date() }),
+            run: () => null,
+          },
+        },
+      },
+      /stats may not have the member "since": in a query it is a parameter of its own; .*'POST'/,
+    ],
     ['a search in numbers', { search: ['name', 'number'] }, /through texts; "number" holds none/],
     ['a search in lists', { search: ['tags'] }, /search looks through texts; "tags" holds none/],
     [
