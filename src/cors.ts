@@ -9,6 +9,8 @@ export interface CorsOptions {
   readonly credentials?: boolean | undefined
   /** How long a browser may keep the answer to a preflight; seconds. Default 600. */
   readonly maxAge?: number | undefined
+  /** Request headers that pages may send besides those the api reads, such as `X-Api-Key`. Default none. */
+  readonly headers?: readonly string[] | undefined
 }
 
 /** The options checked and printed once. */
@@ -47,7 +49,7 @@ const EXPOSED = [
   'X-Total-Count',
 ].join(', ')
 
-/** Request headers that a script of another origin may send. */
+/** Request headers that a script of another origin may always send. */
 const ALLOWED = [
   'Authorization',
   'Content-Type',
@@ -62,7 +64,7 @@ const ALLOWED = [
   'X-HTTP-Method-Override',
   'X-Request-Id',
   'X-Requested-With',
-].join(', ')
+]
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*]+$|^null$/
 
@@ -73,6 +75,10 @@ const RULES: Rules<CorsOptions> = {
   },
   credentials: BOOLEAN,
   maxAge: ANYTHING,
+  headers: listOf({
+    wanted: 'the name of a header, such as X-Api-Key',
+    fits: value => typeof value === 'string' && /^[!#$%&'+.^`|~\w-]+$/.test(value),
+  }),
 }
 
 /** Whether a text is an origin as browsers send it: lower case, without a port that goes without saying. */
@@ -81,10 +87,10 @@ function isOrigin(text: string): boolean {
   return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
 }
 
-/** @throws TypeError for `*` with credentials, for what is no origin and for a negative age. */
+/** @throws TypeError for `*` with credentials, what is no origin or no header's name, and a negative age. */
 export function corsOf(options: CorsOptions = {}): Cors {
   checkOptions('cors', options, RULES)
-  const { origins = '*', credentials = false, maxAge = 600 } = options
+  const { origins = '*', credentials = false, maxAge = 600, headers = [] } = options
   if (origins === '*' && credentials) {
     throw new TypeError('cors: credentials need a list of origins; "*" allows everybody')
   }
@@ -103,7 +109,7 @@ export function corsOf(options: CorsOptions = {}): Cors {
   if (credentials) common.push('Access-Control-Allow-Credentials', 'true')
   const preflight: HeaderList = [
     'Access-Control-Allow-Headers',
-    ALLOWED,
+    [...ALLOWED, ...headers].join(', '),
     'Access-Control-Max-Age',
     String(maxAge),
   ]

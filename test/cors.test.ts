@@ -162,7 +162,15 @@ describe('open to any origin, the default', () => {
 
 describe('open to a list of origins', () => {
   eachDoor(
-    () => withThings({ cors: { origins: [APP, 'null'], credentials: true, maxAge: 5 } }),
+    () =>
+      withThings({
+        cors: {
+          origins: [APP, 'null'],
+          credentials: true,
+          maxAge: 5,
+          headers: ['X-Api-Key', 'traceparent'],
+        },
+      }),
     (door, made) => {
       for (const [name, status, target, init] of SUCCESSES) {
         it(`${name}: ${status}, for those who are named`, async () => {
@@ -213,6 +221,17 @@ describe('open to a list of origins', () => {
         })
         expect(answer.headers.get('access-control-max-age')).toBe('5')
       })
+
+      it('a preflight lets the headers pass that are said, beside those of the api', async () => {
+        const answer = await door.request('/things', {
+          method: 'OPTIONS',
+          headers: { origin: APP, 'access-control-request-headers': 'traceparent,x-api-key' },
+        })
+        const allowed = [...ALLOWED, 'X-Api-Key', 'traceparent']
+        expect(listOf(answer.headers, 'access-control-allow-headers')).toEqual(
+          expect.arrayContaining(allowed),
+        )
+      })
     },
   )
 })
@@ -230,6 +249,9 @@ describe('mistakes are TypeErrors', () => {
     ['nothing', { origins: [''] }],
     ['a negative age', { maxAge: -1 }],
     ['a broken age', { maxAge: 1.5 }],
+    ['a header with a space', { headers: ['X Api Key'] }],
+    ['any header', { headers: ['*'] }],
+    ['a header of its own', { headers: ['X-Api-Key\r\nX-Other'] }],
   ]
   for (const [name, cors] of cases) {
     it(name, () => expect(() => failingApi({ cors })).toThrow(TypeError))
