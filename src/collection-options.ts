@@ -52,7 +52,9 @@ export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
   readonly search?: readonly string[]
   /** What may be done. Default: everything. */
   readonly operations?: readonly Operation[]
+  /** Verbs besides the operations, by name: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: Readonly<Record<string, Action>>
+  /** Functions around every operation and action. Default none. */
   readonly hooks?: Hooks
   /** Whether PUT to an id that does not exist creates it; needs ids chosen by clients. Default false. */
   readonly putCreates?: boolean
@@ -75,6 +77,7 @@ export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
   readonly visible?: RowRule
   /** Whether 404 is answered where a principal may not do something, rather than 403. Default false. */
   readonly hideExistence?: boolean
+  /** What it is, for people: in what OPTIONS answers, and on pages. Default none. */
   readonly description?: string
   /** Where the contents of `blob()` members live. Needed where the schema has any. */
   readonly blobs?: BlobStore

@@ -126,6 +126,7 @@ export interface ActionContext<S extends SomeSchema = SomeSchema> {
 
 /** A verb on a collection or an item. */
 export interface Action<S extends SomeSchema = SomeSchema> {
+  /** Where it stands: `/<collection>/<action>`, or `/<collection>/<id>/<action>`. */
   readonly on: 'collection' | 'item'
   /** GET (and HEAD) for an action that changes nothing; POST is the default. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -133,6 +134,7 @@ export interface Action<S extends SomeSchema = SomeSchema> {
   readonly input?: S
   /** What it gives, for the description; what `run` returns is not checked against it. */
   readonly output?: Schema
+  /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
   readonly description?: string
   /** Its result is the answer, 200. `undefined` answers 303 to the item or the collection. */
   run(context: ActionContext<S>): unknown

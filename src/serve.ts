@@ -56,7 +56,9 @@ export interface Policies {
   readonly formats?: readonly Format[] | undefined
   /** Parameters of stock clients that are understood too. Default none. */
   readonly dialects?: readonly Dialect[] | undefined
+  /** Whose pages may read answers, and what they may send. Default: everybody's, without credentials. */
   readonly cors?: CorsOptions | undefined
+  /** How much one request may bring, and how long it may take; each limit has its own default. */
   readonly limits?: Partial<Limits> | undefined
   /** How credentials are checked. With any, everything needs a principal that a rule does not declare public. */
   readonly schemes?: readonly Scheme[] | undefined

@@ -15,6 +15,7 @@ import {
 } from '../fields.ts'
 import type { Format, Representation } from './format.ts'
 
+/** `text/csv`, written only: a list, whole, a column for each dotted path; `.csv`. */
 export const csv: Format = {
   name: 'csv',
   extensions: ['csv'],

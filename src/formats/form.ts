@@ -21,6 +21,7 @@ import {
   readBytes,
 } from './format.ts'
 
+/** `application/x-www-form-urlencoded`, read only: the fields of forms. */
 export const form: Format = {
   name: 'form',
   extensions: [],

@@ -24,6 +24,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/** `text/html`, written only: every resource as a page with its forms, for browsers; `.html`. */
 export const html: Format = {
   name: 'html',
   extensions: ['html'],

@@ -21,6 +21,7 @@ import { xml } from './xml.ts'
 import { parseXml } from './xml-reader.ts'
 import { shapeOf } from './xml-shape.ts'
 
+/** `multipart/form-data`, read only: forms with files. */
 export const multipart: Format = {
   name: 'multipart',
   extensions: [],

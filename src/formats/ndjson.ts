@@ -2,6 +2,7 @@
 import type { Json } from '../fields.ts'
 import type { Format, Representation } from './format.ts'
 
+/** `application/x-ndjson`, written only: a list, whole, an item on each line; `.ndjson`. */
 export const ndjson: Format = {
   name: 'ndjson',
   extensions: ['ndjson'],

@@ -12,6 +12,7 @@ import { parseXml } from './xml-reader.ts'
 import { objectShape, type Shape, shapeOf } from './xml-shape.ts'
 import { printDocument, printList } from './xml-writer.ts'
 
+/** `application/xml`, written and read by the schema; `.xml`. */
 export const xml: Format = {
   name: 'xml',
   extensions: ['xml'],
