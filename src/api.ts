@@ -1,7 +1,13 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 import { type CallContext, callsOf } from './calls.ts'
 import { type Collection, checkParents } from './collection.ts'
-import type { ApiDefinition, Calls, CollectionDefinition, VersionDefinition } from './definition.ts'
+import type {
+  ApiDefinition,
+  Calls,
+  CollectionDefinition,
+  MadeIds,
+  VersionDefinition,
+} from './definition.ts'
 import {
   ANYTHING,
   checkOptions,
@@ -49,7 +55,9 @@ export interface Api extends Doors {
    * itself they are typed.
    * @throws TypeError where there is no such collection.
    */
-  collection<S extends SomeSchema>(collection: Collection<S>): Calls<S>
+  collection<S extends SomeSchema, Ids extends keyof MadeIds>(
+    collection: Collection<S, Ids>,
+  ): Calls<S, Ids>
   collection(name: string): Calls
   /** Closes the stores: running calls end first. */
   close(): Promise<void>
@@ -94,8 +102,13 @@ export function defineApi(options: ApiOptions): Api {
     definition,
     ...doorsOf(definition),
     // A collection's own calls have the types of its schema.
-    collection: <S extends SomeSchema>(collection: Collection<S> | string) =>
-      callsOf(context, typeof collection === 'string' ? collection : collection.name) as Calls<S>,
+    collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
+      collection: Collection<S, Ids> | string,
+    ) =>
+      callsOf(context, typeof collection === 'string' ? collection : collection.name) as Calls<
+        S,
+        Ids
+      >,
     close: async () => {
       const stores = versions.flatMap(({ collections }) =>
         [...collections.values()].map(({ store }) => store),

@@ -1,7 +1,14 @@
 // What `defineCollection` takes, and what each option must be.
 import type { Access } from './auth.ts'
 import type { BinaryForm, BlobStore } from './blobs.ts'
-import { type Action, type Hooks, OPERATIONS, type Operation, type RowRule } from './definition.ts'
+import {
+  type Action,
+  type Hooks,
+  type MadeIds,
+  OPERATIONS,
+  type Operation,
+  type RowRule,
+} from './definition.ts'
 import {
   ANYTHING,
   BOOLEAN,
@@ -19,7 +26,10 @@ import {
 import type { SomeSchema } from './schema.ts'
 import type { Store, TotalMode } from './store.ts'
 
-export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
+export interface CollectionOptions<
+  S extends SomeSchema = SomeSchema,
+  Ids extends keyof MadeIds = keyof MadeIds,
+> {
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: string
   /** An object schema without the members that the server adds. With a text member for the id, clients choose ids. */
@@ -29,7 +39,7 @@ export interface CollectionOptions<S extends SomeSchema = SomeSchema> {
   /** What one item is called. Default: the name without its plural ending. */
   readonly itemName?: string
   /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
-  readonly id?: 'uuid' | 'integer'
+  readonly id?: Ids
   /** The name of the identifying member. Default `id`. */
   readonly idField?: 'id' | 'identifier'
   /** Whether items have `created_at` and `updated_at`. Default true. */

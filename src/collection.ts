@@ -12,6 +12,7 @@ import {
   type Action,
   type ActionDefinition,
   type CollectionDefinition,
+  type MadeIds,
   OPERATIONS,
 } from './definition.ts'
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
@@ -24,9 +25,14 @@ import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
 import type { Identity, Shape } from './store.ts'
 import { checkerOf, validatorOf } from './validate.ts'
 
-export interface Collection<S extends SomeSchema = SomeSchema> extends Doors {
+export interface Collection<
+  S extends SomeSchema = SomeSchema,
+  Ids extends keyof MadeIds = keyof MadeIds,
+> extends Doors {
   readonly name: string
   readonly schema: S
+  /** What ids its store makes. */
+  readonly ids: Ids
   readonly definition: CollectionDefinition
 }
 
@@ -35,9 +41,9 @@ export interface Collection<S extends SomeSchema = SomeSchema> extends Doors {
  * `/<name>`; `defineApi` serves it among others.
  * @throws TypeError for every mistake in the declaration.
  */
-export function defineCollection<S extends SomeSchema>(
-  options: CollectionOptions<S>,
-): Collection<S> {
+export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds = 'uuid'>(
+  options: CollectionOptions<S, Ids>,
+): Collection<S, Ids> {
   const { name, hooks } = options
   checkOptions(typeof name === 'string' ? name : 'A collection', options, COLLECTION_RULES)
   if (hooks) checkOptions(`${name}, hooks`, hooks, HOOK_RULES)
@@ -52,6 +58,7 @@ export function defineCollection<S extends SomeSchema>(
   return {
     name,
     schema: options.schema,
+    ids: options.id ?? ('uuid' as Ids), // what it is by default, of options that do not say
     definition,
     get handler() {
       return alone().handler

@@ -78,27 +78,39 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** An item as it is given: what the schema gives, with the members that the server adds. */
-export type ItemOf<S extends SomeSchema> = Output<S> & {
-  readonly id: Id
+/** The ids that a store can make, and what they are in an item. */
+export interface MadeIds {
+  readonly uuid: string
+  readonly integer: number
+}
+
+/**
+ * An item as it is given: what the schema gives, with the members that the server adds. Not told by
+ * the type: `timestamps: false` gives no dates, and `idField: 'identifier'` that member instead of `id`.
+ */
+export type ItemOf<S extends SomeSchema, Ids extends keyof MadeIds = keyof MadeIds> = Output<S> & {
+  readonly id: MadeIds[Ids]
   readonly created_at: string
   readonly updated_at: string
 }
 
 /** The operations of one collection called in process: the same path as over HTTP, `HttpError` included. */
-export interface Calls<S extends SomeSchema = SomeSchema> {
-  list(parameters?: ListParameters, options?: CallOptions): Promise<ItemOf<S>[]>
+export interface Calls<
+  S extends SomeSchema = SomeSchema,
+  Ids extends keyof MadeIds = keyof MadeIds,
+> {
+  list(parameters?: ListParameters, options?: CallOptions): Promise<ItemOf<S, Ids>[]>
   count(parameters?: ListParameters, options?: CallOptions): Promise<number>
-  read(id: Id, options?: CallOptions): Promise<ItemOf<S>>
-  create(value: Input<S>, options?: CallOptions): Promise<ItemOf<S>>
-  replace(id: Id, value: Input<S>, options?: CallOptions): Promise<ItemOf<S>>
+  read(id: Id, options?: CallOptions): Promise<ItemOf<S, Ids>>
+  create(value: Input<S>, options?: CallOptions): Promise<ItemOf<S, Ids>>
+  replace(id: Id, value: Input<S>, options?: CallOptions): Promise<ItemOf<S, Ids>>
   /** Applies a JSON Merge Patch. */
   patch(
     id: Id,
     changes: Readonly<Record<string, unknown>>,
     options?: CallOptions,
-  ): Promise<ItemOf<S>>
-  delete(id: Id, options?: CallOptions): Promise<ItemOf<S>>
+  ): Promise<ItemOf<S, Ids>>
+  delete(id: Id, options?: CallOptions): Promise<ItemOf<S, Ids>>
   /** Runs an action, of an item where an id is given. */
   act(
     name: string,

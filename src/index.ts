@@ -42,6 +42,7 @@ export type {
   Hooks,
   ItemOf,
   ListParameters,
+  MadeIds,
   Operation,
   OperationEvent,
   RowRule,

@@ -335,7 +335,7 @@ describe('in-process calls', () => {
     expectTypeOf<Car['color']>().toEqualTypeOf<'red' | 'blue' | 'green' | 'black' | 'white'>()
     expectTypeOf<Car['doors']>().toEqualTypeOf<number>()
     expectTypeOf<Car['price']>().toEqualTypeOf<number | undefined>()
-    expectTypeOf<Car['id']>().toEqualTypeOf<Id>()
+    expectTypeOf<Car['id']>().toEqualTypeOf<string>()
     expectTypeOf<Car['created_at']>().toEqualTypeOf<string>()
     // What has a default need not be given.
     expectTypeOf(calls.create)
@@ -346,5 +346,22 @@ describe('in-process calls', () => {
     expect(wrong).toBeTypeOf('function')
     expectTypeOf(await api.collection('cars').list()).toMatchTypeOf<readonly unknown[]>()
     expect(car as Item | undefined).toBeDefined()
+  })
+
+  it('have ids of the type that the collection says', async () => {
+    const { api, cars, options, models, accounts } = example()
+    const [car, model, account] = [
+      await api.collection(cars).create(carValues(1)),
+      await api.collection(models).create({ name: 'Clio' }),
+      await api.collection(accounts).create({ id: 'ann', name: 'Ann' }),
+    ]
+    expectTypeOf(car.id).toEqualTypeOf<string>()
+    expectTypeOf(model.id).toEqualTypeOf<number>()
+    expectTypeOf(account.id).toEqualTypeOf<string>()
+    const option = await api.collection(options).create({ car_id: car.id, name: 'radio' })
+    expect(option.car_id).toBe(car.id)
+    const untyped = await api.collection('models').read(model.id)
+    expectTypeOf(untyped.id).toEqualTypeOf<Id>()
+    expect([cars.ids, models.ids]).toEqual(['uuid', 'integer'])
   })
 })

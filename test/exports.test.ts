@@ -179,6 +179,7 @@ test('rest-conventions', async () => {
       "type Limits",
       "type Link",
       "type ListParameters",
+      "type MadeIds",
       "type MediaType",
       "type MemoryStoreOptions",
       "type Mistake",
