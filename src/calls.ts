@@ -46,7 +46,7 @@ export function callsOf(context: CallContext, name: string): Calls {
       target: { version, collection, ...target },
       operation,
       method: target.action?.method ?? METHODS[operation] ?? 'POST',
-      parameters: parametersOf(parameters),
+      parameters: parametersOf(parameters, collection.shape.identity.name),
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       preconditions: {},
       inProcess: true,
@@ -120,15 +120,20 @@ const METHODS: Readonly<Record<string, string>> = {
   delete: 'DELETE',
 }
 
-/** Lists of `fields` and `sort` are joined by commas; any other list is a parameter given several times. */
-function parametersOf(parameters: ListParameters): Parameter[] {
+/**
+ * Lists of `fields` and `sort` are joined by commas; any other list is a parameter given several times.
+ * An empty one is fulfilled by no item, as no item is without an id.
+ */
+function parametersOf(parameters: ListParameters, id: string): Parameter[] {
   return Object.entries(parameters).flatMap(([name, given]) => {
     const texts = textsOf(name, given)
-    const values = name === 'fields' || name === 'sort' ? [texts.join(',')] : texts
-    return values.map(value => ({
-      name,
-      value,
-      raw: `${encodeURIComponent(name)}=${encodeURIComponent(value)}`,
-    }))
+    if (name === 'fields' || name === 'sort') return [parameter(name, texts.join(','))]
+    const nothing = texts.length === 0 && !/\[(?:nin|ne)\]$/.test(name)
+    if (nothing) return [parameter(`${id}[exists]`, 'false')]
+    return texts.map(text => parameter(name, text))
   })
+}
+
+function parameter(name: string, value: string): Parameter {
+  return { name, value, raw: `${encodeURIComponent(name)}=${encodeURIComponent(value)}` }
 }

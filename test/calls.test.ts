@@ -52,6 +52,19 @@ describe('in-process calls', () => {
     expect(await http('GET', `/cars/${id}`)).toMatchObject({ status: 404 })
   })
 
+  it('an empty list of values is fulfilled by nothing, and none of them by everything', async () => {
+    const { calls } = await withCars()
+    for (const name of ['id', 'id[in]', 'color', 'color[in]', 'price[gte]']) {
+      expect([name, await calls.list({ [name]: [] }), await calls.count({ [name]: [] })]).toEqual([
+        name,
+        [],
+        0,
+      ])
+    }
+    expect(await calls.count({ 'color[nin]': [], 'color[ne]': [] })).toBe(3)
+    expect(await calls.count({ color: ['red', 'blue'], 'id[in]': [] })).toBe(0)
+  })
+
   it('take a binary property as Base64, as its address, and as it was read', async () => {
     const photos = defineCollection({
       name: 'photos',
