@@ -5,7 +5,7 @@ import { METHOD_PARAMETER } from './fallbacks.ts'
 import { isObject, type Json } from './fields.ts'
 import { checkPairs, formValue, parsedPairs, readPairs } from './formats/form.ts'
 import type { FormPair } from './formats/form-marks.ts'
-import type { Format, ReadContext, Reader } from './formats/format.ts'
+import { type Format, followedBy, type ReadContext, type Reader } from './formats/format.ts'
 import { json } from './formats/json.ts'
 import { type HttpRequest, oneChunk, type Parameter, type RequestBody } from './http.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from './negotiate.ts'
@@ -21,6 +21,14 @@ export interface Content {
 /** Whether the request has a body at all. */
 export function hasBody({ body, headers }: HttpRequest): boolean {
   return body !== undefined && ('parsed' in body || headers['content-length'] !== '0')
+}
+
+/** The body, where a byte of it comes: one whose length was not told may have none. */
+export async function begun({ body, headers }: HttpRequest): Promise<RequestBody | undefined> {
+  if (!body || 'parsed' in body || headers['content-length'] !== undefined) return body
+  const chunks = body[Symbol.asyncIterator]()
+  const { done, value } = await chunks.next()
+  return done ? undefined : followedBy([value], chunks)
 }
 
 /**
@@ -101,12 +109,13 @@ class BodyContext implements ReadContext {
  */
 export async function decodeBody(
   request: HttpRequest,
+  body: RequestBody | undefined,
   { format, type }: Content,
   options: BodyOptions,
 ): Promise<Decoded> {
   const { limits, sent } = options
   const context = new BodyContext(request, type, options)
-  const [bytes, parsed] = partsOf(request.body)
+  const [bytes, parsed] = partsOf(body)
   if (format.name === 'form') {
     // The pairs of a form are wanted as they were sent too: where it stands for GET they are the query.
     const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsed)

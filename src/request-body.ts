@@ -1,9 +1,9 @@
 // The body of this request: a form before its method is known, since that may stand in it; any other
 // after, where the operation takes one.
-import { type Content, contentOf, type Decoded, decodeBody, hasBody } from './body.ts'
+import { begun, type Content, contentOf, type Decoded, decodeBody, hasBody } from './body.ts'
 import type { ApiDefinition } from './definition.ts'
 import type { Exchange } from './exchange.ts'
-import type { HttpRequest } from './http.ts'
+import type { HttpRequest, RequestBody } from './http.ts'
 import { uploadsOf } from './operations/blobs.ts'
 import type { Uploads } from './operations/call.ts'
 import type { CollectionTarget, Match } from './route.ts'
@@ -35,12 +35,14 @@ export async function readForm(
 ): Promise<Decoded | undefined> {
   const { request, method, extension } = exchange
   const content = contentOf(request, api, method, extension)
-  return content.format.form ? readContent(api, exchange, content, target) : undefined
+  if (!content.format.form) return undefined
+  return readContent(api, exchange, request.body, content, target)
 }
 
 function readContent(
   api: ApiDefinition,
   exchange: Exchange,
+  body: RequestBody | undefined,
   content: Content,
   target: CollectionTarget,
 ): Promise<Decoded> {
@@ -50,7 +52,7 @@ function readContent(
   const fields = action ? action.inputFields : collection.takenFields
   const uploads = action ? undefined : uploadsFor(api, request, target)
   exchange.uploads = uploads
-  return decodeBody(request, content, {
+  return decodeBody(request, body, content, {
     limits,
     method,
     fields,
@@ -79,12 +81,19 @@ export function takesBody(operation: string, method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && operation !== 'delete'
 }
 
-/** @throws HttpError 400, 413, 415 */
-export function readBody(
+/**
+ * Reads the body of this request.
+ * @returns `undefined` where it turns out to have none.
+ * @throws HttpError 400, 413, 415
+ */
+export async function readBody(
   api: ApiDefinition,
   exchange: Exchange,
   target: CollectionTarget,
-): Promise<Decoded> {
+): Promise<Decoded | undefined> {
   const { request, method, extension } = exchange
-  return readContent(api, exchange, contentOf(request, api, method, extension), target)
+  // What cannot be read is refused before anybody waits for it.
+  const content = contentOf(request, api, method, extension)
+  const body = await begun(request)
+  return body && readContent(api, exchange, body, content, target)
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineAction, defineApi, defineCollection, type Item, memoryStore } from '../src/index.ts'
-import { eachDoor } from './doors.ts'
+import { eachDoor, listen, sendRaw } from './doors.ts'
 
 async function counters() {
   /** Runs between what an action has read and what it writes. */
@@ -169,6 +169,21 @@ describe('actions', () => {
         json: { errors: [{ field: 'colour', type: 'unknown_field' }, { field: 'total' }] },
       })
       expect((await door.request(path())).text).toBe(before.text)
+    })
+
+    it('a body without a byte is none, whether or not its length was told', async () => {
+      const { port, close } = await listen(made().api.handler)
+      for (const length of ['Content-Length: 0', 'Transfer-Encoding: chunked']) {
+        for (const type of ['', 'Content-Type: application/json\r\n']) {
+          const end = length.startsWith('T') ? '0\r\n\r\n' : ''
+          const head = `POST ${path('add')} HTTP/1.1\r\nHost: a\r\nIf-Match: *\r\n${type}${length}`
+          const answer = await sendRaw(port, `${head}\r\nConnection: close\r\n\r\n${end}`)
+          expect([length, type, answer.status]).toEqual([length, type, 200])
+        }
+      }
+      await close()
+      const empty = { method: 'POST', headers: ANY, body: new Uint8Array() }
+      expect((await door.request(path('add'), empty)).status).toBe(200)
     })
 
     it('one on a collection does nothing for the tag of an item', async () => {

@@ -88,7 +88,7 @@ describe('a body that a host has read', () => {
   const options = { limits: limitsOf(), fields: undefined, method: 'POST', sent: () => undefined }
   const decode = (body: RequestBody | undefined, type: string) => {
     const given = request(body, type)
-    return decodeBody(given, contentOf(given, { formats }, 'POST', undefined), options)
+    return decodeBody(given, given.body, contentOf(given, { formats }, 'POST', undefined), options)
   }
 
   it.each<[string, unknown, string, unknown]>([
