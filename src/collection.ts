@@ -254,9 +254,8 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
 }
 
 /** Whether a search finds anything in a field. */
-function holdsText(field: Field | undefined): boolean {
-  if (field?.kind === 'union') return (field.options ?? []).some(holdsText)
-  return /^(?:string|date|date-time|any)$/.test(field?.kind ?? '')
+function holdsText({ kind, options = [] }: Field): boolean {
+  return /^(?:string|date|date-time|any)$/.test(kind) || options.some(holdsText)
 }
 
 function setsOf(

@@ -76,7 +76,7 @@ function describeMethod(target: Target, method: string, name: string): Record<st
   const safe = method === 'GET' || method === 'HEAD'
   return {
     operationId: `${method === 'HEAD' ? 'head-' : ''}${name}-${collection.name}`,
-    summary: SUMMARIES[name] ?? name,
+    summary: SUMMARIES[name],
     parameters: safe ? parametersOf(collection, name) : [],
     ...(!safe && name !== 'delete' && { requestBody: bodyOf(collection, name) }),
     responses: responsesOf(target, name),

@@ -153,7 +153,7 @@ function fieldOf(
       return { kind: 'boolean', ...plain }
     case 'enum':
     case 'literal':
-      return choiceOf([...(schema._zod.values ?? [])])
+      return choiceOf([...new Set(schema._zod.values)])
     case 'null':
       return { kind: 'any', nullable: true, optional: false }
     case 'object': {

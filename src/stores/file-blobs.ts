@@ -65,7 +65,8 @@ export function fileBlobs(folder: string): BlobStore {
       await mkdir(folder, { recursive: true })
       for await (const entry of await opendir(folder, { recursive: true })) {
         if (!entry.isFile()) continue
-        const found = await stat(join(entry.parentPath, entry.name)).catch(unlessGone)
+        // One that was renamed or removed since it was listed is none any more.
+        const found = await stat(join(entry.parentPath, entry.name)).catch(() => undefined)
         if (found) yield { key: entry.name, createdAt: found.mtimeMs }
       }
     },
@@ -85,11 +86,6 @@ async function exists(path: string): Promise<boolean> {
     found => found.isFile(),
     () => false,
   )
-}
-
-/** For a file that was renamed or removed since it was listed. */
-function unlessGone(error: unknown): undefined {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
 }
 
 /** Makes a new name as durable as the bytes it stands for. */

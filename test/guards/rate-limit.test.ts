@@ -236,6 +236,10 @@ describe('whose requests', () => {
         for (let at = 0; at < 2; at++) answers.push(await api.fetch(request(), { address }))
         return answers.map(({ status }) => status)
       }
+      const anonymous = await api.fetch(new Request('https://api.example/cars'), {
+        address: '3.3.3.3',
+      })
+      expect(anonymous.status).toBe(401)
       expect(await statuses('1.1.1.1', 'wrong')).toEqual([401, 401, 429])
       expect(await statuses('2001:db8::1', 'wrong')).toEqual([401, 401, 429])
       // Nothing else is an address: these three have what is left for all who have none.
