@@ -27,8 +27,9 @@ export function hasBody({ body, headers }: HttpRequest): boolean {
 export async function begun({ body, headers }: HttpRequest): Promise<RequestBody | undefined> {
   if (!body || 'parsed' in body || headers['content-length'] !== undefined) return body
   const chunks = body[Symbol.asyncIterator]()
-  const { done, value } = await chunks.next()
-  return done ? undefined : followedBy([value], chunks)
+  let next = await chunks.next()
+  while (!next.done && next.value.length === 0) next = await chunks.next()
+  return next.done ? undefined : followedBy([next.value], chunks)
 }
 
 /**

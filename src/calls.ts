@@ -6,6 +6,7 @@ import type { Limits } from './limits.ts'
 import { uploadsOf } from './operations/blobs.ts'
 import type { Call } from './operations/call.ts'
 import { perform } from './operations.ts'
+import { RESERVED } from './query.ts'
 import { type CollectionTarget, keptId, SEARCH, type Target } from './route.ts'
 import type { Id } from './store.ts'
 import { textsOf } from './value-lists.ts'
@@ -122,14 +123,14 @@ const METHODS: Readonly<Record<string, string>> = {
 
 /**
  * Lists of `fields` and `sort` are joined by commas; any other list is a parameter given several times.
- * An empty one is fulfilled by no item, as no item is without an id.
+ * An empty one of a filter is fulfilled by no item, as no item is without an id.
  */
 function parametersOf(parameters: ListParameters, id: string): Parameter[] {
   return Object.entries(parameters).flatMap(([name, given]) => {
     const texts = textsOf(name, given)
     if (name === 'fields' || name === 'sort') return [parameter(name, texts.join(','))]
-    const nothing = texts.length === 0 && !/\[(?:nin|ne)\]$/.test(name)
-    if (nothing) return [parameter(`${id}[exists]`, 'false')]
+    const filters = !RESERVED.has(name) && !/\[(?:nin|ne)\]$/.test(name)
+    if (filters && texts.length === 0) return [parameter(`${id}[exists]`, 'false')]
     return texts.map(text => parameter(name, text))
   })
 }

@@ -49,8 +49,8 @@ export interface OperationEvent {
 export interface Hooks {
   /**
    * Before the store is asked to change or to list anything. An object returned takes the place of
-   * `value`: dates become texts, and of an item what differs is checked by the schema (400); the
-   * input of an action is taken as it is.
+   * `value`: dates become texts. Of an item what differs is checked by the schema (400), by its members
+   * alone where it has transforms, as none runs twice; the input of an action is taken as it is.
    */
   before?(event: OperationEvent): unknown
   /** After success; `result` is the item, the items, the count or what the action gave. */

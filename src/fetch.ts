@@ -108,8 +108,8 @@ function streamOf(body: AsyncIterable<Uint8Array | string>): ReadableStream<Uint
       else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
     },
     async cancel() {
-      if (chunks?.return) await chunks.return()
-      await endBody(body)
+      if (chunks) await chunks.return?.()
+      else endBody(body)
     },
   }
   // Nothing is read before it is asked for.

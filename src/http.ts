@@ -44,11 +44,9 @@ export interface HttpResponse {
   length?: number | undefined
 }
 
-/** Ends a body that nobody wants any more, begun or not. */
-export async function endBody(body: AsyncIterable<unknown>): Promise<void> {
-  // A stream's iterator that has not begun would leave it open.
+/** Ends a body that nobody has begun to read: a stream may be open by then, all else opens when it is read. */
+export function endBody(body: AsyncIterable<unknown>): void {
   if (body instanceof Readable) body.destroy()
-  else await body[Symbol.asyncIterator]().return?.()
 }
 
 /** A body, or a part of one, that comes in one piece. */

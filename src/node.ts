@@ -222,7 +222,8 @@ function respond(
   { status, headers, body, length }: HttpResponse,
 ): Promise<unknown> | undefined {
   if (response.destroyed || takenOver.has(response)) {
-    return isStream(body) ? endBody(body) : undefined
+    if (isStream(body)) endBody(body)
+    return undefined
   }
   // A client that waits for `100 Continue` sends nothing after a refusal.
   const waits = expecting.has(request)

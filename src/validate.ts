@@ -13,6 +13,11 @@ export interface Validator {
   replace(current: Item, value: Json): Promise<Item>
   /** An item as a patch left it: what the patch did not touch stays as it is, byte for byte. */
   patch(current: Item, patched: Json): Promise<Item>
+  /**
+   * Checked values as a program has changed them. A schema with transforms, which may not run twice,
+   * only says which members there are.
+   */
+  adopt(current: Item, changed: Json): Promise<Item>
 }
 
 export function validatorOf(schema: Schema): Validator {
@@ -27,13 +32,21 @@ export function validatorOf(schema: Schema): Validator {
       output,
       await check(next, current, keeping && { schema: keeping, value: changeOf(current, next) }),
     )
+  const patch = async (current: Item, patched: Json) => {
+    if (sameJson(current, patched)) return current
+    // What `change` gives is an object, and putting parts back leaves it one.
+    return restore(current, patched, await change(current, patched), input) as Item
+  }
   return {
     create: async value => toItem(output, await check(value)),
     replace: change,
-    patch: async (current, patched) => {
-      if (sameJson(current, patched)) return current
-      // What `change` gives is an object, and putting parts back leaves it one.
-      return restore(current, patched, await change(current, patched), input) as Item
+    patch,
+    adopt: async (current, changed) => {
+      if (!output) return patch(current, changed)
+      const mistakes: Mistake[] = []
+      findUnknown(changed, current, output, '', mistakes)
+      refuse(mistakes)
+      return toItem(output, changed)
     },
   }
 }

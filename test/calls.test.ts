@@ -63,6 +63,7 @@ describe('in-process calls', () => {
     }
     expect(await calls.count({ 'color[nin]': [], 'color[ne]': [] })).toBe(3)
     expect(await calls.count({ color: ['red', 'blue'], 'id[in]': [] })).toBe(0)
+    expect(await calls.list({ limit: [], offset: [] })).toHaveLength(3)
   })
 
   it('take a binary property as Base64, as its address, and as it was read', async () => {

@@ -273,69 +273,92 @@ describe('what a before hook returns', () => {
     })
   })
 
-  const changes: readonly [name: string, before: Hooks['before'], status: number, json: object][] =
+  const PLAIN = z.object({
+    name: z.string(),
+    size: z.int().default(1),
+    at: z.iso.datetime().optional(),
+  })
+  const TRANSFORMED = z.object({
+    name: z.string().transform(text => `${text}!`),
+    tags: z.string().transform(text => text.split(',')),
+  })
+  const changes: readonly [
+    name: string,
+    schema: typeof PLAIN | typeof TRANSFORMED,
+    before: Hooks['before'],
+    status: number,
+    json: object,
+  ][] = [
     [
-      [
-        'a date is its text',
-        ({ value }) => ({ ...Object(value), at: new Date(0) }),
-        201,
-        { name: 'x!', at: '1970-01-01T00:00:00.000Z' },
-      ],
-      [
-        'a change in place counts too',
-        ({ value }) => void Object.assign(Object(value), { size: 2 }),
-        201,
-        { name: 'x!', size: 2 },
-      ],
-      [
-        'what it changes is transformed, what it leaves is not again',
-        ({ value }) => ({ ...Object(value), note: 'n' }),
-        201,
-        { name: 'x!', note: 'n!' },
-      ],
-      [
-        'a member that the schema does not know',
-        ({ value }) => ({ ...Object(value), colour: 'red' }),
-        400,
-        { errors: [{ field: 'colour', type: 'unknown_field' }] },
-      ],
-      [
-        'a value of another type',
-        ({ value }) => ({ ...Object(value), size: 'many' }),
-        400,
-        { errors: [{ field: 'size' }] },
-      ],
-      ['a member left out', () => ({ size: 1 }), 400, { errors: [{ field: 'name' }] }],
-      [
-        'a number that JSON does not have',
-        ({ value }) => ({ ...Object(value), size: Number.NaN }),
-        400,
-        { errors: [{ field: 'size' }] },
-      ],
-    ]
-  for (const [name, before, status, expected] of changes) {
+      'a date is its text',
+      PLAIN,
+      ({ value }) => ({ ...Object(value), at: new Date(0) }),
+      201,
+      { name: 'x', at: '1970-01-01T00:00:00.000Z' },
+    ],
+    [
+      'a change in place counts too',
+      PLAIN,
+      ({ value }) => void Object.assign(Object(value), { size: 2 }),
+      201,
+      { name: 'x', size: 2 },
+    ],
+    [
+      'what the server adds is its own',
+      PLAIN,
+      ({ value }) => ({ id: 'mine', created_at: 'then', ...Object(value) }),
+      201,
+      { name: 'x', created_at: expect.stringMatching(/^20/) },
+    ],
+    [
+      'no transform runs twice',
+      TRANSFORMED,
+      ({ value }) => ({ name: `${Object(value).name}?`, tags: ['q'] }),
+      201,
+      { name: 'x!?', tags: ['q'] },
+    ],
+    [
+      'a member that the schema does not know',
+      PLAIN,
+      ({ value }) => ({ ...Object(value), colour: 'red' }),
+      400,
+      { errors: [{ field: 'colour', type: 'unknown_field' }] },
+    ],
+    [
+      'a member that a schema with transforms does not know',
+      TRANSFORMED,
+      ({ value }) => ({ ...Object(value), colour: 'red' }),
+      400,
+      { errors: [{ field: 'colour', type: 'unknown_field' }] },
+    ],
+    [
+      'a value of another type',
+      PLAIN,
+      ({ value }) => ({ ...Object(value), size: 'many' }),
+      400,
+      { errors: [{ field: 'size' }] },
+    ],
+    ['a member left out', PLAIN, () => ({ size: 1 }), 400, { errors: [{ field: 'name' }] }],
+    [
+      'a number that JSON does not have',
+      PLAIN,
+      ({ value }) => ({ ...Object(value), size: Number.NaN }),
+      400,
+      { errors: [{ field: 'size' }] },
+    ],
+  ]
+  for (const [name, schema, before, status, expected] of changes) {
     it(`is checked: ${name}`, async () => {
-      const schema = z.object({
-        name: z.string().transform(text => `${text}!`),
-        note: z
-          .string()
-          .transform(text => `${text}!`)
-          .optional(),
-        size: z.int().default(1),
-        at: z.iso.datetime().optional(),
-      })
       const hooks: Hooks = { before: event => (event.value ? before?.(event) : undefined) }
       const things = defineCollection({ name: 'things', schema, store: memoryStore(), hooks })
       const api = defineApi({ collections: [things] })
-      const send = (method: string, path: string) =>
-        api.fetch(
-          new Request(`http://api.test${path}`, {
-            method,
-            body: '{"name":"x"}',
-            headers: { 'content-type': 'application/json' },
-          }),
-        )
-      const made = await send('POST', '/things')
+      const made = await api.fetch(
+        new Request('http://api.test/things', {
+          method: 'POST',
+          body: schema === PLAIN ? '{"name":"x"}' : '{"name":"x","tags":"a,b"}',
+          headers: { 'content-type': 'application/json' },
+        }),
+      )
       expect([made.status, await made.json()]).toMatchObject([status, expected])
       const { items } = await things.definition.store.list(
         { where: [], sort: [] },

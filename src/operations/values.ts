@@ -126,8 +126,8 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
 }
 
 /**
- * Checked values as the `before` hook leaves them. What it has changed is checked as what a client
- * sends; what it left alone is not checked again.
+ * Checked values as the `before` hook leaves them, checked again where it has changed them; what the
+ * server adds is its own.
  * @throws HttpError 400
  */
 export async function afterHook(
@@ -135,12 +135,14 @@ export async function afterHook(
   about: Pick<OperationEvent, 'item'>,
   checked: Item,
 ): Promise<Item> {
-  const { hooks, validator } = call.target.collection
+  const { collection } = call.target
+  const { hooks, validator } = collection
   if (!hooks.before) return checked
   // The hook may change the value itself.
   const before = structuredClone(checked)
   const given = await runBefore(call, { ...about, value: checked }, checked)
-  return validator.patch(before, toJson(given))
+  const json = toJson(given)
+  return validator.adopt(before, isObject(json) ? ownValues(collection, json) : json)
 }
 
 /** @throws HttpError 400 for each parent that the values name anew and that does not exist. */

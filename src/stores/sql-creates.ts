@@ -107,13 +107,16 @@ export class SqlCreates {
   }
 
   async #insertCounted(creates: readonly Create[], runner: Runner): Promise<NewRow[]> {
-    const { shape, table } = this.#layout
+    const { dialect, shape, table } = this.#layout
     let last = await this.#lastId(runner)
     const rows = creates.map(create => {
       last = nextId(shape.identity, last, this.#clock())
       return this.#newRow(last, create)
     })
-    await this.#insert(rows, runner)
+    const made = await this.#insert(rows, runner)
+    // A trigger may keep rows out or give them other ids: alone each is asked for its own.
+    const wanted = rows.map(({ item }) => String(item[shape.identity.name]))
+    if (dialect.chains && made.join() !== wanted.join()) throw new Error(`${table} took other rows`)
     await runner.run(this.#statements.keepLast, [String(last), table])
     return rows
   }
@@ -133,10 +136,14 @@ export class SqlCreates {
       : known.map(String).sort().at(-1)
   }
 
-  async #insert(rows: readonly NewRow[], { run }: Runner): Promise<void> {
+  /** @returns the ids, if the database chains. */
+  async #insert(rows: readonly NewRow[], { run }: Runner): Promise<string[]> {
+    const ids: string[] = []
     for (const part of inParts(rows.map(row => this.#encode(row)))) {
-      await run(this.#statements.insert(part.length), part.flat())
+      const given = await run(this.#statements.insert(part.length), part.flat())
+      ids.push(...given.rows.map(({ made }) => String(made)))
     }
+    return ids
   }
 
   #newRow(id: Id, { values, key }: Create): NewRow {

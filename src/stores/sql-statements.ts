@@ -10,7 +10,10 @@ export interface Statements {
   readonly get: Prepared
   /** The same, and keeps the row as it is until the transaction ends. */
   readonly lock: Prepared
-  /** `[...columns, version]` of each row. @param rows how many; each number is a statement of its own. */
+  /**
+   * `[...columns, version]` of each row; gives the ids as `made`, if the database chains.
+   * @param rows how many; each number is a statement of its own.
+   */
   insert(rows: number): Prepared
   /**
    * `[...columns but the id and the creation date, version, id, old version]`; gives the creation
@@ -48,7 +51,7 @@ export function statementsOf(layout: Layout): Statements {
   }
   const same = sql`${id} = ${layout.idValue}`
   const which = version ? sql`${same} and ${version} = ${value}` : same
-  const { forUpdate, overriding, returns } = layout.dialect
+  const { chains, forUpdate, overriding, returns } = layout.dialect
   const given = (layout.created ?? layout.id).readable
   const counted = shape.identity.kind !== 'text'
   const none = shape.identity.kind === 'integer' ? '0' : ''
@@ -63,7 +66,7 @@ export function statementsOf(layout: Layout): Statements {
       if (known) return known
       const all = sql.join(Array.from({ length: rows }, () => row))
       const made = compile(
-        sql`insert into ${from} (${sql.join(columns)})${overriding} values ${all}`,
+        sql`insert into ${from} (${sql.join(columns)})${overriding} values ${all}${chains ? sql` returning ${id} as made` : sql``}`,
       )
       inserts.set(rows, made)
       return made

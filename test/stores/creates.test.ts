@@ -135,6 +135,34 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
   })
 })
 
+test('rows that a trigger of PostgreSQL keeps out or gives other ids are not answered as others', async () => {
+  const { db, table, store } = await opened(async onStatement => openPostgres({}, onStatement))
+  await closing([store], async () => {
+    await sql`create function odd() returns trigger language plpgsql as 'begin
+      if new.color = ''out'' then return null; end if;
+      if new.color = ''other'' then new.id := new.id + 1000; end if;
+      return new; end'`.execute(db)
+    await sql`create trigger odd before insert on ${sql.id(table)} for each row execute function odd()`.execute(
+      db,
+    )
+    const made = await Promise.allSettled(
+      ['a', 'out', 'other', 'b'].map(color => store.create(car(color))),
+    )
+    expect(made.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+    ])
+    for (const result of made) {
+      if (result.status === 'fulfilled') {
+        expect(await store.get(result.value.id)).toEqual(result.value)
+      }
+    }
+    expect(await store.count({ where: [] }, 'exact')).toBe(3)
+  })
+})
+
 test('a trigger of PostgreSQL that keeps a row out is an error, not a wait for ever', async () => {
   const { db, table, store } = await opened(async onStatement => openPostgres({}, onStatement))
   await closing([store], async () => {
