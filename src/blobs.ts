@@ -35,6 +35,11 @@ export interface BlobRecord {
   readonly name?: string
 }
 
+/** A content that comes in one piece. */
+export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
+
 /** A binary property as a program gives it: Base64, the address that it has, or the record that was read. */
 export type BlobGiven = { readonly data: string } | { readonly url: string } | BlobRecord
 

@@ -1,4 +1,5 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
+import { oneChunk } from './blobs.ts'
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
 import { METHOD_PARAMETER } from './fallbacks.ts'
@@ -7,7 +8,7 @@ import { checkPairs, formValue, parsedPairs, readPairs } from './formats/form.ts
 import type { FormPair } from './formats/form-marks.ts'
 import { type Format, followedBy, type ReadContext, type Reader } from './formats/format.ts'
 import { json } from './formats/json.ts'
-import { type HttpRequest, oneChunk, type Parameter, type RequestBody } from './http.ts'
+import type { HttpRequest, Parameter, RequestBody } from './http.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from './negotiate.ts'
 import type { CallBody } from './operations/call.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'

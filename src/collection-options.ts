@@ -9,6 +9,7 @@ import {
   type Operation,
   type RowRule,
 } from './definition.ts'
+import { isFieldValue } from './http.ts'
 import {
   ANYTHING,
   BOOLEAN,
@@ -76,7 +77,7 @@ export interface CollectionOptions<
   readonly cacheControl?: string
   /**
    * Who may do what, by operation or action, where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
-   * Default: any principal may do everything.
+   * Default: every principal may do everything.
    */
   readonly access?: Access
   /**
@@ -107,8 +108,8 @@ const SETS = listOf({
 })
 
 const HEADER_VALUE: Rule = {
-  wanted: 'a header value: printable ASCII on one line',
-  fits: value => typeof value === 'string' && /^[\x20-\x7e]+$/.test(value),
+  wanted: 'a header value on one line',
+  fits: value => typeof value === 'string' && value !== '' && isFieldValue(value),
 }
 
 export const COLLECTION_RULES: Rules<CollectionOptions> = {

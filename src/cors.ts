@@ -1,5 +1,5 @@
 // Cross-origin access (Fetch standard, "CORS protocol"): `access-control-*` on every answer.
-import type { HeaderList } from './http.ts'
+import { type HeaderList, isFieldName } from './http.ts'
 import { ANYTHING, BOOLEAN, checkOptions, listOf, type Rules, TEXT } from './options.ts'
 
 export interface CorsOptions {
@@ -77,7 +77,8 @@ const RULES: Rules<CorsOptions> = {
   maxAge: ANYTHING,
   headers: listOf({
     wanted: 'the name of a header, such as X-Api-Key',
-    fits: value => typeof value === 'string' && /^[!#$%&'+.^`|~\w-]+$/.test(value),
+    // To browsers `*` is no name but any header.
+    fits: value => typeof value === 'string' && value !== '*' && isFieldName(value),
   }),
 }
 

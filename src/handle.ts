@@ -9,7 +9,7 @@ import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
 import { encode, encodeError, refusalOf } from './encode.ts'
 import { HttpError } from './errors.ts'
-import { givenRequestId, requests, responses } from './events.ts'
+import { givenRequestId, type RequestEvent, requests, responses } from './events.ts'
 import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } from './fallbacks.ts'
 import { json } from './formats/json.ts'
@@ -98,22 +98,25 @@ function refused(machine: Machine, exchange: Exchange, thrown: unknown): HttpRes
   return response
 }
 
+/** What is told of a request, also with its answer. */
+function requestEvent({ api }: Machine, exchange: Exchange): RequestEvent {
+  const { request, method, route } = exchange
+  const client = throughProxies(request, api.trustProxy).address
+  return { id: requestIdOf(exchange), request, client, method, route }
+}
+
 /** Tells whoever listens what the request was. */
 function tell(
-  { api }: Machine,
+  machine: Machine,
   exchange: Exchange,
   { status }: HttpResponse,
   error?: HttpError,
 ): void {
   if (!responses.hasSubscribers) return
-  const { request, method, route, operation, match, principal, started } = exchange
+  const { operation, match, principal, started } = exchange
   const target = match?.target
   responses.publish({
-    id: requestIdOf(exchange),
-    request,
-    client: throughProxies(request, api.trustProxy).address,
-    method,
-    route,
+    ...requestEvent(machine, exchange),
     status,
     operation,
     collection: target && target.kind !== 'root' ? target.collection.name : undefined,
@@ -139,9 +142,7 @@ async function answer(
   exchange.route = document?.template ?? (match && api.prefix + match.template)
   // Whoever is told of the answer alone is told an id that the answer carries.
   if (requests.hasSubscribers || responses.hasSubscribers) {
-    const { method, route } = exchange
-    const client = throughProxies(request, api.trustProxy).address
-    requests.publish({ id: requestIdOf(exchange), request, client, method, route })
+    requests.publish(requestEvent(machine, exchange))
   }
   checkHeaders(request, api)
   const parameters = readParameters(request, query, api)

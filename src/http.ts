@@ -49,11 +49,6 @@ export function endBody(body: AsyncIterable<unknown>): void {
   if (body instanceof Readable) body.destroy()
 }
 
-/** A body, or a part of one, that comes in one piece. */
-export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}
-
 /** A request target in two parts; `query` has no `?` and is `''` where there is none. */
 export interface RequestTarget {
   readonly path: string
@@ -119,16 +114,23 @@ export function splitList(text: string): string[] {
   return members
 }
 
-const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
-const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+/** Whether a text can be the name of a header field (RFC 9110 §5.1). */
+export function isFieldName(text: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(text)
+}
 
-/** Whether HTTP can carry a list: pairs of a name (RFC 9110 §5.1) and a value (§5.5). */
+/** Whether a text can be the value of a header field (RFC 9110 §5.5). */
+export function isFieldValue(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+}
+
+/** Whether HTTP can carry a list: pairs of a name and a value. */
 export function isHeaderList(headers: readonly unknown[]): headers is HeaderList {
   return (
     headers.length % 2 === 0 &&
     headers.every(
       (text, at) =>
-        typeof text === 'string' && (at % 2 === 0 ? FIELD_NAME : FIELD_VALUE).test(text),
+        typeof text === 'string' && (at % 2 === 0 ? isFieldName(text) : isFieldValue(text)),
     )
   )
 }

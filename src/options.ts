@@ -1,6 +1,7 @@
 // The options of a declaration: a name that is none, or a value of another kind, is a TypeError. The
 // types say the same; it is told here to who writes JavaScript.
 import { suggestion } from './errors.ts'
+import { isObject } from './fields.ts'
 
 /** What an option must be. */
 export interface Rule {
@@ -81,10 +82,6 @@ export function checkOptions(
     if (value === undefined ? !needed : fits(value)) continue
     throw new TypeError(`${where}: ${name} must be ${wanted}, not ${shown(value)}`)
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isPlain(value: object): boolean {

@@ -48,7 +48,7 @@ export interface Policies {
   /**
    * Tells `fetch` the address of the client, which a `Request` does not: from `request`, or from what
    * the host calls `fetch` with besides. `handler` reads it from the socket. A header counts only where
-   * the host sets it: any other anybody can send. What is no address is taken for none; what is
+   * the host sets it: others can be sent by everybody. What is no address is taken for none; what is
    * thrown, `fetch` rejects with. Default: no client's address is known.
    */
   clientAddress?(request: Request, ...host: readonly unknown[]): string | null | undefined

@@ -4,7 +4,7 @@ import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
 
 /** The order to read in; each file imports only files before it. docs/architecture.md says each one's room. */
 const ORDER: Readonly<Record<string, readonly string[]>> = {
-  words: ['http', 'errors', 'options', 'fields', 'limits', 'fallbacks'],
+  words: ['http', 'errors', 'fields', 'options', 'limits', 'fallbacks'],
   rules: [
     'pagination',
     'selection',

@@ -3,9 +3,9 @@
 // no faster than they are taken. busboy is used here and nowhere else.
 import type { Readable } from 'node:stream'
 import busboy, { type FieldInfo, type FileInfo } from 'busboy'
+import { oneChunk } from '../blobs.ts'
 import { HttpError } from '../errors.ts'
 import { fieldAt, type Json } from '../fields.ts'
-import { oneChunk } from '../http.ts'
 import { BoundaryCounter } from './boundaries.ts'
 import { form, formValue, namesOf, type Part } from './form.ts'
 import {

@@ -6,6 +6,7 @@ import {
   blobNames,
   decodeBase64,
   isAccepted,
+  oneChunk,
   printBlob,
   readBlob,
   SNIFFED_BYTES,
@@ -27,7 +28,6 @@ import {
   valueAt,
 } from '../fields.ts'
 import { followedBy, type Representation, uploadTooLarge } from '../formats/format.ts'
-import { oneChunk } from '../http.ts'
 import type { Call, Uploads } from './call.ts'
 
 export interface UploadOptions {

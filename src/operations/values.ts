@@ -113,7 +113,7 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
   const { collection } = call.target
   const sent = await newValuesFor(call, requireBody(call), id)
   const checked = await collection.validator.create(sent)
-  const values = await afterHook(call, {}, checked)
+  const values = await hookedValues(call, {}, checked)
   const chosen = values[collection.shape.identity.name]
   const objection = chosen === undefined ? undefined : idObjection(collection, String(chosen))
   if (objection !== undefined) {
@@ -130,7 +130,7 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
  * server adds is its own.
  * @throws HttpError 400
  */
-export async function afterHook(
+export async function hookedValues(
   call: Call,
   about: Pick<OperationEvent, 'item'>,
   checked: Item,

@@ -20,8 +20,8 @@ import {
 import { once } from './idempotency.ts'
 import { itemValidators } from './reads.ts'
 import {
-  afterHook,
   checkReferences,
+  hookedValues,
   newValues,
   ownValues,
   patchedValues,
@@ -126,7 +126,7 @@ async function change(
     }
     const own = ownValues(collection, current.item)
     const checked = await next(own, current)
-    const values = await afterHook(call, { item: current.item }, checked)
+    const values = await hookedValues(call, { item: current.item }, checked)
     if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
     const stored = await update(call, current, values)
     return stored && changed(call, stored)

@@ -35,6 +35,7 @@ export function nextId(identity: Identity, last: Id | undefined, now: number): I
   return nextUuid(typeof last === 'string' ? last : undefined, now)
 }
 
+/** In lower case alone, as ids are compared as texts. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** The bits of a UUIDv7 beside the time, the version and the variant. */
 const RANDOM_BITS = 74n

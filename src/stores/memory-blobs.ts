@@ -1,7 +1,6 @@
 // Blobs in memory: for tests and for what need not survive the process.
 import { randomBytes } from 'node:crypto'
-import type { BlobStore } from '../blobs.ts'
-import { oneChunk } from '../http.ts'
+import { type BlobStore, oneChunk } from '../blobs.ts'
 
 /** Keeps contents in memory, without bound: every upload is as large as the api's limits let it be. */
 export function memoryBlobs(): BlobStore {

@@ -2,11 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
+  defineAction,
   defineApi,
   defineCollection,
-  type Failure,
   HttpError,
   memoryStore,
+  type Policies,
 } from '../../src/index.ts'
 import { type Answer, eachDoor } from '../doors.ts'
 import { carValues, example } from '../fixture.ts'
@@ -243,44 +244,34 @@ describe('Error body', () => {
     expect(await answer.json()).toMatchObject({ errors: [{ code: 500, type: 'internal' }] })
   })
 
-  it('a failure whose message is its own has the id of its answer for a reference', async () => {
-    const references: string[] = []
+  /** An api with one action that throws, and what it answers. */
+  async function answerTo(thrown: unknown, onError: Policies['onError'] = () => {}) {
+    const fail = defineAction({
+      on: 'collection',
+      run: () => {
+        throw thrown
+      },
+    })
     const things = defineCollection({
       name: 'things',
       schema: z.object({ a: z.string() }),
       store: memoryStore(),
-      actions: {
-        fail: {
-          on: 'collection',
-          run: () => {
-            throw new HttpError(502, `No answer about ${'0'.repeat(36)}`)
-          },
-        },
-      },
+      actions: { fail },
     })
-    const onError = (_: unknown, { reference }: Failure) => references.push(reference)
     const api = defineApi({ collections: [things], onError })
-    const answer = await api.fetch(new Request('http://api.test/things/fail', { method: 'POST' }))
+    return api.fetch(new Request('http://api.test/things/fail', { method: 'POST' }))
+  }
+
+  it('a failure whose message is its own has the id of its answer for a reference', async () => {
+    const references: string[] = []
+    const thrown = new HttpError(502, `No answer about ${'0'.repeat(36)}`)
+    const answer = await answerTo(thrown, (_, { reference }) => references.push(reference))
     expect(references).toEqual([answer.headers.get('x-request-id')])
   })
 
   it('what is thrown need not be an error', async () => {
     for (const thrown of [undefined, null, 'secret', 7, { status: 418 }, Object.create(null)]) {
-      const things = defineCollection({
-        name: 'things',
-        schema: z.object({ a: z.string() }),
-        store: memoryStore(),
-        actions: {
-          fail: {
-            on: 'collection',
-            run: () => {
-              throw thrown
-            },
-          },
-        },
-      })
-      const api = defineApi({ collections: [things], onError: () => {} })
-      const answer = await api.fetch(new Request('http://api.test/things/fail', { method: 'POST' }))
+      const answer = await answerTo(thrown)
       expect(answer.status).toBe(500)
       expect(await answer.text()).not.toMatch(SECRETS)
     }
