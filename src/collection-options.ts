@@ -11,7 +11,6 @@ import {
 } from './definition.ts'
 import { isFieldValue } from './http.ts'
 import {
-  ANYTHING,
   BOOLEAN,
   FUNCTION,
   having,
@@ -23,6 +22,7 @@ import {
   type Rules,
   recordOf,
   TEXT,
+  wholeFrom,
 } from './options.ts'
 import type { SomeSchema } from './schema.ts'
 import type { Store, TotalMode } from './store.ts'
@@ -121,8 +121,8 @@ export const COLLECTION_RULES: Rules<CollectionOptions> = {
   idField: oneOf('id', 'identifier'),
   timestamps: BOOLEAN,
   sort: TEXT,
-  defaultLimit: ANYTHING,
-  maxLimit: ANYTHING,
+  defaultLimit: wholeFrom(1),
+  maxLimit: wholeFrom(1),
   indexes: SETS,
   unique: SETS,
   parents: recordOf(TEXT),

@@ -336,11 +336,6 @@ function isObject({ _zod: { def } }: Schema): boolean {
 
 function limitsOfPages({ name, defaultLimit, maxLimit = 100 }: CollectionOptions<Schema>) {
   const first = defaultLimit ?? Math.min(25, maxLimit)
-  for (const [what, value] of Object.entries({ defaultLimit: first, maxLimit })) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new TypeError(`${name}: ${what} must be a whole number from 1, not ${value}`)
-    }
-  }
   if (first > maxLimit) throw new TypeError(`${name}: defaultLimit may not be above maxLimit`)
   return { defaultLimit: first, maxLimit }
 }

@@ -1,6 +1,6 @@
 // Cross-origin access (Fetch standard, "CORS protocol"): `access-control-*` on every answer.
 import { type HeaderList, isFieldName } from './http.ts'
-import { ANYTHING, BOOLEAN, checkOptions, listOf, type Rules, TEXT } from './options.ts'
+import { BOOLEAN, checkOptions, listOf, type Rules, TEXT, wholeFrom } from './options.ts'
 
 export interface CorsOptions {
   /** Origins that may read answers: `*` (the default) for any, a list, or none. */
@@ -74,7 +74,7 @@ const RULES: Rules<CorsOptions> = {
     fits: value => value === '*' || listOf(TEXT).fits(value),
   },
   credentials: BOOLEAN,
-  maxAge: ANYTHING,
+  maxAge: wholeFrom(0),
   headers: listOf({
     wanted: 'the name of a header, such as X-Api-Key',
     // To browsers `*` is no name but any header.
@@ -101,9 +101,6 @@ export function corsOf(options: CorsOptions = {}): Cors {
         `cors: ${JSON.stringify(origin)} is no origin, such as https://app.example`,
       )
     }
-  }
-  if (!Number.isSafeInteger(maxAge) || maxAge < 0) {
-    throw new TypeError('cors: maxAge must be a whole number of seconds from 0')
   }
   const common: HeaderList = origins === '*' ? ['Access-Control-Allow-Origin', '*'] : []
   common.push('Access-Control-Expose-Headers', EXPOSED)

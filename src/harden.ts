@@ -7,6 +7,7 @@ import { errorBody, HttpError } from './errors.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from './fallbacks.ts'
 import type { HeaderList } from './http.ts'
 import { expecting, takenOver } from './node.ts'
+import { checkOptions, type Rules, wholeFrom } from './options.ts'
 
 export interface HardenOptions {
   /** Milliseconds for the head of a request; then 408. Default 5,000. */
@@ -28,6 +29,14 @@ const DEFAULTS = {
   timeout: 30_000,
 }
 
+const RULES: Rules<HardenOptions> = {
+  headersTimeout: wholeFrom(1),
+  requestTimeout: wholeFrom(1),
+  keepAliveTimeout: wholeFrom(1),
+  timeout: wholeFrom(1),
+  maxConnections: wholeFrom(1),
+}
+
 /** How often Node looks for requests that are over their time, in milliseconds; its own default is 30 s. */
 const CHECK = 500
 
@@ -37,15 +46,11 @@ const closing = new WeakSet<Server>()
  * Sets the time-outs of a server and gives Node's own refusals (400, 408, 413, 417, 431) the error
  * body. `suppress_error_codes` counts where it stands in the first packet of a broken request.
  * @returns the server.
- * @throws TypeError for a server that listens already, and for a time that is no whole number from 1.
+ * @throws TypeError for a server that listens already, an unknown option, and a time that is no whole number from 1.
  */
 export function harden<S extends Server>(server: S, options: HardenOptions = {}): S {
   if (server.listening) throw new TypeError('harden(server) must come before listen()')
-  for (const [name, value] of Object.entries(options)) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new TypeError(`harden: ${name} must be a whole number from 1, not ${value}`)
-    }
-  }
+  checkOptions('harden', options, RULES)
   const { maxConnections, ...times } = { ...DEFAULTS, ...options }
   const check = Math.min(CHECK, Math.ceil(times.headersTimeout / 4))
   // `connectionsCheckingInterval` and `requireHostHeader` are options of `createServer` that the server keeps.

@@ -1,4 +1,5 @@
 // How much of anything a request may hold. All are on by default; an invalid one is a `TypeError`.
+import { checkOptions, wholeFrom } from './options.ts'
 
 export interface Limits {
   /** Bytes of a request target. Default 8,192. */
@@ -60,20 +61,13 @@ const DEFAULTS: Limits = {
   concurrency: 1000,
 }
 
+const RULES = Object.fromEntries(Object.keys(DEFAULTS).map(name => [name, wholeFrom(1)]))
+
 /**
  * The limits in force: the defaults with what is given in their place.
  * @throws TypeError for an unknown name or anything but a whole number from 1.
  */
 export function limitsOf(given: Partial<Limits> = {}): Limits {
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(DEFAULTS, name)) {
-      throw new TypeError(
-        `There is no limit "${name}"; there are ${Object.keys(DEFAULTS).join(', ')}`,
-      )
-    }
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new TypeError(`The limit ${name} must be a whole number from 1, not ${String(value)}`)
-    }
-  }
+  checkOptions('limits', given, RULES)
   return Object.freeze({ ...DEFAULTS, ...given })
 }

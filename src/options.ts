@@ -16,12 +16,20 @@ export interface Rule {
 export type Rules<Options> = { readonly [Name in keyof Options]-?: Rule }
 
 export const TEXT: Rule = { wanted: 'a text', fits: value => typeof value === 'string' }
+export const FILLED_TEXT: Rule = {
+  wanted: 'a text that is not empty',
+  fits: value => typeof value === 'string' && value !== '',
+}
 export const BOOLEAN: Rule = { wanted: 'true or false', fits: value => typeof value === 'boolean' }
 export const FUNCTION: Rule = { wanted: 'a function', fits: value => typeof value === 'function' }
 export const OBJECT: Rule = { wanted: 'an object', fits: isObject }
 export const DATE: Rule = {
   wanted: 'a valid Date',
   fits: value => value instanceof Date && !Number.isNaN(value.getTime()),
+}
+export const NOT_NEGATIVE: Rule = {
+  wanted: 'a number from 0',
+  fits: value => Number.isFinite(value) && Number(value) >= 0,
 }
 /** For what is looked at where it is used. */
 export const ANYTHING: Rule = { wanted: 'anything', fits: () => true }
@@ -34,6 +42,13 @@ export function oneOf(...values: readonly string[]): Rule {
   const quoted = values.map(value => `"${value}"`)
   const wanted = [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].join(' or ')
   return { wanted, fits: value => values.some(known => known === value) }
+}
+
+export function wholeFrom(least: number): Rule {
+  return {
+    wanted: `a whole number from ${least}`,
+    fits: value => Number.isSafeInteger(value) && Number(value) >= least,
+  }
 }
 
 /** A list of at least so many values that fit a rule. */

@@ -5,7 +5,6 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { HttpError } from './errors.ts'
 import type { HeaderList } from './http.ts'
 import {
-  ANYTHING,
   checkOptions,
   having,
   listOf,
@@ -14,6 +13,7 @@ import {
   oneOf,
   type Rules,
   TEXT,
+  wholeFrom,
 } from './options.ts'
 
 /** What a limiter says of a key. */
@@ -82,7 +82,7 @@ export interface RateLimit {
 const RULES: Rules<RateLimitOptions> = {
   policies: needed(listOf(OBJECT, 1)),
   whenDown: oneOf('open', 'closed'),
-  timeout: ANYTHING,
+  timeout: wholeFrom(1),
   reset: oneOf('epoch', 'iso'),
 }
 
@@ -90,8 +90,8 @@ const POLICY_RULES: Rules<RateLimitPolicy> &
   Rules<{ limit: number; window: number; limiter: Limiter }> = {
   name: TEXT,
   on: oneOf('reads', 'writes'),
-  limit: ANYTHING,
-  window: ANYTHING,
+  limit: wholeFrom(1),
+  window: wholeFrom(1),
   limiter: having('a limiter of rate-limiter-flexible', 'consume'),
 }
 
@@ -99,7 +99,6 @@ const POLICY_RULES: Rules<RateLimitPolicy> &
 export function rateLimitOf(options: RateLimitOptions): RateLimit {
   checkOptions('rateLimit', options, RULES)
   const { whenDown = 'closed', timeout = 1000, reset = 'epoch' } = options
-  checkWhole('timeout', timeout)
   const policies = options.policies.map(policy => policyOf(policy, timeout))
   // The shortest window first: what it refuses does not use up the longer ones.
   policies.sort((one, other) => one.limiter.duration - other.limiter.duration)

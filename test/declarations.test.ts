@@ -12,8 +12,6 @@ import {
   type CollectionOptions,
   defineApi,
   defineCollection,
-  type IntrospectionOptions,
-  introspection,
   memoryBlobs,
   memoryStore,
   type OperationEvent,
@@ -379,23 +377,6 @@ test('two versions of a collection may share its store', () => {
   const store = memoryStore()
   const versions = [1, 2].map(version => ({ version, collections: [collection({ store })] }))
   expect(defineApi({ versions }).definition.versions).toHaveLength(2)
-})
-
-test.each<[string, Partial<IntrospectionOptions>]>([
-  ['an endpoint that is no address', { endpoint: 'here' }],
-  ['an endpoint that is no address of the web', { endpoint: 'ftp://a/b' }],
-  ['a cache below nothing', { cache: -1 }],
-  ['a time that is none', { timeout: Number.NaN }],
-])('a TypeError of introspection: %s', (_, options) => {
-  const given = { endpoint: 'https://a.example/', client: { id: 'a', secret: 'b' }, ...options }
-  expect(() => introspection(given)).toThrow(TypeError)
-})
-
-test.each([
-  ['timeout', 0],
-  ['maxConnections', 1.5],
-])('a TypeError of harden: %s %d', (name, value) => {
-  expect(() => harden(createServer(), { [name]: value })).toThrow(TypeError)
 })
 
 test('the most connections are told to the server', () => {

@@ -3,6 +3,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { credentialsOf, type Principal, printChallenge, type Scheme } from '../auth.ts'
 import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http.ts'
+import { checkOptions, FUNCTION, needed, type Rules, TEXT } from '../options.ts'
 
 export interface BasicOptions {
   /**
@@ -18,8 +19,12 @@ export interface BasicOptions {
   readonly realm?: string
 }
 
+const RULES: Rules<BasicOptions> = { verify: needed(FUNCTION), realm: TEXT }
+
 /** Checks user and password. Refused with 403 where the connection is neither TLS nor loopback. */
-export function basic({ verify, realm = 'api' }: BasicOptions): Scheme {
+export function basic(options: BasicOptions): Scheme {
+  checkOptions('basic', options, RULES)
+  const { verify, realm = 'api' } = options
   return {
     name: 'Basic',
     challenge: () => printChallenge('Basic', { realm, charset: 'UTF-8' }),

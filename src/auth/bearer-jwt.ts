@@ -3,7 +3,28 @@
 import type * as Jose from 'jose'
 import { type Principal, printChallenge, type Scheme } from '../auth.ts'
 import { HttpError } from '../errors.ts'
-import { bearerToken, type Claims, cannotCheck, invalidToken, named, tokenCache } from './tokens.ts'
+import {
+  checkOptions,
+  FILLED_TEXT,
+  FUNCTION,
+  listOf,
+  NOT_NEGATIVE,
+  needed,
+  OBJECT,
+  oneOf,
+  type Rules,
+  TEXT,
+} from '../options.ts'
+import {
+  ADDRESS,
+  AUDIENCE,
+  bearerToken,
+  type Claims,
+  cannotCheck,
+  invalidToken,
+  named,
+  tokenCache,
+} from './tokens.ts'
 
 export interface BearerJwtOptions {
   /** What `iss` must be, exactly. */
@@ -59,7 +80,7 @@ const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  */
 export function bearerJwt(options: BearerJwtOptions): Scheme {
   const { issuer, audience, realm = 'api', cache = 60, tolerance = 5 } = options
-  checkOptions(options)
+  checkDeclared(options)
   const types = options.typ?.map(mediaTypeOf) ?? ['at+jwt', 'jwt', undefined]
   const known = tokenCache<Principal>()
   let ready: Promise<{ jose: typeof Jose; keys: Jose.JWTVerifyGetKey }> | undefined
@@ -101,39 +122,27 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
   }
 }
 
-function checkOptions({
-  issuer,
-  audience,
-  jwksUri,
-  keys,
-  algorithms,
-  tolerance = 5,
-  cache = 60,
-}: BearerJwtOptions) {
-  if (!issuer || audience.length === 0) throw new TypeError('bearerJwt needs issuer and audience')
+const RULES: Rules<BearerJwtOptions> = {
+  issuer: needed(FILLED_TEXT),
+  audience: needed(AUDIENCE),
+  jwksUri: ADDRESS,
+  keys: listOf(OBJECT, 1),
+  algorithms: listOf(oneOf(...ALGORITHMS), 1),
+  typ: listOf(TEXT, 1),
+  tolerance: NOT_NEGATIVE,
+  cache: NOT_NEGATIVE,
+  realm: TEXT,
+  principal: FUNCTION,
+}
+
+function checkDeclared(options: BearerJwtOptions) {
+  checkOptions('bearerJwt', options, RULES)
+  const { jwksUri, keys } = options
   if ((jwksUri === undefined) === (keys === undefined)) {
     throw new TypeError('bearerJwt needs either jwksUri or keys')
   }
-  if (
-    jwksUri !== undefined &&
-    !/^https?:$/.test(URL.canParse(jwksUri) ? new URL(jwksUri).protocol : '')
-  )
-    throw new TypeError(
-      `bearerJwt: jwksUri is no http or https address: ${JSON.stringify(jwksUri)}`,
-    )
   if (keys?.some(({ kty }) => kty === 'oct' || kty === undefined)) {
     throw new TypeError('bearerJwt: keys must be public keys; a shared secret is none')
-  }
-  for (const algorithm of algorithms ?? []) {
-    if (!ALGORITHMS.includes(algorithm)) {
-      const message = `there is no ${algorithm}; there are ${ALGORITHMS.join(', ')}`
-      throw new TypeError(`bearerJwt: ${message}`)
-    }
-  }
-  for (const [name, value] of Object.entries({ tolerance, cache })) {
-    if (!Number.isFinite(value) || value < 0) {
-      throw new TypeError(`bearerJwt: ${name} must be a number of seconds from 0, not ${value}`)
-    }
   }
 }
 

@@ -1,6 +1,19 @@
 // OAuth 2.0 access tokens that only their issuer can read (RFC 7662): asked for each, remembered briefly.
 import { type Principal, printChallenge, type Scheme } from '../auth.ts'
 import {
+  checkOptions,
+  FILLED_TEXT,
+  FUNCTION,
+  NOT_NEGATIVE,
+  needed,
+  OBJECT,
+  type Rules,
+  TEXT,
+  wholeFrom,
+} from '../options.ts'
+import {
+  ADDRESS,
+  AUDIENCE,
   bearerToken,
   type Claims,
   cannotCheck,
@@ -32,17 +45,27 @@ export interface IntrospectionOptions {
 /** The longest answer that is read, in characters. */
 const MOST_ANSWER = 64 * 1024
 
+const RULES: Rules<IntrospectionOptions> = {
+  endpoint: needed(ADDRESS),
+  client: needed(OBJECT),
+  issuer: FILLED_TEXT,
+  audience: AUDIENCE,
+  cache: NOT_NEGATIVE,
+  timeout: wholeFrom(1),
+  realm: TEXT,
+  principal: FUNCTION,
+}
+
+const CLIENT_RULES: Rules<IntrospectionOptions['client']> = {
+  id: needed(TEXT),
+  secret: needed(TEXT),
+}
+
 /** @throws TypeError for an endpoint that is no address, and for a time that is no number. */
 export function introspection(options: IntrospectionOptions): Scheme {
-  const { endpoint, issuer, audience, cache = 10, timeout = 2000, realm = 'api' } = options
-  if (!URL.canParse(endpoint) || !/^https?:/.test(endpoint)) {
-    throw new TypeError(`introspection: endpoint is no address: ${JSON.stringify(endpoint)}`)
-  }
-  for (const [name, value] of Object.entries({ cache, timeout })) {
-    if (!Number.isFinite(value) || value < 0) {
-      throw new TypeError(`introspection: ${name} must be a number from 0, not ${value}`)
-    }
-  }
+  checkOptions('introspection', options, RULES)
+  checkOptions('introspection, client', options.client, CLIENT_RULES)
+  const { issuer, audience, cache = 10, timeout = 2000, realm = 'api' } = options
   const known = tokenCache<Principal | 'inactive'>()
   /** The tokens that are asked for at the moment: requests that come together ask once. */
   const asking = new Map<string, Promise<Principal | 'inactive'>>()

@@ -4,9 +4,22 @@ import { createHash } from 'node:crypto'
 import { credentialsOf, type Principal } from '../auth.ts'
 import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http.ts'
+import { FILLED_TEXT, listOf, type Rule } from '../options.ts'
 
 /** What a token says of itself. */
 export type Claims = Readonly<Record<string, unknown>>
+
+/** Where an authorization server is asked. */
+export const ADDRESS: Rule = {
+  wanted: 'an http or https address',
+  fits: value =>
+    typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
+}
+
+export const AUDIENCE: Rule = {
+  wanted: 'an audience or a list of them',
+  fits: value => FILLED_TEXT.fits(value) || listOf(FILLED_TEXT, 1).fits(value),
+}
 
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/
 

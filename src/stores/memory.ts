@@ -9,6 +9,7 @@ import {
   toPath,
   valueAt,
 } from '../fields.ts'
+import { checkOptions, FUNCTION, type Rules, wholeFrom } from '../options.ts'
 import { sortKeyOf } from '../selection.ts'
 import {
   assemble,
@@ -35,6 +36,8 @@ export interface MemoryStoreOptions {
   readonly keys?: number
 }
 
+const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION, keys: wholeFrom(1) }
+
 /** What a store in memory is besides, for tests of its indexes. */
 export interface MemoryStore extends Store {
   /** How many items lists, counts and streams have looked at so far: few where an index serves them. */
@@ -51,7 +54,9 @@ interface Unique {
  * A store in memory, gone with the process. An item is frozen, and the same object until the next
  * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
  */
-export function memoryStore({ clock = Date.now, keys = 100_000 }: MemoryStoreOptions = {}): Store {
+export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkOptions('memoryStore', options, RULES)
+  const { clock = Date.now, keys = 100_000 } = options
   const rows = new Map<Id, Stored>()
   const known = attempts(clock, keys)
   let shape: Shape | undefined

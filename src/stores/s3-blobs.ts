@@ -14,6 +14,15 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import type { BlobStore } from '../blobs.ts'
+import {
+  checkOptions,
+  FILLED_TEXT,
+  having,
+  needed,
+  type Rules,
+  TEXT,
+  wholeFrom,
+} from '../options.ts'
 
 export interface S3BlobOptions {
   /** A client of `@aws-sdk/client-s3` 3, with region and credentials. */
@@ -27,21 +36,22 @@ export interface S3BlobOptions {
 
 const LEAST_PART = 5 * 1024 * 1024
 
+const RULES: Rules<S3BlobOptions> = {
+  client: needed(having('a client of @aws-sdk/client-s3', 'send')),
+  bucket: needed(FILLED_TEXT),
+  prefix: TEXT,
+  partSize: wholeFrom(LEAST_PART),
+}
+
 /**
  * Keeps contents in a bucket. A content that fits in one part is put at once, a larger one by a
  * multipart upload, which is aborted where the content ends early. What a crash leaves of one, S3
  * removes by the bucket's own lifecycle rule for incomplete uploads: that such a rule exists is not
  * checked.
  */
-export function s3Blobs({
-  client,
-  bucket,
-  prefix = '',
-  partSize = LEAST_PART,
-}: S3BlobOptions): BlobStore {
-  if (!Number.isSafeInteger(partSize) || partSize < LEAST_PART) {
-    throw new TypeError(`partSize must be at least ${LEAST_PART} bytes, not ${partSize}`)
-  }
+export function s3Blobs(options: S3BlobOptions): BlobStore {
+  checkOptions('s3Blobs', options, RULES)
+  const { client, bucket, prefix = '', partSize = LEAST_PART } = options
   const place = (key: string) => ({ Bucket: bucket, Key: prefix + key })
 
   async function putLarge(

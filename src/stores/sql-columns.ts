@@ -1,5 +1,6 @@
 // One column of a table: which field it holds, and how a value goes in and comes out.
 import type { Field, Json } from '../fields.ts'
+import { BOOLEAN, checkOptions, FILLED_TEXT, oneOf, type Rules, wholeFrom } from '../options.ts'
 import { UnstorableError } from '../store.ts'
 import type { ColumnType, OwnType, SqlDialect } from './sql-dialect.ts'
 import { COLUMN_TYPES } from './sql-indexes.ts'
@@ -45,6 +46,13 @@ export interface Declared {
   readonly digits: number | undefined
 }
 
+const RULES: Rules<ColumnOptions> = {
+  name: FILLED_TEXT,
+  json: BOOLEAN,
+  type: oneOf(...Object.keys(KIND_OF)),
+  digits: wholeFrom(0),
+}
+
 /**
  * @param at the column's place among the others.
  * @throws TypeError for a column that cannot hold the field.
@@ -58,6 +66,7 @@ export function columnOf(
   dialect: SqlDialect,
 ): Column {
   const options: ColumnOptions = typeof given === 'string' ? { name: given } : given
+  checkOptions(`${collection}, the column of ${name}`, options, RULES)
   const column = options.name ?? name
   const id = sql.id(column)
   const declared =

@@ -2,6 +2,7 @@
 // is no scalar.
 import { createHash } from 'node:crypto'
 import { type Field, fieldAt, type Item, type Kind, type Path, toPath } from '../fields.ts'
+import { FILLED_TEXT, OBJECT, type Rules } from '../options.ts'
 import type { Id, Shape, Stored } from '../store.ts'
 import {
   type Column,
@@ -24,6 +25,15 @@ export interface LayoutOptions {
   readonly columns?: Readonly<Record<string, string | ColumnOptions>>
   /** The column of the version; false where the table has none. Default `version`. */
   readonly version?: string | false
+}
+
+export const LAYOUT_RULES: Rules<LayoutOptions> = {
+  table: FILLED_TEXT,
+  columns: OBJECT,
+  version: {
+    wanted: 'the name of a column, or false',
+    fits: value => value === false || FILLED_TEXT.fits(value),
+  },
 }
 
 /** A value of an item in SQL. */

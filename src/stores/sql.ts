@@ -1,6 +1,16 @@
 // Items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 import type { Kysely } from 'kysely'
 import type { Scalar } from '../fields.ts'
+import {
+  BOOLEAN,
+  checkOptions,
+  FUNCTION,
+  having,
+  needed,
+  oneOf,
+  type Rules,
+  wholeFrom,
+} from '../options.ts'
 import { sortKeyOf } from '../selection.ts'
 import {
   assemble,
@@ -21,7 +31,7 @@ import { SqlAttempts } from './sql-attempts.ts'
 import { decodeValue } from './sql-columns.ts'
 import { SqlCreates } from './sql-creates.ts'
 import { type DialectName, dialectOf } from './sql-dialect.ts'
-import { Layout, type LayoutOptions } from './sql-layout.ts'
+import { LAYOUT_RULES, Layout, type LayoutOptions } from './sql-layout.ts'
 import { PoolSession } from './sql-pool.ts'
 import { SqlReads } from './sql-reads.ts'
 import { SerialSession } from './sql-serial.ts'
@@ -70,6 +80,16 @@ export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
   readonly clock?: () => number
 }
 
+const RULES: Rules<SqlStoreOptions> = {
+  ...LAYOUT_RULES,
+  db: needed(having('a Kysely', 'getExecutor')),
+  dialect: oneOf(...Object.keys(DIALECTS)),
+  create: BOOLEAN,
+  timeout: wholeFrom(1),
+  rememberTotals: BOOLEAN,
+  clock: FUNCTION,
+}
+
 /** What a store makes of its collections. */
 interface Attached {
   readonly layout: Layout
@@ -86,15 +106,16 @@ interface Attached {
  * the columns, and that its values are what the schema says. Without a version column a version is a
  * hash of the values, which comes again when the values do.
  */
-export function sqlStore<Database>({
-  db,
-  create = false,
-  clock = Date.now,
-  dialect: kind = dialectOf(db),
-  timeout,
-  rememberTotals = true,
-  ...options
-}: SqlStoreOptions<Database>): Store {
+export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
+  checkOptions('sqlStore', options, RULES)
+  const {
+    db,
+    create = false,
+    clock = Date.now,
+    dialect: kind = dialectOf(db),
+    timeout,
+    rememberTotals = true,
+  } = options
   if (kind === undefined) {
     throw new TypeError(
       'This Kysely is for none of SQLite, PostgreSQL, MySQL and MariaDB; say which: dialect',

@@ -1,0 +1,85 @@
+// Mistakes in the options of what an api is made of: schemes, stores, limits, a hardened server.
+
+import { createServer } from 'node:http'
+import { SqliteAdapter } from 'kysely'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  basic,
+  bearerJwt,
+  defineApi,
+  defineCollection,
+  harden,
+  introspection,
+  memoryStore,
+} from '../src/index.ts'
+import { s3Blobs } from '../src/stores/s3-blobs.ts'
+import { createTableSql, sqlStore } from '../src/stores/sql.ts'
+
+const client = { id: 'a', secret: 'b' }
+const endpoint = 'https://a.example/'
+const issuer = 'https://a.example'
+const keys = [{ kty: 'OKP' }]
+const { shape } = defineCollection({
+  name: 'models',
+  schema: z.object({ name: z.string() }),
+  store: memoryStore(),
+}).definition
+const make: Record<string, (options: never) => unknown> = {
+  basic,
+  bearerJwt,
+  introspection,
+  harden: options => harden(createServer(), options),
+  limits: limits => defineApi({ collections: [], limits }),
+  memoryStore,
+  s3Blobs,
+  sqlStore,
+  createTableSql: options => createTableSql(shape, options),
+}
+const db = { getExecutor: () => ({ adapter: new SqliteAdapter() }) }
+const s3 = { client: { send: () => undefined }, bucket: 'photos' }
+const jwt = { issuer, audience: 'cars', keys }
+
+test.each<[string, object, RegExp]>([
+  ['basic', {}, /^basic: verify must be a function, not undefined$/],
+  ['basic', { verify: () => undefined, realms: 'a' }, /no option "realms"; did you mean "realm"/],
+  ['bearerJwt', { audience: 'a', keys }, /^bearerJwt: issuer must be a text that is not empty/],
+  ['bearerJwt', { ...jwt, audience: [] }, /audience must be an audience or a list of them/],
+  ['bearerJwt', { ...jwt, jwksUri: 'https://a.example/' }, /either jwksUri or keys/],
+  ['bearerJwt', { ...jwt, keys: undefined }, /either jwksUri or keys/],
+  ['bearerJwt', { issuer, audience: 'a', jwksUri: 'ftp://a' }, /jwksUri must be an http or https/],
+  ['bearerJwt', { ...jwt, keys: [{ kty: 'oct' }] }, /keys must be public keys/],
+  ['bearerJwt', { ...jwt, algorithms: ['HS256'] }, /algorithms must be a list .* not \["HS256"\]/],
+  ['bearerJwt', { ...jwt, tolerance: -1 }, /tolerance must be a number from 0, not -1/],
+  ['bearerJwt', { ...jwt, tolerence: 5 }, /no option "tolerence"; did you mean "tolerance"/],
+  ['introspection', { endpoint: 'here', client }, /endpoint must be an http or https address/],
+  ['introspection', { endpoint: 'ftp://a/b', client }, /endpoint must be an http or https address/],
+  ['introspection', { endpoint }, /client must be an object, not undefined/],
+  ['introspection', { endpoint, client: { id: 'a' } }, /client: secret must be a text/],
+  ['introspection', { endpoint, client, cache: -1 }, /cache must be a number from 0, not -1/],
+  // Node's timers take whole milliseconds: with half of one every token would be answered 503.
+  ['introspection', { endpoint, client, timeout: 0.5 }, /timeout must be a whole number from 1/],
+  ['introspection', { endpoint, client, audience: '' }, /audience must be an audience/],
+  ['harden', { timeout: 0 }, /^harden: timeout must be a whole number from 1, not 0$/],
+  ['harden', { maxConnections: 1.5 }, /maxConnections must be a whole number from 1, not 1\.5/],
+  ['harden', { headerTimeout: 1000 }, /no option "headerTimeout"; did you mean "headersTimeout"/],
+  ['limits', { body: '1mb' }, /^limits: body must be a whole number from 1, not "1mb"$/],
+  ['limits', { bodies: 1 }, /^limits: there is no option "bodies"/],
+  ['memoryStore', { clock: 0 }, /^memoryStore: clock must be a function, not 0$/],
+  ['memoryStore', { key: 1 }, /no option "key"; did you mean "keys"/],
+  ['s3Blobs', { ...s3, bucket: '' }, /bucket must be a text that is not empty, not ""/],
+  ['s3Blobs', { ...s3, partSize: 1 }, /partSize must be a whole number from 5242880, not 1/],
+  ['s3Blobs', { ...s3, client: {} }, /client must be a client of @aws-sdk\/client-s3/],
+  ['sqlStore', {}, /^sqlStore: db must be a Kysely, not undefined$/],
+  ['sqlStore', { db, creates: true }, /no option "creates"; did you mean "create"/],
+  ['sqlStore', { db, dialect: 'oracle' }, /dialect must be "sqlite", "postgres" or "mysql"/],
+  ['sqlStore', { db, timeout: '5s' }, /timeout must be a whole number from 1, not "5s"/],
+  ['sqlStore', { db, version: true }, /version must be the name of a column, or false, not true/],
+  ['createTableSql', { columns: { name: { nmae: 'a' } } }, /^models, the column of name: there/],
+  ['createTableSql', { columns: { name: { type: 'jsonb' } } }, /type must be "uuid", /],
+])('%s %o', (name, options, message) => {
+  // What JavaScript lets through, and the types do not.
+  const given = () => make[name]?.(options as never)
+  expect(given).toThrow(TypeError)
+  expect(given).toThrow(message)
+})
