@@ -204,10 +204,10 @@ const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon)|video\/|audio\/)
 export function printDisposition({ type, name }: Pick<BlobRecord, 'type' | 'name'>): string {
   const how = SHOWN.test(type) ? 'inline' : 'attachment'
   const file = (name ?? '')
-    .toWellFormed()
     .replace(/^.*[/\\]/s, '')
     .replace(/\p{Cc}/gu, '')
     .slice(0, 255)
+    .toWellFormed()
   if (file === '' || file === '.' || file === '..') return how
   const ascii = file.replace(/[^\x20-\x7e]|["\\%]/g, '_')
   const encoded = encodeURIComponent(file).replace(

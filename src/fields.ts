@@ -185,7 +185,8 @@ function surrogatesLast(unit: number): number {
  * is UTC. Finer than a millisecond is cut.
  */
 export function instantOf(text: string): number {
-  return Date.parse(/(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`)
+  // A date alone is UTC by ECMA-262; with a `Z` behind it a year below 100 would be one of 19xx.
+  return Date.parse(DATE.test(text) || /(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`)
 }
 
 /** The last instant that a date-time in UTC can say. */

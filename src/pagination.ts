@@ -353,7 +353,7 @@ function neighbours(window: Window, found: Found, first: number, order: string):
 
   if (window.by !== 'cursor') {
     if (hasNext) add('next', `offset=${first + count}`)
-    if (hasPrevious) {
+    if (hasPrevious && total !== 0) {
       const end = Math.min(first, total ?? first)
       // Nearer to the start than a page, the page before is a shorter one: no item comes twice.
       add('previous', end < limit ? `offset=0&limit=${end}` : `offset=${end - limit}`)

@@ -1,5 +1,5 @@
-// A zod schema as field tables: of what it takes and of what it gives. zod's internals are read
-// here and in validate.ts, nowhere else.
+// A zod schema as field tables: of what it takes and of what it gives.
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { BlobGiven, BlobOptions, BlobRecord } from './blobs.ts'
 import type { Field, Fields, Kind, Scalar } from './fields.ts'
@@ -66,8 +66,7 @@ function mergedMembers(options: readonly Field[]): Fields | undefined {
     if (!option.members) return undefined
     for (const [name, field] of option.members) {
       const known = merged.get(name)
-      if (!known) merged.set(name, field)
-      else if (!sameField(known, field)) merged.set(name, unionOf([known, field]))
+      merged.set(name, known ? unionOf([known, field]) : field)
     }
   }
   if (merged.size === 0) return undefined
@@ -76,16 +75,6 @@ function mergedMembers(options: readonly Field[]): Fields | undefined {
       merged.set(name, { ...field, optional: true })
   }
   return merged
-}
-
-function sameField(one: Field, other: Field): boolean {
-  return (
-    one.kind === other.kind &&
-    one.choices === undefined &&
-    other.choices === undefined &&
-    !one.members &&
-    !other.members
-  )
 }
 
 const binaries = new WeakMap<Schema, BlobOptions>()
@@ -233,16 +222,47 @@ function kindOfScalar(value: Scalar): Kind {
   return typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'string'
 }
 
-/** A union with `null` is nullable; of one option, that option. */
+/** A union with `null` is nullable; of options that one field can hold, that field. */
 function unionOf(options: readonly Field[]): Field {
   const real = options.filter(
     option => !(option.kind === 'any' && option.nullable && !option.optional),
   )
   const nullable = real.length < options.length || real.some(option => option.nullable)
   const optional = options.some(option => option.optional)
-  const [first] = real
+  const distinct = real.reduce<readonly Field[]>(withOption, [])
+  const [first] = distinct
   if (!first) return { kind: 'any', nullable, optional }
-  if (real.length === 1) return { ...first, nullable, optional }
-  const members = mergedMembers(real)
-  return { kind: 'union', options: real, nullable, optional, ...(members && { members }) }
+  if (distinct.length === 1) return { ...first, nullable, optional }
+  const members = mergedMembers(distinct)
+  return { kind: 'union', options: distinct, nullable, optional, ...(members && { members }) }
+}
+
+/** Options with one more, which another may hold already, or come to hold. */
+function withOption(options: readonly Field[], option: Field): readonly Field[] {
+  for (const [at, known] of options.entries()) {
+    const joined = joinedField(known, option)
+    if (joined) return options.with(at, joined)
+  }
+  return [...options, option]
+}
+
+/** The field that holds what either of two of one kind holds; objects that differ stay apart. */
+function joinedField(one: Field, other: Field): Field | undefined {
+  if (isDeepStrictEqual(plain(one), plain(other))) return one
+  if (one.kind !== other.kind) return undefined
+  if (one.element && other.element)
+    return { ...one, element: unionOf([one.element, other.element]) }
+  if (!SCALARS.has(one.kind)) return undefined
+  const { choices, uuid, ...field } = one
+  return {
+    ...field,
+    ...(uuid && other.uuid && { uuid }),
+    ...(choices && other.choices && { choices: [...new Set([...choices, ...other.choices])] }),
+  }
+}
+
+const SCALARS = new Set<Kind>(['string', 'number', 'integer', 'boolean', 'date', 'date-time'])
+
+function plain(field: Field): Field {
+  return { ...field, nullable: false, optional: false }
 }

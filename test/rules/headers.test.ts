@@ -111,6 +111,11 @@ describe('printDisposition', () => {
       "it's (1)*.txt",
       `attachment; filename="it's (1)*.txt"; filename*=UTF-8''it%27s%20%281%29%2A.txt`,
     ],
+    [
+      // The 255th unit is half of a pair.
+      `${'a'.repeat(254)}😀.txt`,
+      `attachment; filename="${'a'.repeat(254)}_"; filename*=UTF-8''${'a'.repeat(254)}%EF%BF%BD`,
+    ],
     ['é".txt', `attachment; filename="__.txt"; filename*=UTF-8''%C3%A9%22.txt`],
   ])('%j: %s', (name, text) => {
     expect(printDisposition({ type: 'text/plain', ...(name !== undefined && { name }) })).toBe(text)

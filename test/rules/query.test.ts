@@ -146,6 +146,9 @@ describe('readQuery', () => {
     ['name[ne]=a&name[nin]=b,c', [filter('name', 'nin', 'a'), filter('name', 'nin', 'b', 'c')]],
     ['filter[limit]=5&limit=9', [filter('limit', 'in', 5)]],
     ['since=2024-01-01', [filter('at', 'gte', '2024-01-01T00:00:00.000Z')]],
+    // Not in 1950, as `0050-01-01Z` would be.
+    ['since=0050-01-01', [filter('at', 'gte', '0050-01-01T00:00:00.000Z')]],
+    ['until=0049-12-31', [filter('at', 'lt', '0050-01-01T00:00:00.000Z')]],
     ['until=2024-01-01', [filter('at', 'lt', '2024-01-02T00:00:00.000Z')]],
     ['until=2024-02-28', [filter('at', 'lt', '2024-02-29T00:00:00.000Z')]],
     ['until=2024-01-01T00:00:00Z', [filter('at', 'lte', '2024-01-01T00:00:00.000Z')]],

@@ -323,6 +323,12 @@ describe('Pagination headers: Link', () => {
         expect(places(await door.request(previous), items)).toEqual([0, 1, 2])
       })
 
+      it('nothing has no page before it', async () => {
+        const { previous, first } = rels(await door.request('/cars?immatriculation=none&offset=10'))
+        expect(previous).toBeUndefined()
+        expect(first).toContain('offset=0')
+      })
+
       it('a query sent as a form, with characters that no URL may hold, has links too', async () => {
         const answer = await door.request('/cars', {
           method: 'POST',
