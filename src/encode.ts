@@ -51,7 +51,9 @@ function withBody(
     const { type, size, data } = representation
     headers.push('Content-Type', type, 'Content-Length', String(size))
     headers.push('X-Content-Type-Options', 'nosniff')
-    return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body: data }
+    return method === 'HEAD'
+      ? headOnly(exchange, status, headers)
+      : { status, headers, body: data, length: size }
   }
   const { format, type } = negotiated ?? { format: json, type: 'application/json' }
   if (!representation) {

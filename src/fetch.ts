@@ -5,13 +5,7 @@ import { timedBody } from './deadlines.ts'
 import type { ApiDefinition } from './definition.ts'
 import type { Machine } from './exchange.ts'
 import { handle } from './handle.ts'
-import {
-  endBody,
-  type HttpRequest,
-  type HttpResponse,
-  type RequestBody,
-  type RequestHeaders,
-} from './http.ts'
+import type { HttpRequest, HttpResponse, RequestBody, RequestHeaders, StreamBody } from './http.ts'
 
 /** @param host what a host server calls with besides: all of it goes to `clientAddress`, and nowhere else. */
 export type Fetch = (request: Request, ...host: readonly unknown[]) => Promise<Response>
@@ -97,19 +91,17 @@ function bodyOf(body: HttpResponse['body']): ConstructorParameters<typeof Respon
   return streamOf(body)
 }
 
-function streamOf(body: AsyncIterable<Uint8Array | string>): ReadableStream<Uint8Array> {
+function streamOf(body: StreamBody): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
-  let chunks: AsyncIterator<Uint8Array | string> | undefined
+  const chunks = body[Symbol.asyncIterator]()
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
-      chunks ??= body[Symbol.asyncIterator]()
       const { done, value } = await chunks.next()
       if (done) controller.close()
       else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
     },
     async cancel() {
-      if (chunks) await chunks.return?.()
-      else endBody(body)
+      await chunks.return?.()
     },
   }
   // Nothing is read before it is asked for.

@@ -13,7 +13,13 @@ import { givenRequestId, type RequestEvent, requests, responses } from './events
 import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } from './fallbacks.ts'
 import { json } from './formats/json.ts'
-import { type HttpRequest, type HttpResponse, type Parameter, splitTarget } from './http.ts'
+import {
+  type HttpRequest,
+  type HttpResponse,
+  isStream,
+  type Parameter,
+  splitTarget,
+} from './http.ts'
 import { notAcceptable } from './negotiate.ts'
 import type { Call, Outcome } from './operations/call.ts'
 import { root } from './operations/root.ts'
@@ -28,6 +34,7 @@ import {
   readParameters,
 } from './request-head.ts'
 import { type CollectionTarget, type Match, pathOf, type Router, type Target } from './route.ts'
+import { begin } from './streamed.ts'
 
 /**
  * Answers a request; never throws.
@@ -63,6 +70,8 @@ export async function handle(
     const outcome = await answer(machine, exchange, fallThrough)
     if (!outcome) return undefined
     const response = encode(machine, exchange, outcome)
+    const { body, length } = response
+    if (isStream(body)) response.body = await begin(machine, exchange, body, length)
     tell(machine, exchange, response)
     return response
   } catch (thrown) {

@@ -2,8 +2,6 @@
 // target (RFC 9112 §3.2), hosts (RFC 9110 §7.2), fields (§5.1, §5.5), lists in them (§5.6.1), dates
 // (§5.6.7), and parameters of queries and forms.
 
-import { Readable } from 'node:stream'
-
 /** Header fields of a request: names in lower case, repeated fields joined with `, `. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
 
@@ -34,7 +32,12 @@ export interface HttpRequest {
   readonly abort: (reason: Error) => void
 }
 
-export type ResponseBody = string | Uint8Array | AsyncIterable<Uint8Array | string>
+export type BodyChunk = Uint8Array | string
+
+/** A body that is read while it is sent. */
+export type StreamBody = AsyncIterable<BodyChunk>
+
+export type ResponseBody = BodyChunk | StreamBody
 
 export interface HttpResponse {
   status: number
@@ -44,9 +47,13 @@ export interface HttpResponse {
   length?: number | undefined
 }
 
-/** Ends a body that nobody has begun to read: a stream may be open by then, all else opens when it is read. */
-export function endBody(body: AsyncIterable<unknown>): void {
-  if (body instanceof Readable) body.destroy()
+export function isStream(body: ResponseBody | undefined): body is StreamBody {
+  return body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
+}
+
+/** Ends a body that nobody reads. */
+export async function endBody(body: StreamBody): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.()
 }
 
 /** A request target in two parts; `query` has no `?` and is `''` where there is none. */

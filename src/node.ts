@@ -13,6 +13,7 @@ import {
   type HttpRequest,
   type HttpResponse,
   headerOf,
+  isStream,
   type RequestBody,
   type RequestHeaders,
   splitTarget,
@@ -39,7 +40,7 @@ export function nodeHandler(machine: Machine): Handler {
         if (next) process.nextTick(next)
         return undefined
       })
-      // Only a connection that broke while the answer was written ends here.
+      // A connection that broke while the answer was written, or a streamed body that did.
       .catch(() => response.destroy())
   }
 }
@@ -222,8 +223,7 @@ function respond(
   { status, headers, body, length }: HttpResponse,
 ): Promise<unknown> | undefined {
   if (response.destroyed || takenOver.has(response)) {
-    if (isStream(body)) endBody(body)
-    return undefined
+    return isStream(body) ? endBody(body) : undefined
   }
   // A client that waits for `100 Continue` sends nothing after a refusal.
   const waits = expecting.has(request)
@@ -241,10 +241,6 @@ function respond(
   }
   if (!request.readableEnded) drain(request, unread)
   return undefined
-}
-
-function isStream(body: HttpResponse['body']): body is AsyncIterable<Uint8Array | string> {
-  return body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
 }
 
 /** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */

@@ -110,6 +110,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'exchange',
     'request-body',
     'encode',
+    'streamed',
     'events',
     'handle',
   ],

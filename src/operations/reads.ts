@@ -21,7 +21,7 @@ import {
 } from './call.ts'
 import { sightOf } from './sight.ts'
 
-/** `GET /<collection>`: a page, or with a streaming format the whole list. */
+/** `GET /<collection>`: a page, or with a streaming format the whole list where no page is named. */
 export async function list(call: Call): Promise<Outcome> {
   const { target, streams } = call
   const { collection } = target
@@ -46,7 +46,7 @@ export async function list(call: Call): Promise<Outcome> {
     fields: fieldsShown(collection, query.fields),
   }
 
-  if (streams) {
+  if (streams && !namesPage(call)) {
     const common = { status: 200, headers: applied, vary, result: undefined }
     if (call.method === 'HEAD') return common
     const batches = collection.store.stream(scoped, call.caller)
@@ -242,8 +242,12 @@ function listValidators(
 /** Parameters that name a place in the list: links say it anew. */
 const PLACE = new Set(['offset', 'cursor', METHOD_PARAMETER])
 
-/** Parameters beside which a `Range` is ignored. */
 const PAGE = new Set(['offset', 'cursor', 'limit'])
+
+/** Whether the query says which page: a `Range` is ignored then, and no whole list is meant. */
+function namesPage({ parameters }: Call): boolean {
+  return parameters.some(({ name }) => PAGE.has(name))
+}
 
 function listHeaders(call: Call, query: Query, window: Window, found: Found): HeaderList {
   const kept: Pick<Parameter, 'name' | 'raw'>[] = call.parameters.filter(
@@ -286,8 +290,8 @@ function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError
 }
 
 /** `Range` counts only where nothing in the query says which page: see {@link readWindow}. */
-function varyOf({ parameters }: Call): string[] {
-  return parameters.some(({ name }) => PAGE.has(name)) ? ['Prefer'] : ['Prefer', 'Range']
+function varyOf(call: Call): string[] {
+  return namesPage(call) ? ['Prefer'] : ['Prefer', 'Range']
 }
 
 /** An estimate is made of all items: where a principal sees only some, it would tell of the others. */

@@ -1,0 +1,177 @@
+// Streamed answers, lists and contents: what fails before they begin is answered like any failure, what
+// fails later breaks them off; `onError` is told of either.
+import { connect } from 'node:net'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type BlobStore,
+  blob,
+  defineApi,
+  defineCollection,
+  memoryBlobs,
+  memoryStore,
+  type Store,
+  UnavailableError,
+} from '../src/index.ts'
+import { DOOR_NAMES, listen, openDoor } from './doors.ts'
+
+/** Photos, two of them, with contents of five bytes. */
+async function photosApi({ stream, get }: { stream?: Store['stream']; get?: BlobStore['get'] }) {
+  const failures: unknown[] = []
+  const store = memoryStore()
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ photo: blob() }),
+    store: { ...store, ...(stream && { stream }) },
+    id: 'integer',
+    blobs: { ...memoryBlobs(), ...(get && { get }) },
+  })
+  const api = defineApi({ collections: [photos], onError: error => failures.push(error) })
+  for (const data of ['aGVsbG8=', 'd29ybGQ=']) {
+    await api.collection(photos).create({ photo: { data } })
+  }
+  return { api, failures }
+}
+
+const lost = new Error('The disk is gone')
+const down = new UnavailableError('The database is down')
+
+async function* failing(error: Error, ...first: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* first
+  throw error
+}
+
+const HE = Buffer.from('he')
+const LIST = '/photos.ndjson'
+const CONTENT = '/photos/1/photo'
+
+describe.each(DOOR_NAMES)('through %s', name => {
+  test.each<[string, string, Parameters<typeof photosApi>[0], number, unknown]>([
+    [
+      'a list whose store fails',
+      LIST,
+      {
+        // biome-ignore lint/correctness/useYield: it fails before.
+        async *stream() {
+          throw lost
+        },
+      },
+      500,
+      lost,
+    ],
+    [
+      'a list whose store is down',
+      '/photos.csv',
+      {
+        // biome-ignore lint/correctness/useYield: it fails before.
+        async *stream() {
+          throw down
+        },
+      },
+      503,
+      expect.objectContaining({ status: 503 }),
+    ],
+    ['a content that fails', CONTENT, { get: async () => failing(lost) }, 500, lost],
+    ['a content that cannot be had', CONTENT, { get: () => Promise.reject(lost) }, 500, lost],
+    ['a stream that fails', CONTENT, { get: async () => Readable.from(failing(lost)) }, 500, lost],
+    [
+      'a content of nothing',
+      CONTENT,
+      { get: async () => Readable.from([]) },
+      500,
+      expect.objectContaining({ message: 'A content of 5 bytes came with 0' }),
+    ],
+    [
+      'a content that is longer',
+      CONTENT,
+      { get: async () => Readable.from([Buffer.from('hello, world')]) },
+      500,
+      expect.objectContaining({ message: 'A content of 5 bytes came with 12 or more' }),
+    ],
+  ])('before it begins: %s', async (_, path, broken, status, told) => {
+    const { api, failures } = await photosApi(broken)
+    const door = await openDoor(name, api)
+    const answer = await door.request(path)
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      status,
+      path.endsWith('.csv') ? 'text/csv' : expect.stringContaining('json'),
+    ])
+    expect(failures).toEqual([told])
+    await door.close()
+  })
+
+  test('what is gone is a 404, which is no failure', async () => {
+    const { api, failures } = await photosApi({ get: async () => undefined })
+    const door = await openDoor(name, api)
+    expect((await door.request(CONTENT)).status).toBe(404)
+    expect(failures).toEqual([])
+    await door.close()
+  })
+
+  test.each<[string, string, Parameters<typeof photosApi>[0], unknown]>([
+    [
+      'a list',
+      LIST,
+      {
+        async *stream() {
+          yield [{ id: 1, item: { id: 1 }, version: 'a' }]
+          throw lost
+        },
+      },
+      lost,
+    ],
+    ['a content', CONTENT, { get: async () => failing(lost, HE) }, lost],
+    [
+      'a content that is shorter',
+      CONTENT,
+      { get: async () => Readable.from([HE]) },
+      expect.objectContaining({ message: 'A content of 5 bytes came with 2' }),
+    ],
+    [
+      'a content that is longer',
+      CONTENT,
+      { get: async () => Readable.from([HE, Buffer.from('llo, world')]) },
+      expect.objectContaining({ message: 'A content of 5 bytes came with 12 or more' }),
+    ],
+  ])('after it has begun, %s is broken off', async (_, path, broken, told) => {
+    const { api, failures } = await photosApi(broken)
+    const door = await openDoor(name, api)
+    await expect(door.request(path)).rejects.toThrow()
+    expect(failures).toEqual([told])
+    await door.close()
+  })
+})
+
+test('a content of another length does not put the connection out of step', async () => {
+  const { api } = await photosApi({ get: async () => Readable.from([HE]) })
+  const { port, close } = await listen(api.handler)
+  const socket = connect(port, '127.0.0.1')
+  const get = `GET ${CONTENT} HTTP/1.1\r\nHost: a\r\n\r\n`
+  socket.write(get + get)
+  const answers = await text(socket).catch(() => '')
+  expect(answers.match(/HTTP\/1\.1/g) ?? []).not.toHaveLength(2)
+  await close()
+})
+
+test.each<[string, string, number, string | null]>([
+  ['whole where no page is named', '', 250, null],
+  ['whole, sorted and filtered', '?sort=-n&n[lt]=240', 240, null],
+  ['a page by limit', '?limit=3', 3, '0-2/250'],
+  ['a page by offset', '?offset=248&limit=100', 2, '248-249/250'],
+  ['no items', '?limit=0', 0, '*/250'],
+])('a list of a streaming format is %s', async (_, query, count, range) => {
+  const schema = z.object({ n: z.int() })
+  const lines = defineCollection({ name: 'lines', schema, store: memoryStore() })
+  const api = defineApi({ collections: [lines] })
+  for (let n = 0; n < 250; n++) await api.collection(lines).create({ n })
+  for (const [extension, head] of [
+    ['ndjson', 0],
+    ['csv', 1],
+  ] as const) {
+    const answer = await api.fetch(new Request(`http://api.test/lines.${extension}${query}`))
+    expect((await answer.text()).split('\n')).toHaveLength(head + count + 1)
+    expect(answer.headers.get('content-range')).toBe(range && `lines ${range}`)
+  }
+})
