@@ -26,7 +26,9 @@ export function baseOf(
   }
   if (baseUrl !== undefined) return baseUrl
   const forwarded = trustProxy ? forwardedHost(request) : undefined
-  const secure = trustProxy ? (forwardedProto(request) ?? request.secure) : request.secure
+  const secure = trustProxy
+    ? (forwardedProto(request, trustProxy) ?? request.secure)
+    : request.secure
   return `http${secure ? 's' : ''}://${forwarded ?? authority ?? host}${request.prefix}${prefix}`
 }
 
@@ -43,7 +45,13 @@ export function splitBase(base: string): { origin: string; path: string } {
 
 /** The last value counts: the nearest proxy wrote it, the ones before may be the client's own. */
 function lastOf(text: string | undefined): string | undefined {
-  return text?.split(',').at(-1)?.trim()
+  return outermost(text, 1)
+}
+
+/** What the outermost of so many trusted proxies wrote: each adds at the end, if it adds. */
+function outermost(text: string | undefined, hops: number): string | undefined {
+  const values = text?.split(',') ?? []
+  return (values.at(-hops) ?? values.at(-1))?.trim()
 }
 
 function forwardedHost({ headers }: HttpRequest): string | undefined {
@@ -51,8 +59,8 @@ function forwardedHost({ headers }: HttpRequest): string | undefined {
   return host !== undefined && isHost(host) ? host : undefined
 }
 
-function forwardedProto({ headers }: HttpRequest): boolean | undefined {
-  const proto = lastOf(headers['x-forwarded-proto'])?.toLowerCase()
+function forwardedProto({ headers }: HttpRequest, hops: number): boolean | undefined {
+  const proto = outermost(headers['x-forwarded-proto'], hops)?.toLowerCase()
   return proto === 'https' || proto === 'http' ? proto === 'https' : undefined
 }
 
@@ -83,7 +91,7 @@ class ProxiedRequest implements HttpRequest {
     this.headers = request.headers
     this.body = request.body
     this.address = forwardedFor(request, hops) ?? request.address
-    this.secure = forwardedProto(request) ?? true
+    this.secure = forwardedProto(request, hops) ?? true
     this.#request = request
   }
 

@@ -16,7 +16,7 @@ import type { ApiDefinition, CollectionDefinition } from './definition.ts'
 import { metadataAddress } from './documents.ts'
 import { HttpError } from './errors.ts'
 import type { HeaderList, HttpRequest } from './http.ts'
-import { addressKey, checkFailures, principalKey, takeFailure, takeRequest } from './rate-limit.ts'
+import { addressKey, guess, principalKey, takeRequest } from './rate-limit.ts'
 import type { Target } from './route.ts'
 
 /** What is known of the sender; each step adds to it. */
@@ -62,15 +62,9 @@ async function identify(
   const address = addressKey(seen.address)
   // Without an address all clients are one: what somebody guesses is held against nobody then.
   const guarded = seen.address === undefined ? undefined : rateLimit
-  if (guarded && (authorization ?? cookie) !== undefined) await checkFailures(guarded, address)
-  try {
-    sender.authenticated = await authenticate(schemes, seen, () => metadataAddress(api, base))
-  } catch (error) {
-    if (guarded && error instanceof HttpError && error.status === 401) {
-      await takeFailure(guarded, address)
-    }
-    throw error
-  }
+  const named = (authorization ?? cookie) !== undefined
+  const look = () => authenticate(schemes, seen, () => metadataAddress(api, base))
+  sender.authenticated = await (guarded ? guess(guarded, address, named, look) : look())
   await count(api, request, method, sender)
 }
 

@@ -86,7 +86,10 @@ export function ruleOf(access: Access, operation: string, otherwise: AccessRule 
 /** Whether a rule lets a principal pass. */
 export function satisfies(rule: AccessRule, principal: Principal | undefined): boolean {
   if (rule === 'public') return true
-  return principal !== undefined && rule.every(scope => principal.scopes?.includes(scope))
+  if (principal === undefined) return false
+  const { scopes } = principal
+  // A text, as who writes JavaScript may hand it on, has parts of scopes in it.
+  return rule.every(scope => Array.isArray(scopes) && scopes.includes(scope))
 }
 
 /** A principal and the scheme that knows it. */
@@ -189,9 +192,12 @@ export function credentialsOf({ headers }: HttpRequest, name: string): string | 
   return space === -1 ? '' : authorization.slice(space + 1).trim()
 }
 
+/** The schemes whose credentials a browser adds by itself, once it has them. */
+const AMBIENT = /^(?:basic|digest|negotiate|ntlm)(?: |$)/i
+
 /**
  * Whether a browser's request comes from a page of another origin and carries what browsers add by
- * themselves (cookies, Basic credentials): such a one may be forged. Requests of other clients have
+ * themselves (cookies, credentials of Basic and its kind): such a one may be forged. Requests of other clients have
  * neither `Sec-Fetch-Site` nor `Origin`.
  * @param own the api's own origin.
  * @param allowed whether pages of an origin may write here.
@@ -201,7 +207,7 @@ export function isForged(
   own: string,
   allowed: (origin: string) => boolean,
 ): boolean {
-  const ambient = headers.cookie !== undefined || /^basic(?: |$)/i.test(headers.authorization ?? '')
+  const ambient = headers.cookie !== undefined || AMBIENT.test(headers.authorization ?? '')
   if (!ambient) return false
   const { origin, 'sec-fetch-site': site } = headers
   if (origin !== undefined && allowed(origin)) return false

@@ -1,6 +1,6 @@
 // One request from its plain data to its answer: the order of the steps, and the only `catch`.
 import { baseOf, throughProxies } from './address.ts'
-import { admit, authorize, count, everything, mayOf, methodsFor } from './admit.ts'
+import { admit, authorize, count, everything, mayOf, methodsFor, type Sender } from './admit.ts'
 import { type Decoded, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
 import { evaluate, neverUnmodified, preconditionFailed, readPreconditions } from './conditional.ts'
@@ -162,13 +162,15 @@ async function answer(
   exchange.version = match?.target.version
   exchange.extension = match?.extension
   const overrides = overridesOf(request, parameters)
-  if (match || document) exchange.method = effectiveMethod(request.method, overrides)
+  exchange.method = effectiveMethod(request.method, overrides)
   if (document?.uncounted) sender.counted = true
   else {
     const admitted = timed(machine, exchange, 'auth', () =>
       admit(api, request, exchange.method, base, sender),
     )
-    if (admitted) await admitted
+    // A scheme asks others, whose silence is not waited for longer than for work.
+    if (admitted)
+      await (api.schemes.length > 0 ? machine.workload.run(() => admitted, request) : admitted)
   }
   exchange.principal = sender.authenticated?.principal
   exchange.may = mayOf(api, exchange.principal)
@@ -177,9 +179,10 @@ async function answer(
 
   const { target } = match
   const hidden = () => noSuchPath(path)
+  if (isHidden(api, match, sender)) throw hidden()
   const allow = (operations: readonly string[]) =>
     authorize(api, request, target, operations, sender, base, hidden)
-  if (exchange.method === 'OPTIONS') return describe(api, exchange, match, hidden)
+  if (exchange.method === 'OPTIONS') return describe(api, exchange, match)
   const asked = match.methods.get(exchange.method)
   // Which operation a form means may stand in the form.
   const formed = request.method === 'POST' && isForm(api, request)
@@ -303,6 +306,7 @@ function callOf(
     streams: negotiated?.format.streams === true,
     principal,
     authorize: other => allow([other]),
+    may: exchange.may,
     caller: request,
     limits: api.limits,
     href,
@@ -320,19 +324,18 @@ function rewrite(
   return dialects.reduce((rewritten, dialect) => dialect.rewrite(rewritten), parameters)
 }
 
+/** Whether nothing is here for a sender who may do nothing here. */
+function isHidden(api: ApiDefinition, { target, methods }: Match, sender: Sender): boolean {
+  if (target.kind === 'root' || !target.collection.hideExistence) return false
+  return methodsFor(api, target, methods, sender).size === 0
+}
+
 /** What the sender may do here; all that can be done where it has not said who it is. */
-function describe(
-  api: ApiDefinition,
-  exchange: Exchange,
-  match: Match,
-  hidden: () => HttpError,
-): Outcome {
+function describe(api: ApiDefinition, exchange: Exchange, match: Match): Outcome {
   exchange.negotiated = negotiate(api, exchange)
   const { target } = match
   const methods = methodsFor(api, target, match.methods, exchange.sender)
   const whole = describeTarget(match)
-  if (methods.size === 0 && target.kind !== 'root' && target.collection.hideExistence)
-    throw hidden()
   const lost = [...match.methods.keys()].filter(method => !methods.has(method))
   const data = Object.fromEntries(
     Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),

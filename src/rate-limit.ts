@@ -77,6 +77,8 @@ export interface RateLimit {
   readonly policies: readonly Policy[]
   readonly whenDown: 'open' | 'closed'
   readonly reset: 'epoch' | 'iso'
+  /** By address. */
+  readonly guesses: Map<string, Guesses>
 }
 
 const RULES: Rules<RateLimitOptions> = {
@@ -105,7 +107,7 @@ export function rateLimitOf(options: RateLimitOptions): RateLimit {
   if (new Set(policies.map(({ name }) => name)).size < policies.length) {
     throw new TypeError('rateLimit: two policies have the same name')
   }
-  return { policies, whenDown, reset }
+  return { policies, whenDown, reset, guesses: new Map() }
 }
 
 function checkWhole(what: string, value: number): void {
@@ -276,23 +278,83 @@ function tooManyRequests({ policy, reset }: State, headers: HeaderList): HttpErr
   })
 }
 
+/** The guesses of one address. */
+interface Guesses {
+  /** The requests that have not ended. */
+  requests: number
+  /** Those whose credentials are looked at. */
+  going: number
+  /** Those that wait for their turn. */
+  readonly waiting: (() => void)[]
+}
+
 /**
- * Refuses before credentials are looked at, where an address has sent too many wrong ones: guessing
- * goes no faster than the limit, and right ones of other addresses are not touched by it.
- * @throws HttpError 429
+ * Looks at the credentials of an address, no more at once than may still be wrong within the limit.
+ * Right ones of other addresses are not touched by it.
+ * @param named whether the request has a header that credentials stand in. One without may be
+ * anonymous: over the limit it is refused only where it turns out to have some.
+ * @param look gives what they are worth, `undefined` for none; throws HttpError 401 for wrong ones.
+ * @throws HttpError 429, and what `look` throws.
  */
-export async function checkFailures(limit: RateLimit, key: string): Promise<void> {
-  for (const policy of limit.policies) {
-    const known = await policy.failures.get(key)
-    if (!known || known.consumedPoints < policy.limiter.points) continue
-    const reset = Date.now() + known.msBeforeNext
-    const state = { policy, remaining: 0, reset, exceeded: true }
-    throw tooManyRequests(state, headersOf(limit, [state]))
+export async function guess<T>(
+  limit: RateLimit,
+  address: string,
+  named: boolean,
+  look: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  const guesses = limit.guesses.get(address) ?? { requests: 0, going: 0, waiting: [] }
+  limit.guesses.set(address, guesses)
+  guesses.requests++
+  let went = 0
+  try {
+    let { left, over } = await failuresOf(limit, address)
+    while (named && guesses.going >= left) {
+      if (over) throw over
+      await new Promise<void>(resolve => guesses.waiting.push(resolve))
+      ;({ left, over } = await failuresOf(limit, address))
+    }
+    went = named ? 1 : 0
+    guesses.going += went
+    const found = await counted(limit, address, look, over)
+    if (over && found !== undefined) throw over
+    return found
+  } finally {
+    guesses.going -= went
+    guesses.requests--
+    if (guesses.requests === 0) limit.guesses.delete(address)
+    guesses.waiting.shift()?.()
   }
 }
 
-/** Counts a failed authentication. */
-export async function takeFailure({ policies }: RateLimit, key: string): Promise<void> {
-  // What is over the limit is counted too: the refusal comes with the next request.
-  await Promise.allSettled(policies.map(({ failures }) => failures.consume(key)))
+/** Counts wrong credentials. What is over the limit is counted too. */
+async function counted<T>(
+  { policies }: RateLimit,
+  address: string,
+  look: () => Promise<T>,
+  over: HttpError | undefined,
+): Promise<T> {
+  try {
+    return await look()
+  } catch (error) {
+    if (!(error instanceof HttpError && error.status === 401)) throw error
+    await Promise.allSettled(policies.map(({ failures }) => failures.consume(address)))
+    throw over ?? error
+  }
+}
+
+/** How many wrong credentials of an address there may still be; where none, its refusal. */
+async function failuresOf(
+  limit: RateLimit,
+  address: string,
+): Promise<{ left: number; over?: HttpError }> {
+  let left = Number.POSITIVE_INFINITY
+  for (const policy of limit.policies) {
+    const known = await policy.failures.get(address)
+    left = Math.min(left, policy.limiter.points - (known?.consumedPoints ?? 0))
+    if (!known || left > 0) continue
+    const reset = Date.now() + known.msBeforeNext
+    const state = { policy, remaining: 0, reset, exceeded: true }
+    return { left: 0, over: tooManyRequests(state, headersOf(limit, [state])) }
+  }
+  return { left }
 }

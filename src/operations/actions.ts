@@ -8,6 +8,7 @@ import { RESERVED } from '../query.ts'
 import { type Stored, throwIfAborted } from '../store.ts'
 import {
   type Call,
+  inScope,
   type Outcome,
   refuseIfMatch,
   requireItem,
@@ -60,8 +61,10 @@ async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined>
 
 async function withoutResult(call: Call): Promise<Outcome> {
   const { action: _action, id, ...place } = call.target
-  const stored = id === undefined ? undefined : await call.target.collection.store.get(id)
-  if (id !== undefined && stored) {
+  const stored =
+    id === undefined ? undefined : await call.target.collection.store.get(id, call.caller)
+  // An action may do more than its caller, who is shown no item that it could not read.
+  if (id !== undefined && stored && inScope(call, stored.item)) {
     const target = { ...place, id, kind: 'item' } as const
     return { ...(await changed({ ...call, target }, stored)), result: undefined }
   }

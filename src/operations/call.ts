@@ -83,6 +83,8 @@ export interface Call {
    * @throws HttpError 401, 403
    */
   readonly authorize?: (operation: string) => void
+  /** Whether the sender may do something to a collection; absent for calls in process. */
+  readonly may?: (collection: CollectionDefinition, operation: string) => boolean
   /** Who waits for the outcome, as stores are told: the request itself, whose signal is made when somebody asks. */
   readonly caller: StoreOptions & { readonly signal: AbortSignal }
   readonly limits: Limits
@@ -154,12 +156,16 @@ export function inScope({ target, principal }: Call, item: Item): boolean {
   return sightOf(collection, principal)?.sees(item) ?? true
 }
 
-/** An item of any collection, where it is there and in the principal's sight. */
+/**
+ * An item of any collection, where it is there and in the principal's sight. A collection that hides
+ * what exists has none for who may not read it.
+ */
 export async function visibleItem(
   call: Call,
   collection: CollectionDefinition,
   id: Id,
 ): Promise<Stored | undefined> {
+  if (collection.hideExistence && call.may?.(collection, 'read') === false) return undefined
   const stored = await collection.store.get(id, call.caller)
   if (!stored) return undefined
   return (sightOf(collection, call.principal)?.sees(stored.item) ?? true) ? stored : undefined

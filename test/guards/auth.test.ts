@@ -1007,6 +1007,12 @@ describe('pages of other origins', () => {
     { cors: { origins: ['https://app.example'], credentials: true } },
   )
 
+  test.each(['Digest a=b', 'Negotiate YQ==', 'ntlm YQ=='])('%s from another site', async sent => {
+    const headers = { 'sec-fetch-site': 'cross-site', origin: evil }
+    const answer = await ask(api, 'POST', '/cars/1', sent, { headers, body: '{}' })
+    expect([answer.status, (await firstError(answer)).type]).toEqual([403, 'cross_origin'])
+  })
+
   test.each(cases)('%s', async (_, headers, refused) => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await ask(api, method, '/cars/1', basicOf('ann', 'x'), {

@@ -215,13 +215,17 @@ describe('what is remembered of tokens', () => {
 })
 
 describe('a request through proxies', () => {
-  it.each<[Record<string, string>, string | undefined, boolean]>([
+  it.each<[Record<string, string>, string | undefined, boolean, number?]>([
     [{}, '10.0.0.1', true],
     [{ 'x-forwarded-for': '192.0.2.1', 'x-forwarded-proto': 'http' }, '192.0.2.1', false],
     [{ 'x-forwarded-for': 'evil, 192.0.2.1:80' }, '192.0.2.1', true],
     [{ 'x-forwarded-for': '[2001:db8::1]:80' }, '2001:db8::1', true],
     [{ 'x-forwarded-for': 'unknown' }, '10.0.0.1', true],
-  ])('with %j is of %j, TLS: %j', (headers, address, secure) => {
+    // Each proxy says how its own client came: the outermost trusted one counts, as for the address.
+    [{ 'x-forwarded-proto': 'http, https' }, '10.0.0.1', false, 2],
+    [{ 'x-forwarded-proto': 'https, http' }, '10.0.0.1', true, 2],
+    [{ 'x-forwarded-proto': 'http' }, '10.0.0.1', false, 2],
+  ])('with %j is of %j, TLS: %j', (headers, address, secure, hops = 1) => {
     const controller = new AbortController()
     const request: HttpRequest = {
       method: 'GET',
@@ -237,7 +241,7 @@ describe('a request through proxies', () => {
       },
       abort: reason => controller.abort(reason),
     }
-    const seen = throughProxies(request, 1)
+    const seen = throughProxies(request, hops)
     expect(seen).toMatchObject({ address, secure, headers })
     const reason = new Error('enough')
     expect(seen.aborted).toBe(false)

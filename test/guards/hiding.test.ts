@@ -1,0 +1,221 @@
+// What a guard must not let be seen: collections that hide what exists, what parents tell of them, what
+// an action answers with, and how much may be guessed at once.
+import { setTimeout as wait } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type Api,
+  basic,
+  defineApi,
+  defineCollection,
+  HttpError,
+  memoryStore,
+  type Principal,
+  type Scheme,
+} from '../../src/index.ts'
+
+/** Takes any user, with the scopes that the password names. */
+const schemes = [
+  basic({
+    verify: (id, scopes) => ({ id, scopes: scopes.split(' ').filter(text => text !== '') }),
+  }),
+]
+
+function as(user: string, scopes = ''): Record<string, string> {
+  return { authorization: `Basic ${btoa(`${user}:${scopes}`)}` }
+}
+
+type Fetch = (request: Request) => Promise<Response>
+
+async function ask(
+  fetch: Fetch,
+  target: string,
+  headers: Record<string, string>,
+  body?: unknown,
+  method = body === undefined ? 'GET' : 'POST',
+) {
+  const json = { 'content-type': 'application/json', ...headers }
+  const init = { method, headers: json, redirect: 'manual' } as const
+  const sent = body === undefined ? init : { ...init, body: JSON.stringify(body) }
+  const answer = await fetch(new Request(`https://api.example${target}`, sent))
+  return { status: answer.status, text: await answer.text() }
+}
+
+describe('a collection that hides what exists', () => {
+  const secrets = defineCollection({
+    name: 'secrets',
+    schema: z.object({ text: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+    operations: ['list', 'read', 'create'],
+    access: { default: ['admin'] },
+    hideExistence: true,
+  })
+  const notes = defineCollection({
+    name: 'notes',
+    schema: z.object({ secret_id: z.int(), text: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+    parents: { secret_id: 'secrets' },
+  })
+  const { fetch } = defineApi({ collections: [secrets, notes], schemes })
+  const made = ask(fetch, '/secrets', as('root', 'admin'), { text: 'a' })
+
+  test.each([
+    ['GET', '/secrets'],
+    ['OPTIONS', '/secrets'],
+    ['DELETE', '/secrets'],
+    ['PUT', '/secrets'],
+    ['PATCH', '/secrets/1'],
+    ['POST', '/secrets?_method=x'],
+    ['GET', '/secrets?_method=DELETE'],
+    ['GET', '/secrets/1/notes'],
+  ])('%s %s is to who may do nothing there as where nothing is', async (method, target) => {
+    await made
+    const nothing = target.replace('secrets', 'nothing')
+    const [hidden, none] = await Promise.all(
+      [target, nothing].map(each => ask(fetch, each, as('bob'), undefined, method)),
+    )
+    const shape = (
+      { status, text }: { status: number; text: string } = { status: 0, text: '' },
+    ) => [status, text.replace(/secrets?\b|nothing/g, '…').replace(/There is .*?"\}?/, '')]
+    expect(hidden?.status).toBe(none?.status)
+    if (target !== '/secrets/1/notes') expect(shape(hidden)).toEqual(shape(none))
+  })
+
+  test('is no parent for who may not read it', async () => {
+    await made
+    for (const id of [1, 2]) {
+      expect((await ask(fetch, `/secrets/${id}/notes`, as('bob'))).status).toBe(404)
+      const note = { secret_id: id, text: 'a' }
+      expect((await ask(fetch, '/notes', as('bob'), note)).status).toBe(400)
+      expect((await ask(fetch, `/secrets/${id}/notes`, as('bob'), note)).status).toBe(404)
+    }
+    const admin = as('root', 'admin')
+    expect((await ask(fetch, '/secrets/1/notes', admin)).status).toBe(200)
+    expect((await ask(fetch, '/notes', admin, { secret_id: 1, text: 'a' })).status).toBe(201)
+  })
+})
+
+test('an action that takes an item out of its caller’s sight does not show it', async () => {
+  const notes = defineCollection({
+    name: 'notes',
+    schema: z.object({ owner: z.string(), pin: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+    visible: principal => (principal?.id === 'system' ? {} : { owner: principal?.id ?? '' }),
+    actions: {
+      give: {
+        on: 'item',
+        run: async ({ id = 0 }) => {
+          const principal: Principal = { id: 'system' }
+          const given = { owner: 'bob', pin: 'of bob' }
+          await api.collection('notes').patch(id, given, { principal })
+        },
+      },
+    },
+  })
+  const api: Api = defineApi({ collections: [notes], schemes })
+  const { fetch } = api
+  await ask(fetch, '/notes', as('ann'), { owner: 'ann', pin: 'of ann' })
+  const given = await ask(
+    fetch,
+    '/notes/1/give',
+    { ...as('ann'), prefer: 'return=representation' },
+    {},
+  )
+  expect([given.status, given.text]).toEqual([200, '{"url":"https://api.example/notes"}'])
+})
+
+describe('guesses', () => {
+  const rateLimit = { policies: [{ limit: 5, window: 60 }] }
+  const policies = { rateLimit, clientAddress: () => '192.0.2.1' }
+  const cars = () =>
+    defineCollection({ name: 'cars', schema: z.object({ a: z.string() }), store: memoryStore() })
+
+  test('that come together are no more than those that come one after another', async () => {
+    let looks = 0
+    const verify = async (id: string, password: string) => {
+      looks++
+      await wait(5)
+      return password === 'right' ? { id } : undefined
+    }
+    const { fetch } = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify })],
+      ...policies,
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, at) =>
+        ask(fetch, '/cars', as('ann', at === 40 ? 'right' : `wrong ${at}`)),
+      ),
+    )
+    const count = (status: number) => answers.filter(answer => answer.status === status).length
+    expect([looks, count(401), count(429)]).toEqual([5, 5, 45])
+  })
+
+  test('right ones that come together all go on', async () => {
+    const verify = async (id: string) => {
+      await wait(1)
+      return { id }
+    }
+    const { fetch } = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify })],
+      ...policies,
+    })
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, at) => ask(fetch, '/cars', as(`user ${at}`, 'x'))),
+    )
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+  })
+
+  test('in a header of one’s own are held to the limit too', async () => {
+    const scheme: Scheme = {
+      name: 'Key',
+      challenge: () => 'Key',
+      authenticate: async ({ headers }) => {
+        const key = headers['x-api-key']
+        if (key === undefined) return undefined
+        if (key === 'right') return { id: 'ann' }
+        throw new HttpError(401, 'This key is wrong')
+      },
+    }
+    const api = defineApi({
+      collections: [cars()],
+      schemes: [scheme],
+      access: { default: 'public' },
+      ...policies,
+      rateLimit: { policies: [{ limit: 20, window: 60 }] },
+    })
+    const statuses: number[] = []
+    for (let at = 0; at < 25; at++) {
+      statuses.push((await ask(api.fetch, '/cars', { 'x-api-key': `wrong ${at}` })).status)
+    }
+    expect(statuses.slice(18, 22)).toEqual([401, 401, 429, 429])
+    // Right ones are not told from wrong ones any more.
+    expect((await ask(api.fetch, '/cars', { 'x-api-key': 'right' })).status).toBe(429)
+  })
+
+  test('a scheme that never answers is not waited for', async () => {
+    const verify = () => new Promise<undefined>(() => {})
+    const api = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify })],
+      limits: { workTime: 50 },
+      onError: () => {},
+    })
+    expect((await ask(api.fetch, '/cars', as('ann', 'x'))).status).toBe(503)
+  })
+
+  test('scopes that are one text are none', async () => {
+    // As who writes JavaScript may hand a claim on.
+    const principal = { id: 'ann', scopes: 'cars:write-none' } as unknown as Principal
+    const api = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify: () => principal })],
+      access: { default: ['cars:write'] },
+    })
+    expect((await ask(api.fetch, '/cars', as('ann', 'x'), { a: 'b' })).status).toBe(403)
+  })
+})
