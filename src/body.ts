@@ -117,6 +117,7 @@ export async function decodeBody(
 ): Promise<Decoded> {
   const { limits, sent } = options
   const context = new BodyContext(request, type, options)
+  if (format.name === 'multipart') checkParsed(body)
   const [bytes, parsed] = partsOf(body)
   if (format.name === 'form') {
     // The pairs of a form are wanted as they were sent too: where it stands for GET they are the query.
@@ -144,6 +145,15 @@ function partsOf(
   body: RequestBody = { parsed: undefined },
 ): [AsyncIterable<Uint8Array> | undefined, unknown] {
   return 'parsed' in body ? [bytesOf(body.parsed), body.parsed] : [body, undefined]
+}
+
+/** @throws TypeError where files are lost: the program's mistake, which no client can mend. */
+function checkParsed(body: RequestBody | undefined): void {
+  if (!body || !('parsed' in body)) return
+  if (!body.withoutFiles && typeof body.parsed !== 'string') return
+  throw new TypeError(
+    'A body parser in front has taken the files of a multipart body: let it stand behind the api, or hand on the bytes, as express.raw() does',
+  )
 }
 
 /** What a host server has read but not parsed, as bytes again. */

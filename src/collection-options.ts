@@ -38,62 +38,62 @@ export interface CollectionOptions<
   /** Of this collection alone; versions of the same collection may share it. */
   readonly store: Store
   /** What one item is called. Default: the name without its plural ending. */
-  readonly itemName?: string
+  readonly itemName?: string | undefined
   /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
-  readonly id?: Ids
+  readonly id?: Ids | undefined
   /** The name of the identifying member. Default `id`. */
-  readonly idField?: 'id' | 'identifier'
+  readonly idField?: 'id' | 'identifier' | undefined
   /** Whether items have `created_at` and `updated_at`. Default true. */
-  readonly timestamps?: boolean
+  readonly timestamps?: boolean | undefined
   /** The order where a request does not say, such as `-created_at`. Default: creation, oldest first. */
-  readonly sort?: string
+  readonly sort?: string | undefined
   /** Items of a page where a request does not say; 25. */
-  readonly defaultLimit?: number
+  readonly defaultLimit?: number | undefined
   /** The most items of a page; 100. */
-  readonly maxLimit?: number
+  readonly maxLimit?: number | undefined
   /** Fields, or sets of fields, that lists often filter or sort by. */
-  readonly indexes?: readonly (string | readonly string[])[]
+  readonly indexes?: readonly (string | readonly string[])[] | undefined
   /** Fields, or sets of fields, in which no two items may be equal. Of two broken at once one is told; which, differs by store. */
-  readonly unique?: readonly (string | readonly string[])[]
+  readonly unique?: readonly (string | readonly string[])[] | undefined
   /** Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too. */
-  readonly parents?: Readonly<Record<string, string>>
+  readonly parents?: Readonly<Record<string, string>> | undefined
   /** The same for a relation between two collections: exactly two fields, unique as a pair. */
-  readonly relation?: Readonly<Record<string, string>>
+  readonly relation?: Readonly<Record<string, string>> | undefined
   /** Text fields that `GET /<name>/search?q=` looks through. Default: no search. */
-  readonly search?: readonly string[]
+  readonly search?: readonly string[] | undefined
   /** What may be done. Default: everything. */
-  readonly operations?: readonly Operation[]
+  readonly operations?: readonly Operation[] | undefined
   /** Verbs besides the operations, by name: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
-  readonly actions?: Readonly<Record<string, Action>>
+  readonly actions?: Readonly<Record<string, Action>> | undefined
   /** Functions around every operation and action. Default none. */
-  readonly hooks?: Hooks
+  readonly hooks?: Hooks | undefined
   /** Whether PUT to an id that does not exist creates it; needs ids chosen by clients. Default false. */
-  readonly putCreates?: boolean
+  readonly putCreates?: boolean | undefined
   /** Whether changes need `If-Match` or `If-Unmodified-Since`; 428 without. Default false. */
-  readonly requirePrecondition?: boolean
+  readonly requirePrecondition?: boolean | undefined
   /** How lists are counted where a request does not say. Default `exact`. */
-  readonly total?: TotalMode
+  readonly total?: TotalMode | undefined
   /** `Cache-Control` of reads. Default `no-cache, max-age=0`. */
-  readonly cacheControl?: string
+  readonly cacheControl?: string | undefined
   /**
    * Who may do what, by operation or action, where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
    * Default: every principal may do everything.
    */
-  readonly access?: Access
+  readonly access?: Access | undefined
   /**
    * Which items a principal sees: all else does not exist for it, in lists, counts, reads, writes,
    * sub-collections, actions and downloads alike. A set of `unique` fields should hold the field that
    * the rule goes by: otherwise a refusal tells that somebody has the same values.
    */
-  readonly visible?: RowRule
+  readonly visible?: RowRule | undefined
   /** Whether 404 is answered where a principal may not do something, rather than 403. Default false. */
-  readonly hideExistence?: boolean
+  readonly hideExistence?: boolean | undefined
   /** What it is, for people: in what OPTIONS answers, and on pages. Default none. */
-  readonly description?: string
+  readonly description?: string | undefined
   /** Where the contents of `blob()` members live. Needed where the schema has any. */
-  readonly blobs?: BlobStore
+  readonly blobs?: BlobStore | undefined
   /** How binary properties are given: `flat` (`photo_url`, the default) or `object` (`photo: { url, updated_at }`). */
-  readonly binary?: BinaryForm
+  readonly binary?: BinaryForm | undefined
 }
 
 const SCHEMA: Rule = {
@@ -107,6 +107,20 @@ const SETS = listOf({
   fits: value => TEXT.fits(value) || listOf(TEXT, 1).fits(value),
 })
 
+const STORE_METHODS: readonly (keyof Store)[] = [
+  'attach',
+  'get',
+  'list',
+  'count',
+  'stream',
+  'create',
+  'update',
+  'delete',
+  'begin',
+  'finish',
+  'close',
+]
+
 const HEADER_VALUE: Rule = {
   wanted: 'a header value on one line',
   fits: value => typeof value === 'string' && value !== '' && isFieldValue(value),
@@ -115,7 +129,7 @@ const HEADER_VALUE: Rule = {
 export const COLLECTION_RULES: Rules<CollectionOptions> = {
   name: needed(TEXT),
   schema: needed(SCHEMA),
-  store: needed(having('a store, such as memoryStore()', 'attach', 'get', 'list', 'create')),
+  store: needed(having('a store, such as memoryStore()', ...STORE_METHODS)),
   itemName: TEXT,
   id: oneOf('uuid', 'integer'),
   idField: oneOf('id', 'identifier'),

@@ -303,7 +303,7 @@ function actionsOf({ name, actions = {} }: CollectionOptions<Schema>) {
       )
     }
     checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
-    const { output } = action
+    const output = action.output && zodOf(action.output)
     const input = action.input && zodOf(action.input)
     const inputFields = input && fieldsOf(input, 'input')
     const method = action.method ?? 'POST'

@@ -59,7 +59,10 @@ export interface Hooks {
   error?(event: OperationEvent, error: unknown): unknown
 }
 
-/** Parameters of a list as a program gives them: `{ color: 'red', 'price[gte]': 10, limit: 5 }`. */
+/**
+ * Parameters of a list as a program gives them: `{ color: 'red', 'price[gte]': 10, limit: 5 }`. A
+ * program is given whole items: `fields` is checked, and selects nothing.
+ */
 export type ListParameters = Readonly<
   Record<string, string | number | boolean | readonly (string | number | boolean)[]>
 >
@@ -118,6 +121,16 @@ export interface Calls<
   ): Promise<unknown>
 }
 
+/** Finds the operations of a collection: by its declaration with the types of its schema, or by its name. */
+export interface CollectionCalls {
+  <S extends SomeSchema, Ids extends keyof MadeIds>(collection: {
+    readonly name: string
+    readonly schema: S
+    readonly ids: Ids
+  }): Calls<S, Ids>
+  (name: string): Calls
+}
+
 /** What an action's `run` receives. */
 export interface ActionContext<S extends SomeSchema = SomeSchema> {
   /** What the client sent, checked by the action's `input`. */
@@ -128,7 +141,7 @@ export interface ActionContext<S extends SomeSchema = SomeSchema> {
   readonly principal: Principal | undefined
   readonly signal: AbortSignal
   /** The operations of a collection of the same api, as this principal. */
-  readonly collection: (name: string) => Calls
+  readonly collection: CollectionCalls
   /**
    * Applies a merge patch to the item acted on, if it is still as it was read.
    * @throws HttpError 409 where it was changed meanwhile (412 where the client sent a precondition).
@@ -145,7 +158,7 @@ export interface Action<S extends SomeSchema = SomeSchema> {
   /** What it takes: from the body, or from the query where the method is GET. Without, nothing. */
   readonly input?: S
   /** What it gives, for the description; what `run` returns is not checked against it. */
-  readonly output?: Schema
+  readonly output?: SomeSchema
   /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
   readonly description?: string
   /** Its result is the answer, 200. `undefined` answers 303 to the item or the collection. */

@@ -193,8 +193,10 @@ function report(
   try {
     const { request } = exchange
     const requestId = requestIdOf(exchange)
-    onError(thrown, { reference: reference ?? requestId, error, request, requestId })
+    const failure = { reference: reference ?? requestId, error, request, requestId }
+    // A failing log may fail neither the answer nor, where it is asynchronous, the process.
+    Promise.resolve(onError(thrown, failure)).catch(() => {})
   } catch {
-    // A failing log may not fail the answer.
+    // Likewise.
   }
 }

@@ -37,7 +37,9 @@ class FetchRequest implements HttpRequest {
     this.method = request.method
     this.target = request.url.slice(start)
     this.headers = headersOf(request.headers, host)
-    this.body = request.body ? timedBody(request.body, limits) : undefined
+    // What the host server has read is not there any more.
+    const body = request.body && timedBody(request.body, limits)
+    this.body = request.bodyUsed ? { parsed: undefined } : (body ?? undefined)
     // A list of a header, as anybody may write it, is no address.
     this.address = address !== undefined && isIP(address) > 0 ? address : undefined
     this.secure = protocol === 'https:'

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { errorBody, HttpError } from './errors.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from './fallbacks.ts'
 import type { HeaderList } from './http.ts'
-import { expecting, takenOver } from './node.ts'
+import { askForBody, expecting, takenOver } from './node.ts'
 import { checkOptions, type Rules, wholeFrom } from './options.ts'
 
 export interface HardenOptions {
@@ -66,6 +66,10 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   server.prependListener('request', enter)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     expecting.add(request)
+    // Whoever reads the body wants it, a parser of the host server's too.
+    request.on('newListener', event => {
+      if (event === 'data' || event === 'readable') askForBody(request, response)
+    })
     server.emit('request', request, response)
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {

@@ -8,8 +8,13 @@ export type RequestHeaders = Readonly<Record<string, string | undefined>>
 /** Header fields of a response, name and value alternating: what `writeHead` takes at once. */
 export type HeaderList = string[]
 
-/** The content of a request: bytes still to be read, or what a host server has parsed already. */
-export type RequestBody = AsyncIterable<Uint8Array> | { readonly parsed: unknown }
+/**
+ * The content of a request: bytes still to be read, or what a host server has parsed already, which may
+ * have put files elsewhere.
+ */
+export type RequestBody =
+  | AsyncIterable<Uint8Array>
+  | { readonly parsed: unknown; readonly withoutFiles?: boolean }
 
 export interface HttpRequest {
   /** As sent; methods are case-sensitive (RFC 9110 §9.1). */

@@ -10,6 +10,7 @@ import type { Machine } from './exchange.ts'
 import { handle } from './handle.ts'
 import {
   endBody,
+  type HeaderList,
   type HttpRequest,
   type HttpResponse,
   headerOf,
@@ -27,8 +28,13 @@ export type Handler = (
   next?: (error?: unknown) => void,
 ) => void
 
-/** What host servers add to the request: the path before a mount, and a body that they have parsed. */
-type HostRequest = IncomingMessage & { originalUrl?: unknown; body?: unknown }
+/** What host servers add to the request: the path before a mount, a body that they have parsed, its files. */
+type HostRequest = IncomingMessage & {
+  originalUrl?: unknown
+  body?: unknown
+  file?: unknown
+  files?: unknown
+}
 
 export function nodeHandler(machine: Machine): Handler {
   return (request, response, next) => {
@@ -71,7 +77,7 @@ class NodeRequest implements HttpRequest {
     const size = sizeOf(this.headers)
     this.#body = size === undefined ? undefined : new NodeBody(limits, request, response, size)
     const isParsed = request.body !== undefined && request.readableEnded
-    this.body = isParsed ? { parsed: request.body } : this.#body
+    this.body = isParsed ? { parsed: request.body, withoutFiles: hasFiles(request) } : this.#body
     this.address = socket.remoteAddress
     this.secure = 'encrypted' in socket && socket.encrypted === true
     this.#request = request
@@ -98,6 +104,11 @@ class NodeRequest implements HttpRequest {
     this.#controller ??= controllerOf(this.#response)
     this.#controller.abort(reason)
   }
+}
+
+/** Whether a parser, such as multer, has taken files out of the body. */
+function hasFiles({ file, files }: HostRequest): boolean {
+  return file !== undefined || Object.keys(files ?? {}).length > 0
 }
 
 function controllerOf(response: ServerResponse): AbortController {
@@ -156,6 +167,11 @@ function sizeOf({
 /** Requests that wait for `100 Continue` before they send a body: see harden.ts. */
 export const expecting = new WeakSet<IncomingMessage>()
 
+/** Asks for the body of a request that waits; nobody who is refused by the headers alone is asked. */
+export function askForBody(request: IncomingMessage, response: ServerResponse): void {
+  if (expecting.delete(request) && !response.headersSent) response.writeContinue()
+}
+
 /** Responses that may not be written any more: harden.ts has refused the rest of their request. */
 export const takenOver = new WeakSet<ServerResponse>()
 
@@ -176,9 +192,7 @@ class NodeBody implements AsyncIterable<Uint8Array> {
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     const request = this.#request
-    const response = this.#response
-    // Nobody who is refused by the headers alone is asked for the body.
-    if (expecting.delete(request) && !response.headersSent) response.writeContinue()
+    askForBody(request, this.#response)
     let wake: (() => void) | undefined
     const onMore = () => wake?.()
     try {
@@ -229,7 +243,7 @@ function respond(
   const waits = expecting.has(request)
   const ends = waits || unread > LINGER_BYTES
   if (ends && headerOf(headers, 'connection') === undefined) headers.push('Connection', 'close')
-  response.writeHead(status, headers)
+  response.writeHead(status, besides(response, headers))
   if (isStream(body)) return pipeline(Readable.from(body), response)
   if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
   if (!body) response.end()
@@ -241,6 +255,18 @@ function respond(
   }
   if (!request.readableEnded) drain(request, unread)
   return undefined
+}
+
+/**
+ * Headers that go with what a host server has said already: who may read its answers is its word, and
+ * what they vary by is not lost.
+ */
+function besides(response: ServerResponse, headers: HeaderList): HeaderList {
+  const vary = response.getHeader('vary')
+  const own = headers.indexOf('Vary')
+  if (vary !== undefined && own !== -1) headers[own + 1] = `${vary}, ${headers[own + 1]}`
+  if (!response.hasHeader('access-control-allow-origin')) return headers
+  return headers.filter((_, at) => !headers[at - (at % 2)]?.startsWith('Access-Control-'))
 }
 
 /** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */

@@ -31,8 +31,8 @@ type Side = 'input' | 'output'
  * @throws TypeError where the schema is no object, has a part that JSON cannot hold, or a blob() below
  * the item itself.
  */
-export function fieldsOf(schema: Schema, side: Side = 'output'): Fields {
-  const field = rootField(schema, side)
+export function fieldsOf(schema: SomeSchema, side: Side = 'output'): Fields {
+  const field = rootField(zodOf(schema), side)
   const members = field.members ?? mergedMembers(field.options ?? [])
   if (!members)
     throw new TypeError('The schema of a collection must be an object, such as z.object({ … })')

@@ -1,10 +1,11 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
-import type { ActionDefinition } from '../definition.ts'
+import type { ActionDefinition, Calls, MadeIds } from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import { formValue } from '../formats/form.ts'
 import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
+import type { SomeSchema } from '../schema.ts'
 import { type Stored, throwIfAborted } from '../store.ts'
 import {
   type Call,
@@ -97,7 +98,10 @@ async function run(
     ...(current && { item: current.item, id: current.id }),
     principal,
     signal: caller.signal,
-    collection: name => call.collection(name),
+    // A collection's own calls have the types of its schema.
+    collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
+      given: string | { readonly name: string },
+    ) => call.collection(typeof given === 'string' ? given : given.name) as Calls<S, Ids>,
     update: async changes => {
       stored = await changeItem(call, stored, changes)
       return stored.item

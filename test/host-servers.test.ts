@@ -1,0 +1,195 @@
+// What a server around the api has said, read or set already: headers, bodies, expectations.
+import { once } from 'node:events'
+import { createServer, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express from 'express'
+import { afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  blob,
+  defineApi,
+  defineCollection,
+  fieldsOf,
+  harden,
+  memoryBlobs,
+  memoryStore,
+} from '../src/index.ts'
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+function photosApi() {
+  const failures: unknown[] = []
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ comment: z.string().optional(), photo: blob().optional() }),
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+  })
+  const api = defineApi({ collections: [photos], onError: error => failures.push(error) })
+  return { api, failures, handler: api.handler as express.RequestHandler }
+}
+
+/** Express with these in their order, hardened. */
+async function hosted(...handlers: express.RequestHandler[]) {
+  const app = express()
+  for (const handler of handlers) app.use(handler)
+  const server = harden(createServer(app)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closing.push(() => server.close())
+  // A server that listens on a port has an address with a port.
+  return (server.address() as AddressInfo).port
+}
+
+describe('100 Continue is sent where the body is wanted', () => {
+  const own: express.RequestHandler = (request, response) => {
+    response.json(request.body)
+  }
+  const refusing: express.RequestHandler = (_request, response) => {
+    response.status(403).end()
+  }
+  test.each<[string, () => express.RequestHandler[], number, boolean]>([
+    ['by the api', () => [photosApi().handler], 201, true],
+    ['by a parser of the host server', () => [express.json(), own], 200, true],
+    ['by a parser before the api', () => [express.json(), photosApi().handler], 201, true],
+    ['by nobody', () => [refusing], 403, false],
+  ])('%s', async (_, handlers, status, wanted) => {
+    const port = await hosted(...handlers())
+    const headers = { expect: '100-continue', 'content-type': 'application/json' }
+    const asked = send({ port, path: '/photos', method: 'POST', headers })
+    let continued = false
+    asked.on('continue', () => {
+      continued = true
+      asked.end('{"comment":"a"}')
+    })
+    asked.flushHeaders()
+    const [answer] = await once(asked, 'response')
+    answer.resume()
+    expect([answer.statusCode, continued]).toEqual([status, wanted])
+    asked.destroy()
+  })
+})
+
+describe('headers that the host server has set', () => {
+  test('what it varies by is not lost', async () => {
+    const port = await hosted((_request, response, next) => {
+      response.vary('X-Tenant')
+      next()
+    }, photosApi().handler)
+    const answer = await fetch(`http://127.0.0.1:${port}/photos`)
+    expect(answer.headers.get('vary')).toBe('X-Tenant, Accept, Prefer, Range')
+  })
+
+  test('which origins may read is its word', async () => {
+    const port = await hosted((_request, response, next) => {
+      response.setHeader('Access-Control-Allow-Origin', 'https://app.example')
+      response.setHeader('Access-Control-Allow-Credentials', 'true')
+      next()
+    }, photosApi().handler)
+    for (const method of ['GET', 'OPTIONS']) {
+      const { headers } = await fetch(`http://127.0.0.1:${port}/photos`, { method })
+      expect([...headers].filter(([name]) => name.startsWith('access-control-'))).toEqual([
+        ['access-control-allow-credentials', 'true'],
+        ['access-control-allow-origin', 'https://app.example'],
+      ])
+    }
+  })
+})
+
+describe('a multipart body that was read before', () => {
+  /** As multer does it: fields in `body`, files beside it. */
+  const multer: express.RequestHandler = (request, _response, next) => {
+    request.resume().on('end', () => {
+      request.body = { comment: 'a' }
+      Object.assign(request, { files: [{ fieldname: 'photo' }] })
+      next()
+    })
+  }
+  test.each<[string, express.RequestHandler, number]>([
+    ['without its files is a failure of the program', multer, 500],
+    ['as text is one too', express.text({ type: '*/*' }), 500],
+    ['as bytes is whole', express.raw({ type: '*/*' }), 201],
+  ])('%s', async (_, parser, status) => {
+    const { handler, failures } = photosApi()
+    const port = await hosted(parser, handler)
+    const body = new FormData()
+    body.set('photo', new Blob([new Uint8Array([0x89, 0xff])]), 'a.bin')
+    const answer = await fetch(`http://127.0.0.1:${port}/photos`, { method: 'POST', body })
+    expect(answer.status).toBe(status)
+    const told = expect.objectContaining({ message: expect.stringMatching(/^A body parser in/) })
+    expect(failures).toEqual(status === 500 ? [told] : [])
+  })
+})
+
+test('a request whose body the host server has read has none', async () => {
+  const { api } = photosApi()
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
+  const request = new Request('http://api.test/photos', init)
+  await request.text()
+  expect((await api.fetch(request)).status).toBe(400)
+})
+
+test('a log that fails later fails nothing', async () => {
+  const rejected: unknown[] = []
+  const listen = (reason: unknown) => void rejected.push(reason)
+  process.on('unhandledRejection', listen)
+  closing.push(() => process.off('unhandledRejection', listen))
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({}),
+    store: memoryStore(),
+    hooks: {
+      before() {
+        throw new Error('a hiccup')
+      },
+    },
+  })
+  const api = defineApi({
+    collections: [cars],
+    onError: async () => {
+      throw new Error('The log is full')
+    },
+  })
+  expect((await api.fetch(new Request('http://api.test/cars'))).status).toBe(500)
+  await new Promise(setImmediate)
+  expect(rejected).toEqual([])
+})
+
+test('schemas of another zod 4 do, wherever one is taken', () => {
+  // To the types another version is another class: all that counts is what it takes and gives.
+  const other: {
+    readonly _zod: { readonly output: { n: number }; readonly input: { n: number } }
+  } = z.object({ n: z.number() })
+  expect([...fieldsOf(other).keys()]).toEqual(['n'])
+  const cars = defineCollection({
+    name: 'cars',
+    schema: other,
+    store: memoryStore(),
+    actions: { tell: { on: 'collection', output: other, run: () => ({ n: 1 }) } },
+  })
+  expect(cars.definition.actions.get('tell')?.outputFields?.has('n')).toBe(true)
+})
+
+test('an action asks another collection with the types of its schema', async () => {
+  const schema = z.object({ price: z.number() })
+  const parts = defineCollection({ name: 'parts', schema, store: memoryStore() })
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({}),
+    store: memoryStore(),
+    actions: {
+      worth: {
+        on: 'collection',
+        run: async ({ collection }) => {
+          const found = await collection(parts).list()
+          return { sum: found.reduce((sum, { price }) => sum + price, 0) }
+        },
+      },
+    },
+  })
+  const api = defineApi({ collections: [cars, parts] })
+  for (const price of [1, 2]) await api.collection(parts).create({ price })
+  expect(await api.collection(cars).act('worth')).toEqual({ sum: 3 })
+})
