@@ -335,7 +335,7 @@ function describe(api: ApiDefinition, exchange: Exchange, match: Match): Outcome
   exchange.negotiated = negotiate(api, exchange)
   const { target } = match
   const methods = methodsFor(api, target, match.methods, exchange.sender)
-  const whole = describeTarget(match)
+  const whole = describeTarget(match, api.formats)
   const lost = [...match.methods.keys()].filter(method => !methods.has(method))
   const data = Object.fromEntries(
     Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),

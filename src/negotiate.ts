@@ -149,10 +149,15 @@ function asksForProblem(accept: string, best: string): boolean {
   return quality > 0 && quality >= known
 }
 
+/** The media types that are written, one for each format. */
+export function writtenTypes(formats: readonly Format[]): string[] {
+  return formats.flatMap(format => (format.write ? format.types.slice(0, 1) : []))
+}
+
 /** The refusal where no format suits: it lists what exists. */
 export function notAcceptable(formats: readonly Format[]): HttpError {
-  const types = formats.flatMap(format => (format.write ? format.types.slice(0, 1) : []))
-  const message = `None of the accepted types exists here; there are ${types.join(', ')}`
+  const types = writtenTypes(formats).join(', ')
+  const message = `None of the accepted types exists here; there are ${types}`
   return new HttpError(406, [{ message, field: 'accept', type: 'not_acceptable' }])
 }
 

@@ -14,6 +14,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'blobs',
     'byte-ranges',
     'schema',
+    'json-schema',
     'keeping',
     'validate',
     'formats/format',
@@ -88,6 +89,9 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   ],
   machine: [
     'route',
+    'describe-schemas',
+    'describe-requests',
+    'describe-answers',
     'describe',
     'view',
     'address',
@@ -129,7 +133,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
 
 /** Where each package may be imported; a package that is not here may be imported nowhere. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {
-  zod: /^(?:schema|keeping|validate|describe)\.ts$/,
+  zod: /^(?:schema|json-schema|keeping|validate)\.ts$/,
   'path-to-regexp': /^route\.ts$/,
   negotiator: /^negotiate\.ts$/,
   busboy: /^formats\//,
