@@ -1,10 +1,7 @@
-// A node:http server from its first request to its last.
+// A node:http server made to listen, and where it does.
 import type { Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import { StartError } from './options.ts'
-
-/** How long running requests may take once the server stops; milliseconds. */
-const PATIENCE = 10_000
 
 /**
  * Listens, and says where.
@@ -43,17 +40,4 @@ function callable(address: string): string {
   if (address === '0.0.0.0') return '127.0.0.1'
   if (address === '::') return '[::1]'
   return address.includes(':') ? `[${address}]` : address
-}
-
-/** Takes no more connections, lets running requests end, and cuts off what takes too long. */
-export async function drain(server: Server): Promise<void> {
-  server.prependListener('request', (_request, response) => {
-    response.setHeader('Connection', 'close')
-  })
-  // A kept connection is idle only when its running request has ended.
-  const idle = setInterval(() => server.closeIdleConnections(), 100)
-  const late = setTimeout(() => server.closeAllConnections(), PATIENCE)
-  await new Promise<void>(resolve => server.close(() => resolve()))
-  clearInterval(idle)
-  clearTimeout(late)
 }

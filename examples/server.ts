@@ -3,10 +3,10 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { harden, type Policies, type RateLimitPolicy } from '../src/index.ts'
+import { harden, type Policies, type RateLimitPolicy, shutDown } from '../src/index.ts'
 import { schemesOf } from './auth.ts'
 import { type CarsApi, carsApi } from './cars-api.ts'
-import { drain, listen } from './listen.ts'
+import { listen } from './listen.ts'
 import {
   DEFAULTS,
   OptionError,
@@ -49,7 +49,7 @@ async function start(options: Options): Promise<void> {
   const server = harden(httpServerOf(cars.api.handler, tls))
   const address = await listen(server, port, host)
   stop = async () => {
-    await drain(server)
+    await shutDown(server)
     await close()
   }
   if (stopping.signal.aborted) return stop()

@@ -23,7 +23,7 @@ export interface BlobStore {
   keys(): AsyncIterable<{ key: string; createdAt: number }>
 }
 
-/** What an item holds of a binary property. Clients never see or send it. */
+/** What an item holds of a binary property. Clients see none of it as it is; the key is the download's entity tag. */
 export interface BlobRecord {
   readonly key: string
   /** The media type read from the bytes. */

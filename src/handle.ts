@@ -1,4 +1,5 @@
-// One request from its plain data to its answer: the order of the steps, and the only `catch`.
+// One request from its plain data to its answer: the order of the steps, and the only place where what
+// was thrown becomes an answer.
 import { baseOf, throughProxies } from './address.ts'
 import { admit, authorize, count, everything, mayOf, methodsFor, type Sender } from './admit.ts'
 import { type Decoded, hasBody } from './body.ts'
