@@ -63,7 +63,7 @@ export interface CollectionOptions<
   readonly search?: readonly string[] | undefined
   /** What may be done. Default: everything. */
   readonly operations?: readonly Operation[] | undefined
-  /** Verbs besides the operations, by name: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
+  /** Verbs besides the operations, by names of their own: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: Readonly<Record<string, Action>> | undefined
   /** Functions around every operation and action. Default none. */
   readonly hooks?: Hooks | undefined

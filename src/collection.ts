@@ -18,7 +18,7 @@ import {
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
 import { checkOptions } from './options.ts'
 import { orderObjection, parseSort, RESERVED } from './query.ts'
-import { COUNT, DOWNLOAD, SEARCH } from './route.ts'
+import { DOWNLOAD, SEARCH } from './route.ts'
 import { fieldsOf, rootField, type Schema, type SomeSchema, zodOf } from './schema.ts'
 import { withTieBreak } from './selection.ts'
 import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
@@ -83,7 +83,7 @@ const ID_FIELDS = {
 
 /** @throws TypeError for a parent that is not among the collections, or whose ids the field cannot hold. */
 export function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): void {
-  for (const { name, shape, parents, actions } of collections.values()) {
+  for (const { name, shape, parents } of collections.values()) {
     for (const [parent, field] of parents) {
       const known = collections.get(parent)
       if (!known)
@@ -100,11 +100,6 @@ export function checkParents(collections: ReadonlyMap<string, CollectionDefiniti
         throw new TypeError(
           `${parent}: "${name}" is a sub-collection and an action or a blob() too`,
         )
-      }
-    }
-    for (const action of actions.values()) {
-      if (action.name === COUNT || (action.name === SEARCH && collections.get(name)?.search)) {
-        throw new TypeError(`${name}: an action may not be called "${action.name}"`)
       }
     }
   }
@@ -294,12 +289,19 @@ function parentsOf(
   return found
 }
 
-function actionsOf({ name, actions = {} }: CollectionOptions<Schema>) {
+function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
+  // Rules, hooks and bodies go by the name of what is done: it is one thing's.
+  const operations = new Set<string>([...OPERATIONS, DOWNLOAD, ...(search ? [SEARCH] : [])])
   const found = new Map<string, ActionDefinition>()
   for (const [verb, action] of Object.entries(actions)) {
     if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(verb)) {
       throw new TypeError(
         `${name}: an action's name is a verb of letters, digits, _ and -, not ${JSON.stringify(verb)}`,
+      )
+    }
+    if (operations.has(verb)) {
+      throw new TypeError(
+        `${name}: an action may not be called "${verb}": that is an operation; take another verb`,
       )
     }
     checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)

@@ -59,7 +59,7 @@ async function counters() {
       time: { on: 'collection', run: () => ({ at: new Date(0), nothing: undefined }) },
       none: { on: 'collection', run: () => null },
       number: { on: 'collection', run: () => 7 },
-      list: { on: 'collection', run: async () => [1, 'a', null] },
+      several: { on: 'collection', run: async () => [1, 'a', null] },
     },
   })
   const api = defineApi({ collections: [collection] })
@@ -224,7 +224,7 @@ describe('actions', () => {
       ['time', { at: '1970-01-01T00:00:00.000Z' }],
       ['none', null],
       ['number', 7],
-      ['list', [1, 'a', null]],
+      ['several', [1, 'a', null]],
     ]
     for (const [action, json] of results) {
       it(`gives JSON of any kind: ${JSON.stringify(json)}`, async () => {

@@ -102,6 +102,18 @@ describe('a TypeError of a collection', () => {
       { ...photo({}), actions: { photo: { on: 'item', run: () => null } } },
       /"photo" is a blob\(\); an action has the path/,
     ],
+    ...['list', 'count', 'read', 'create', 'replace', 'patch', 'delete', 'download'].map(
+      (name): [string, Options, RegExp] => [
+        `an action called ${name}`,
+        { actions: { [name]: { on: 'item', run: () => null } } },
+        RegExp(`^cars: an action may not be called "${name}": that is an operation`),
+      ],
+    ),
+    [
+      'an action called search beside the search',
+      { search: ['name'], actions: { search: { on: 'item', run: () => null } } },
+      /an action may not be called "search": that is an operation/,
+    ],
     [
       'an input by GET that is a parameter of every query',
       {
@@ -141,6 +153,11 @@ describe('a TypeError of a collection', () => {
     expect(() => collection(options)).toThrow(TypeError)
     expect(() => collection(options)).toThrow(message)
   })
+})
+
+test('an action may be called search where there is no other', () => {
+  const actions = { search: { on: 'collection', method: 'GET', run: () => null } } as const
+  expect(collection({ actions }).definition.actions.has('search')).toBe(true)
 })
 
 describe('a TypeError of what the types refuse', () => {
@@ -282,22 +299,6 @@ describe('a TypeError of an api', () => {
         defineApi({ collections: [photos, collection(child)] })
       },
       /is a sub-collection and an action or a blob/,
-    ],
-    [
-      'an action called count',
-      () => {
-        const actions = { count: { on: 'collection', run: () => null } } as const
-        defineApi({ collections: [collection({ actions })] })
-      },
-      /may not be called "count"/,
-    ],
-    [
-      'an action called search',
-      () => {
-        const actions = { search: { on: 'item', run: () => null } } as const
-        defineApi({ collections: [collection({ actions, search: ['name'] })] })
-      },
-      /may not be called "search"/,
     ],
     [
       'collections beside versions',
