@@ -93,6 +93,30 @@ describe('a store that refuses', () => {
     expect(answer.text).toContain('immatriculation')
   })
 
+  it('to keep the answer of an action: it is given, and the key is not free', async () => {
+    let runs = 0
+    let now = 0
+    const store = memoryStore({ clock: () => now })
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ paid: z.int() }),
+      store: { ...store, finish: () => Promise.reject(new UnavailableError()) },
+      actions: {
+        pay: { on: 'item', run: ({ update }) => update({ paid: ++runs }) },
+      },
+    })
+    const api = defineApi({ collections: [cars] })
+    const { id } = await store.create({ paid: 0 })
+    const pay = () =>
+      ask(api, `/cars/${id}/pay`, { method: 'POST', headers: { 'idempotency-key': '"k"' } })
+    const first = await pay()
+    expect([first.status, JSON.parse(first.text)]).toMatchObject([200, { paid: 1 }])
+    now = 59_000
+    expect([(await pay()).status, runs]).toEqual([409, 1])
+    now = 60_000
+    expect([(await pay()).status, runs]).toEqual([200, 2])
+  })
+
   it('what a PUT would create', async () => {
     const { api } = example({
       storeOf: (_name, store) => ({

@@ -25,7 +25,7 @@ import { changed, requireCurrent, returnApplied, update } from './writes.ts'
  * item is, and without an item 303 to the collection.
  */
 export async function act(call: Call, action: ActionDefinition): Promise<Outcome> {
-  const { target } = call
+  const { store } = call.target.collection
   const safe = action.method === 'GET'
   const work = async () => {
     const current = await currentOf(call, safe)
@@ -35,11 +35,7 @@ export async function act(call: Call, action: ActionDefinition): Promise<Outcome
   }
   const [data] = safe
     ? await work()
-    : await once(call, async key => {
-        const answer = await work()
-        if (key !== undefined) await target.collection.store.finish(key, answer)
-        return answer
-      })
+    : await once(call, work, (key, answer) => store.finish(key, answer))
   if (data === undefined) return withoutResult(call)
   const { outputFields: fields } = action
   return {

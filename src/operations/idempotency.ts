@@ -9,13 +9,15 @@ import type { Call, Uploads } from './call.ts'
 
 /**
  * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
- * the method and the target; a failed attempt leaves it free.
+ * the method and the target; work that fails leaves it free.
  * @param work is given the key as the store knows it, and gives an answer that can be kept.
+ * @param keep keeps the answer under the key, where the work itself has not kept it in one step.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
 export async function once<T extends Json>(
   call: Call,
   work: (key: string | undefined) => Promise<T>,
+  keep?: (key: string, answer: T) => Promise<void>,
 ): Promise<T> {
   const { target, idempotencyKey, principal, method, body } = call
   if (idempotencyKey === undefined) return work(undefined)
@@ -25,8 +27,9 @@ export async function once<T extends Json>(
   const attempt = await store.begin(key, fingerprint, call.caller)
   // An answer under this key was kept by this same function.
   if (attempt.state !== 'new') return earlierAnswer(attempt, fingerprint) as T
+  let answer: T
   try {
-    return await work(key)
+    answer = await work(key)
   } catch (error) {
     try {
       await store.finish(key, undefined)
@@ -35,6 +38,13 @@ export async function once<T extends Json>(
     }
     throw error
   }
+  try {
+    await keep?.(key, answer)
+  } catch {
+    // The work is done: a failure would have the client ask for it again. Until its claim ends the key
+    // is refused, as if the work were going on.
+  }
+  return answer
 }
 
 function earlierAnswer(attempt: Exclude<Attempt, { state: 'new' }>, fingerprint: string): Json {
