@@ -53,7 +53,10 @@ export interface Hooks {
    * alone where it has transforms, as none runs twice; the input of an action is taken as it is.
    */
   before?(event: OperationEvent): unknown
-  /** After success; `result` is the item, the items, the count or what the action gave. */
+  /**
+   * After success; `result` is the item, the items, the count or what the action gave. Once for each
+   * `Idempotency-Key`: not where an earlier answer is given again.
+   */
   after?(event: OperationEvent, result: unknown): unknown
   /** After a failure, a refusal included. */
   error?(event: OperationEvent, error: unknown): unknown

@@ -32,7 +32,7 @@ export async function perform(call: Call): Promise<Outcome> {
     // Without an action its name is one of these: routes and calls are made of no other.
     const known = call.operation as keyof typeof operations
     const outcome = await (action ? act(call, action) : operations[known](call))
-    if (hooks.after) await hooks.after(eventOf(call), outcome.result)
+    if (hooks.after && !outcome.replayed) await hooks.after(eventOf(call), outcome.result)
     return outcome
   } catch (thrown) {
     const error = fromStore(thrown)

@@ -47,6 +47,7 @@ async function watched(hooks: Hooks = {}) {
         input: z.object({ of: z.string() }),
         run: ({ input }) => ({ of: input.of }),
       }),
+      forget: { on: 'collection', run: () => undefined },
     },
     hooks: {
       before: async event => {
@@ -228,6 +229,27 @@ describe('what hooks are told', () => {
       for (const [target, init] of targets) await door.request(target, init)
       expect(made().told).toEqual([])
     })
+
+    for (const [operation, target, value] of [
+      ['create', '/things', { name: 'two' }],
+      ['grow', '/things/:id/grow', { by: 1 }],
+      ['forget', '/things/forget', {}],
+    ] as const) {
+      it(`${operation}: an answer given again by its key is told to none`, async () => {
+        const { told, item } = made()
+        const init = { ...json('POST', value), headers: { 'idempotency-key': 'k' } }
+        const answers = []
+        for (let times = 0; times < 3; times++) {
+          const { status, text } = await door.request(target.replace(':id', String(item.id)), init)
+          answers.push([status, text])
+        }
+        expect(answers).toEqual([answers[0], answers[0], answers[0]])
+        expect(told.map(({ hook, ...event }) => [hook, event.operation])).toEqual([
+          ['before', operation],
+          ['after', operation],
+        ])
+      })
+    }
 
     it('there is no principal without credentials', async () => {
       await door.request('/things')

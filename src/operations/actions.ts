@@ -33,9 +33,17 @@ export async function act(call: Call, action: ActionDefinition): Promise<Outcome
     // What an action gives may hold dates and undefined members: it is kept and sent as JSON.
     return given === undefined ? [] : [JSON.parse(JSON.stringify(given)) as Json]
   }
-  const [data] = safe
-    ? await work()
-    : await once(call, work, (key, answer) => store.finish(key, answer))
+  if (safe) return answered(call, action, await work())
+  const { answer, replayed } = await once(call, work, (key, kept) => store.finish(key, kept))
+  const outcome = await answered(call, action, answer)
+  return replayed ? { ...outcome, replayed } : outcome
+}
+
+function answered(
+  call: Call,
+  action: ActionDefinition,
+  [data]: readonly Json[],
+): Outcome | Promise<Outcome> {
   if (data === undefined) return withoutResult(call)
   const { outputFields: fields } = action
   return {

@@ -104,6 +104,8 @@ export interface Outcome {
   readonly vary?: readonly string[]
   /** What hooks and in-process callers get. */
   readonly result: unknown
+  /** That it was done by an earlier request of the same `Idempotency-Key`: hooks have heard of it. */
+  readonly replayed?: true
 }
 
 export function eventOf(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {

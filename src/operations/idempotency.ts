@@ -7,6 +7,12 @@ import { pathOf } from '../route.ts'
 import type { Attempt } from '../store.ts'
 import type { Call, Uploads } from './call.ts'
 
+export interface Done<T> {
+  readonly answer: T
+  /** That the answer is of an earlier request: nothing was done for this one. */
+  readonly replayed?: true
+}
+
 /**
  * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
  * the method and the target; work that fails leaves it free.
@@ -18,15 +24,17 @@ export async function once<T extends Json>(
   call: Call,
   work: (key: string | undefined) => Promise<T>,
   keep?: (key: string, answer: T) => Promise<void>,
-): Promise<T> {
+): Promise<Done<T>> {
   const { target, idempotencyKey, principal, method, body } = call
-  if (idempotencyKey === undefined) return work(undefined)
+  if (idempotencyKey === undefined) return { answer: await work(undefined) }
   const { store } = target.collection
   const key = hash([principal?.id ?? null, method, pathOf(target, []), idempotencyKey])
   const fingerprint = hash([withDigests(body?.value ?? null, call.uploads)])
   const attempt = await store.begin(key, fingerprint, call.caller)
-  // An answer under this key was kept by this same function.
-  if (attempt.state !== 'new') return earlierAnswer(attempt, fingerprint) as T
+  if (attempt.state !== 'new') {
+    // An answer under this key was kept by this same function.
+    return { answer: earlierAnswer(attempt, fingerprint) as T, replayed: true }
+  }
   let answer: T
   try {
     answer = await work(key)
@@ -44,7 +52,7 @@ export async function once<T extends Json>(
     // The work is done: a failure would have the client ask for it again. Until its claim ends the key
     // is refused, as if the work were going on.
   }
-  return answer
+  return { answer }
 }
 
 function earlierAnswer(attempt: Exclude<Attempt, { state: 'new' }>, fingerprint: string): Json {

@@ -35,14 +35,15 @@ export async function create(call: Call): Promise<Outcome> {
   const { store } = call.target.collection
   await requireParent(call)
   refuseIfMatch(call)
-  const stored = await once(call, async idempotencyKey => {
+  const { answer, replayed } = await once(call, async idempotencyKey => {
     const values = await newValues(call)
     const keyed =
       idempotencyKey === undefined ? call.caller : { signal: call.caller.signal, idempotencyKey }
     const made = await store.create(values, keyed)
     return { ...made } satisfies Json
   })
-  return created(call, stored)
+  const outcome = await created(call, answer)
+  return replayed ? { ...outcome, replayed } : outcome
 }
 
 async function created(call: Call, stored: Stored): Promise<Outcome> {
