@@ -121,7 +121,8 @@ export interface Store {
    * @param values the members without dates; with the id where the client chose it.
    * @param options.idempotencyKey a key that `begin` gave to this caller: in the same step its answer
    * becomes `{ id, item, version, updatedAt }` of what was created.
-   * @throws UniqueError, UnstorableError, ConflictError
+   * @throws UniqueError, UnstorableError, ConflictError; UnavailableError, nothing added, for a key whose
+   * claim is lost: it took so long that somebody else may have it.
    */
   create(
     values: Item,
@@ -196,7 +197,7 @@ export class UnstorableError extends Error {
   }
 }
 
-/** Thrown by a store that cannot be reached at the moment: the same call may work later. */
+/** Thrown by a store that cannot be reached at the moment, or has given a claim away: the same call may work later. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
 }

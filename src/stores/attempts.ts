@@ -1,6 +1,6 @@
 // Idempotency keys in memory.
 import type { Json } from '../fields.ts'
-import { type Attempt, IDEMPOTENCY_ANSWER, IDEMPOTENCY_CLAIM } from '../store.ts'
+import { type Attempt, IDEMPOTENCY_ANSWER, IDEMPOTENCY_CLAIM, UnavailableError } from '../store.ts'
 
 interface Claim {
   readonly fingerprint: string
@@ -13,6 +13,8 @@ interface Answered extends Claim {
 
 export interface Attempts {
   begin(key: string, fingerprint: string): Attempt
+  /** @throws UnavailableError for a key that is not claimed, or no longer: somebody else may have it. */
+  requireClaim(key: string): void
   finish(key: string, answer: Json | undefined): void
   clear(): void
 }
@@ -43,6 +45,10 @@ export function attempts(clock: () => number, most: number): Attempts {
       if (running) return { state: 'running', fingerprint: running.fingerprint }
       claims.set(key, { fingerprint, at: clock() })
       return { state: 'new' }
+    },
+    requireClaim(key) {
+      if (claims.has(key)) return
+      throw new UnavailableError('The claim of the idempotency key has expired')
     },
     finish(key, answer) {
       const claim = claims.get(key)

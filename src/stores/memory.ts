@@ -162,11 +162,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async create(values, options) {
       const own = open(options)
+      const key = options?.idempotencyKey
+      if (key !== undefined) known.requireClaim(key)
       const id = chosenId(own.identity, values) ?? nextId(own.identity, last, clock())
       if (rows.has(id)) throw new UniqueError([own.identity.name])
       const stored = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      if (options?.idempotencyKey !== undefined) known.finish(options.idempotencyKey, { ...stored })
+      if (key !== undefined) known.finish(key, { ...stored })
       return stored
     },
     async update(id, version, values, options) {

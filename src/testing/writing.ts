@@ -1,7 +1,7 @@
 // The store contract, writing: what is kept, ids, versions, uniqueness, idempotency.
 import assert from 'node:assert/strict'
 import type { Fields, Item } from '../fields.ts'
-import { type Id, type Stored, UniqueError } from '../store.ts'
+import { type Id, type Stored, UnavailableError, UniqueError } from '../store.ts'
 import {
   ALL,
   by,
@@ -291,6 +291,24 @@ const idempotency: Check[] = [
         isUnique('code'),
       )
       assert.equal((await store.begin('failing', 'print')).state, 'running')
+    },
+  },
+  {
+    name: 'a create under an idempotency key that is not claimed, or no longer, adds nothing',
+    async check(store) {
+      await store.begin('key', 'print')
+      await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
+      await store.begin('freed', 'print')
+      await store.finish('freed', undefined)
+      for (const idempotencyKey of ['key', 'freed', 'never claimed']) {
+        await assert.rejects(
+          store.create({ code: 'B', price: 1 }, { idempotencyKey }),
+          error => error instanceof UnavailableError,
+          idempotencyKey,
+        )
+      }
+      assert.equal(await store.count({ where: [] }, 'exact'), 1)
+      assert.equal((await store.begin('freed', 'print')).state, 'new')
     },
   },
 ]
