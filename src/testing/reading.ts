@@ -1,6 +1,6 @@
 // The store contract, reading: filters, search, order, slices, counts, streams.
 import assert from 'node:assert/strict'
-import { comparer, type Filter, sortKeyOf } from '../selection.ts'
+import { comparer, type Filter, type Selection, sortKeyOf } from '../selection.ts'
 import type { Slice, Stored, StoreOptions } from '../store.ts'
 import {
   ALL,
@@ -160,6 +160,7 @@ const filters: Check[] = [
         const where = [filter('code', 'lt', 'G')]
         const page = await store.list({ where, search, sort: by() }, ALL, 'exact')
         assert.equal(codes(page.items), expected, text)
+        assert.equal(page.total, expected.length, text)
         assert.equal(await store.count({ where, search }, 'exact'), expected.length, text)
       }
     },
@@ -200,14 +201,20 @@ const order: Check[] = [
     name: 'any slice of any sort, forward, backward and by offset, is a part of the whole',
     async check(store) {
       await fill(store)
-      for (const where of [
-        [],
-        [filter('price', 'in', 10, 10.5, 0.1)],
-        [filter('seats', 'gte', 2)],
-      ]) {
-        for (const [text] of SORTS) {
+      const search = { text: 'a', paths: [['name'], ['code']] }
+      const found: [Pick<Selection, 'where' | 'search'>, string][] = [
+        [{ where: [] }, 'ABCDEFG'],
+        [{ where: [filter('price', 'in', 10, 10.5, 0.1)] }, 'ABFG'],
+        [{ where: [filter('seats', 'gte', 2)] }, 'ABEF'],
+        [{ where: [], search }, 'ABCG'],
+        [{ where: [filter('seats', 'exists', false)], search }, 'CG'],
+      ]
+      for (const [selected, some] of found) {
+        for (const [text, order] of SORTS) {
           const sort = by(text)
-          const whole = (await store.list({ where, sort }, ALL, 'none')).items
+          const whole = (await store.list({ ...selected, sort }, ALL, 'none')).items
+          const shown = `${text} ${JSON.stringify(selected)}`
+          assert.equal(codes(whole), [...order].filter(code => some.includes(code)).join(''), shown)
           for (let at = 0; at <= whole.length; at++) {
             const place = whole[at]
             const key = place && (sortKeyOf(place.item, sort) as (string | null)[])
@@ -217,12 +224,8 @@ const order: Check[] = [
               [{ limit: 2, key, backward: true }, whole.slice(Math.max(0, at - 2), at)],
             ]
             for (const [slice, expected] of parts) {
-              const { items, total } = await store.list({ where, sort }, slice, 'exact')
-              assert.equal(
-                codes(items),
-                codes(expected),
-                `${text} ${JSON.stringify([where, slice])}`,
-              )
+              const { items, total } = await store.list({ ...selected, sort }, slice, 'exact')
+              assert.equal(codes(items), codes(expected), `${shown} ${JSON.stringify(slice)}`)
               assert.equal(total, whole.length)
             }
           }
@@ -248,7 +251,7 @@ const order: Check[] = [
     },
   },
   {
-    name: 'limit 0 gives no items but the total; mode none gives no total',
+    name: 'limit 0 gives no items but the total; mode none gives no total, an estimate some',
     async check(store) {
       await fill(store)
       const selection = { where: [filter('seats', 'gt', 2)], sort: by('code') }
@@ -260,25 +263,36 @@ const order: Check[] = [
         items: [],
         total: 2,
       })
-      assert.equal(typeof (await store.count({ where: [] }, 'estimated')), 'number')
+      for (const { total } of [
+        { total: await store.count({ where: [] }, 'estimated') },
+        await store.list({ where: [], sort: by() }, ALL, 'estimated'),
+        await store.list(selection, none, 'estimated'),
+      ]) {
+        assert.equal(typeof total, 'number')
+      }
     },
   },
   {
     name: 'a stream gives the whole selection in its order, a batch at a time',
     async check(store) {
       await createMany(store, 1203)
-      for (const [sort, where] of [
-        [by('-price'), []],
-        [by(), [filter('price', 'gt', 2)]],
-        [by('code'), [filter('price', 'in', 3, 4)]],
-      ] as const) {
+      const search = { text: '1', paths: [['code']] }
+      const selections: readonly Selection[] = [
+        { where: [], sort: by('-price') },
+        { where: [filter('price', 'gt', 2)], sort: by() },
+        { where: [filter('price', 'in', 3, 4)], sort: by('code') },
+        { where: [], search, sort: by('price') },
+        { where: [filter('price', 'gt', 2)], search, sort: by() },
+      ]
+      for (const selection of selections) {
+        const { sort } = selection
         const whole: Stored[] = []
         let most = 0
-        for await (const batch of store.stream({ where, sort })) {
+        for await (const batch of store.stream(selection)) {
           most = Math.max(most, batch.length)
           whole.push(...batch)
         }
-        const { items } = await store.list({ where, sort }, { limit: 5000, offset: 0 }, 'none')
+        const { items } = await store.list(selection, { limit: 5000, offset: 0 }, 'none')
         assert.deepEqual(idsOf(whole), idsOf(items))
         assert.ok(most <= 1000, `a batch of ${most}`)
         const compare = comparer(sort, shapeWith('uuid').fields)
@@ -306,6 +320,7 @@ const order: Check[] = [
     name: 'an aborted signal ends the work with its reason',
     async check(store) {
       const [first] = await createMany(store, 600)
+      await store.begin('claimed', 'print')
       const reason = new Error('enough')
       const signal = AbortSignal.abort(reason)
       const selection = { where: [], sort: by() }
@@ -316,7 +331,10 @@ const order: Check[] = [
           () => store.list(selection, ALL, 'exact', options),
           () => store.count(selection, 'exact', options),
           () => store.create({ code: 'x', price: 1 }, options),
+          () => store.update(id, version, { code: 'x', price: 1 }, options),
           () => store.delete(id, version, options),
+          () => store.begin('key', 'print', options),
+          () => store.finish('claimed', 'answer', options),
         ]) {
           await assert.rejects(call, each => each === reason)
         }
@@ -330,6 +348,9 @@ const order: Check[] = [
         each => each === reason,
       )
       assert.equal(await store.count(selection, 'exact'), 600)
+      assert.equal((await store.get(id))?.version, version)
+      assert.equal((await store.begin('key', 'print')).state, 'new')
+      assert.equal((await store.begin('claimed', 'print')).state, 'running')
     },
   },
 ]

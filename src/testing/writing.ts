@@ -86,7 +86,10 @@ const keeping: Check[] = [
       assert.equal(created_at, old.item.created_at)
       assert.ok(String(updated_at) >= String(created_at))
       assert.notEqual(made.version, old.version)
-      assert.deepEqual((await store.get(old.id))?.item, made.item)
+      assert.equal(made.updatedAt, Date.parse(String(updated_at)))
+      const { item, version, updatedAt } = present(await store.get(old.id))
+      assert.deepEqual(item, made.item)
+      assert.deepEqual([version, updatedAt], [made.version, made.updatedAt])
       const same = present(await store.update(old.id, made.version, { code: 'A2', price: null }))
       assert.notEqual(same.version, made.version)
       const { items } = await store.list(
