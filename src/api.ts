@@ -1,6 +1,6 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 import { type CallContext, callsOf } from './calls.ts'
-import { type Collection, checkParents } from './collection.ts'
+import { type Collection, related } from './collection.ts'
 import type {
   ApiDefinition,
   Calls,
@@ -152,8 +152,7 @@ function byName(collections: readonly Collection[]) {
   const named = new Map(collections.map(({ name, definition }) => [name, definition]))
   if (named.size < collections.length) throw new TypeError('Two collections have the same name')
   checkStores(named)
-  checkParents(named)
-  return named
+  return related(named)
 }
 
 /** @throws TypeError for two collections whose items would be in one table. */

@@ -70,8 +70,7 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
 }
 
 function aloneVersion(definition: CollectionDefinition) {
-  const collections = new Map([[definition.name, definition]])
-  checkParents(collections)
+  const collections = related(new Map([[definition.name, definition]]))
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
 }
 
@@ -81,8 +80,31 @@ const ID_FIELDS = {
   string: { what: 'a text', declared: 'z.string()' },
 }
 
-/** @throws TypeError for a parent that is not among the collections, or whose ids the field cannot hold. */
-export function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): void {
+/**
+ * The collections of one version, told of each other: a field that names a parent whose ids are UUIDs holds
+ * UUIDs.
+ * @throws TypeError for a parent that is not among the collections, or whose ids the field cannot hold.
+ */
+export function related(
+  collections: ReadonlyMap<string, CollectionDefinition>,
+): ReadonlyMap<string, CollectionDefinition> {
+  checkParents(collections)
+  const told = new Map(collections)
+  for (const [name, definition] of collections) {
+    const { shape, parents } = definition
+    const fields = new Map(shape.fields)
+    for (const [parent, member] of parents) {
+      const field = fields.get(member)
+      const uuid = collections.get(parent)?.shape.identity.kind === 'uuid'
+      if (field && uuid) fields.set(member, { ...field, uuid })
+    }
+    if (parents.size > 0)
+      told.set(name, Object.freeze({ ...definition, shape: Object.freeze({ ...shape, fields }) }))
+  }
+  return told
+}
+
+function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): void {
   for (const { name, shape, parents } of collections.values()) {
     for (const [parent, field] of parents) {
       const known = collections.get(parent)

@@ -392,6 +392,27 @@ describe('what a before hook returns', () => {
     })
   }
 
+  it('names a parent that has a UUID in either case', async () => {
+    const parents = defineCollection({
+      name: 'parents',
+      schema: z.object({}),
+      store: memoryStore(),
+    })
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ parent_id: z.string() }),
+      store: memoryStore(),
+      parents: { parent_id: 'parents' },
+      hooks: {
+        before: ({ value }) => ({ parent_id: String(Object(value).parent_id).toUpperCase() }),
+      },
+    })
+    const api = defineApi({ collections: [parents, things] })
+    const { id } = await api.collection(parents).create({})
+    const thing = await api.collection(things).create({ parent_id: id })
+    expect(thing.parent_id).toBe(id)
+  })
+
   for (const nothing of [undefined, null, 'text', 7, true, ['list']]) {
     it(`${JSON.stringify(nothing) ?? 'nothing'} leaves the value as it is`, async () => {
       const { api } = await watched({ before: () => nothing })

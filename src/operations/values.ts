@@ -3,7 +3,7 @@ import type { CollectionDefinition, OperationEvent } from '../definition.ts'
 import { HttpError, type Mistake, refuse } from '../errors.ts'
 import { type Item, isObject, type Json } from '../fields.ts'
 import { toJson } from '../formats/format.ts'
-import { idObjection, idOf } from '../route.ts'
+import { idObjection, idOf, keptId } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
 import { present, receiveBlobs, withoutSameData } from './blobs.ts'
 import { type Call, requireSight, runBefore, visibleItem } from './call.ts'
@@ -54,11 +54,11 @@ export async function valuesFor(
   const { collection } = target
   const { identity } = collection.shape
   const given = Object.hasOwn(sent, identity.name) ? sent[identity.name] : id
-  if (given !== id) {
+  if ((typeof given === 'string' ? keptId(collection, given) : given) !== id) {
     throw immutableId(identity.name, id)
   }
   const own = ownValues(collection, sent)
-  const values = withParent(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
+  const values = withParents(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
   return receiveBlobs(call, values, current)
 }
 
@@ -92,10 +92,13 @@ async function newValuesFor(call: Call, sent: Json, id: Id | undefined): Promise
     const message = `${name} is chosen by the server: leave it out`
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
-  return receiveBlobs(call, withParent(target, ownValues(target.collection, sent)), undefined)
+  return receiveBlobs(call, withParents(target, ownValues(target.collection, sent)), undefined)
 }
 
-function withParent({ parent }: Call['target'], values: Item): Item {
+/** Values with the parent that the path names, and every parent as its id is kept. */
+function withParents(target: Call['target'], sent: Item): Item {
+  const { parent } = target
+  const values = withKeptReferences(target, sent)
   if (!parent) return values
   const given = Object.hasOwn(values, parent.field) ? values[parent.field] : undefined
   if (given !== undefined && given !== parent.id) {
@@ -103,6 +106,18 @@ function withParent({ parent }: Call['target'], values: Item): Item {
     throw new HttpError(400, [{ message, field: parent.field, type: 'conflicting_parent' }])
   }
   return { ...values, [parent.field]: parent.id }
+}
+
+function withKeptReferences({ version, collection }: Call['target'], values: Item): Item {
+  let kept = values
+  for (const [name, field] of collection.parents) {
+    const parent = version.collections.get(name)
+    const value = values[field]
+    if (!parent || typeof value !== 'string') continue
+    const id = keptId(parent, value)
+    if (id !== value) kept = { ...kept, [field]: id }
+  }
+  return kept
 }
 
 /**
@@ -142,7 +157,8 @@ export async function hookedValues(
   const before = structuredClone(checked)
   const given = await runBefore(call, { ...about, value: checked }, checked)
   const json = toJson(given)
-  return validator.adopt(before, isObject(json) ? ownValues(collection, json) : json)
+  const own = (item: Item) => withKeptReferences(call.target, ownValues(collection, item))
+  return validator.adopt(before, isObject(json) ? own(json) : json)
 }
 
 /** @throws HttpError 400 for each parent that the values name anew and that does not exist. */

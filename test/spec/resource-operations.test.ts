@@ -739,6 +739,72 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
   })
 })
 
+describe('ids that are UUIDs in a body (RFC 9562 §4)', () => {
+  eachDoor(withCars, (door, made) => {
+    const post = (path: string, json: object) => door.request(path, { method: 'POST', json })
+    const ids = () => {
+      const id = String(made().clio.id)
+      return { id, upper: id.toUpperCase() }
+    }
+
+    it('the id of the item itself may stand in either case', async () => {
+      const { id, upper } = ids()
+      for (const init of [
+        { method: 'PUT', json: { ...carValues(7), id: upper } },
+        { method: 'PATCH', json: { id: upper, color: 'green' } },
+      ]) {
+        expect(await door.request(`/cars/${upper}`, init)).toMatchObject({ status: 303 })
+      }
+      expect((await door.request(`/cars/${id}`)).json).toMatchObject({ id, color: 'green' })
+    })
+
+    it('a reference is kept in lower case', async () => {
+      const { id, upper } = ids()
+      for (const path of ['/options', `/cars/${upper}/options`]) {
+        const answer = await post(path, { car_id: upper, name: 'roof' })
+        expect(answer).toMatchObject({ status: 201, json: { car_id: id } })
+      }
+      expect((await door.request(`/cars/${id}/options/count`)).json).toEqual({ count: 2 })
+    })
+
+    it('a change may name it in either case, and one that changes nothing else writes nothing', async () => {
+      const { id, upper } = ids()
+      const { json } = await post('/options', { car_id: id, name: 'roof' })
+      const option = json as Item
+      const path = `/options/${option.id}`
+      await door.request(path, { method: 'PATCH', json: { car_id: upper } })
+      expect((await door.request(path)).json).toEqual(option)
+      await door.request(path, { method: 'PUT', json: { car_id: upper, name: 'door' } })
+      expect((await door.request(path)).json).toMatchObject({ car_id: id, name: 'door' })
+    })
+
+    it('a pair of a relation is the same in either case', async () => {
+      const { id, upper } = ids()
+      await post('/models', { name: 'Clio' })
+      expect(await post('/cars_models', { car_id: id, model_id: 1 })).toMatchObject({ status: 201 })
+      expect(await post('/cars_models', { car_id: upper, model_id: 1 })).toMatchObject({
+        status: 409,
+      })
+    })
+
+    it('filters read a reference as they read an id', async () => {
+      const { id, upper } = ids()
+      const { json } = await post('/options', { car_id: id, name: 'roof' })
+      for (const query of [
+        `car_id=${upper}`,
+        `car_id[in]=${upper}`,
+        `car_id[prefix]=${upper.slice(0, 9)}`,
+      ]) {
+        expect((await door.request(`/options?${query}`)).json, query).toEqual([json])
+      }
+      expect(await door.request('/options?car_id=clio')).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'car_id', type: 'invalid_value' }] },
+      })
+    })
+  })
+})
+
 describe('GET /<relation_collection>', () => {
   async function withModels() {
     const base = await withCars()
