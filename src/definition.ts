@@ -34,9 +34,9 @@ export interface OperationEvent {
   /** An operation's or an action's name. */
   readonly operation: string
   readonly id?: Id
-  /** The item as it is before the operation. */
+  /** The item as it is before the operation, frozen. */
   readonly item?: Item
-  /** What the client sent: of a create or a replace the checked values, of a patch the patched item, of an action its input. */
+  /** What the client sent, to be changed in place too: of a create or a replace the checked values, of a patch the patched item, of an action its input. */
   readonly value?: unknown
   readonly principal: Principal | undefined
   readonly signal: AbortSignal
@@ -54,7 +54,7 @@ export interface Hooks {
    */
   before?(event: OperationEvent): unknown
   /**
-   * After success; `result` is the item, the items, the count or what the action gave. Once for each
+   * After success; `result` is the item, the items, the count or what the action gave, frozen. Once for each
    * `Idempotency-Key`: not where an earlier answer is given again.
    */
   after?(event: OperationEvent, result: unknown): unknown
@@ -138,7 +138,7 @@ export interface CollectionCalls {
 export interface ActionContext<S extends SomeSchema = SomeSchema> {
   /** What the client sent, checked by the action's `input`. */
   readonly input: Output<S>
-  /** The item acted on; absent for an action on the collection. */
+  /** The item acted on, frozen; absent for an action on the collection. */
   readonly item?: Item
   readonly id?: Id
   readonly principal: Principal | undefined

@@ -112,6 +112,13 @@ export function isObject(value: unknown): value is Item {
 
 type Tree = Map<string, Tree | undefined>
 
+/** Freezes a JSON value at every depth: what a store has given is changed by nobody who is told of it. */
+export function freezeDeep(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const member of Object.values(value)) freezeDeep(member)
+  Object.freeze(value)
+}
+
 /**
  * Compiles a picker of paths: it gives exactly those members, in the item's own order. A path
  * picked whole wins over its parts; a parent that the item lacks stays away.

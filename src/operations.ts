@@ -1,5 +1,6 @@
 // What each method does to each target: the operations by name, and the hooks around them.
 import type { Operation } from './definition.ts'
+import { freezeDeep } from './fields.ts'
 import { act } from './operations/actions.ts'
 import { type Call, eventOf, fromStore, type Outcome } from './operations/call.ts'
 import { download } from './operations/download.ts'
@@ -32,7 +33,12 @@ export async function perform(call: Call): Promise<Outcome> {
     // Without an action its name is one of these: routes and calls are made of no other.
     const known = call.operation as keyof typeof operations
     const outcome = await (action ? act(call, action) : operations[known](call))
-    if (hooks.after && !outcome.replayed) await hooks.after(eventOf(call), outcome.result)
+    if (hooks.after && !outcome.replayed) {
+      const { result } = outcome
+      // The list itself is not what is printed: a program that gets it may sort it.
+      for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
+      await hooks.after(eventOf(call), result)
+    }
     return outcome
   } catch (thrown) {
     const error = fromStore(thrown)

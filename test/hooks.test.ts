@@ -11,8 +11,11 @@ import {
   memoryStore,
   type OperationEvent,
   type Scheme,
+  type Store,
 } from '../src/index.ts'
+import { sqlStore } from '../src/stores/sql.ts'
 import { eachDoor, type Init, listen } from './doors.ts'
+import { openDatabase } from './stores/sqlite.ts'
 
 type Told = Omit<OperationEvent, 'signal'> & { hook: string; result?: unknown; error?: unknown }
 
@@ -422,6 +425,79 @@ describe('what a before hook returns', () => {
       })
     })
   }
+})
+
+describe.each<[string, () => Store | Promise<Store>]>([
+  ['memory', () => memoryStore()],
+  ['SQLite', async () => sqlStore({ db: await openDatabase(), create: true })],
+])('what hooks may change of items in %s', (_, make) => {
+  const wrong = new Error('changed')
+  /** A hook that changes items, and fails where it has. */
+  const changing = (of: (event: OperationEvent, result: unknown) => unknown) => {
+    return (event: OperationEvent, result: unknown) => {
+      for (const item of [of(event, result)].flat()) {
+        for (const part of [item, Object(item).model]) {
+          if (part && Reflect.set(Object(part), 'name', 'changed')) throw wrong
+        }
+      }
+    }
+  }
+  async function served(hooks: Hooks) {
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ name: z.string(), model: z.object({ name: z.string() }) }),
+      store: await make(),
+      hooks,
+      actions: {
+        look: { on: 'item', method: 'GET', run: ({ item }) => item },
+        touch: { on: 'item', run: ({ update }) => update({ model: { name: 'touched' } }) },
+        both: {
+          on: 'item',
+          run: ({ item }) => Reflect.set(Object(item?.model), 'name', 'changed'),
+        },
+      },
+    })
+    return defineApi({ collections: [things] }).collection(things)
+  }
+  const values = () => ({ name: 'a', model: { name: 'b' } })
+
+  it('nothing of an item, before or after', async () => {
+    const before = changing(({ item }) => item)
+    const after = changing((_event, result) => result)
+    const things = await served({ before: event => before(event, undefined), after })
+    const { id } = await things.create(values())
+    expect(await things.read(id)).toMatchObject(values())
+    expect(await things.list()).toMatchObject([values()])
+    expect(await things.replace(id, values())).toMatchObject(values())
+    expect(await things.patch(id, { name: 'c' })).toMatchObject({ ...values(), name: 'c' })
+    expect(await things.act('look', { id })).toMatchObject({ ...values(), name: 'c' })
+    expect(await things.act('touch', { id })).toMatchObject({ name: 'c' })
+    expect(await things.delete(id)).toMatchObject({ name: 'c', model: { name: 'touched' } })
+  })
+
+  it('nothing in an action, without hooks too', async () => {
+    const things = await served({})
+    const { id } = await things.create(values())
+    expect(await things.act('both', { id })).toBe(false)
+  })
+
+  it('all of the value, at any depth, also where it is as it was', async () => {
+    const things = await served({
+      before: ({ operation, value }) => {
+        if (operation === 'patch') Object(value).model.name += '!'
+      },
+    })
+    const { id } = await things.create(values())
+    await things.patch(id, {})
+    await things.patch(id, { name: 'c' })
+    expect(await things.read(id)).toMatchObject({ name: 'c', model: { name: 'b!!' } })
+  })
+
+  it('a list as a list: what a program gets it may sort', async () => {
+    const things = await served({ after: () => undefined })
+    await things.create(values())
+    expect(Object.isFrozen(await things.list())).toBe(false)
+  })
 })
 
 describe('what a hook throws', () => {

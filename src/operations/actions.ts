@@ -1,7 +1,7 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 import type { ActionDefinition, Calls, MadeIds } from '../definition.ts'
 import { HttpError } from '../errors.ts'
-import { type Item, isObject, type Json, sameJson } from '../fields.ts'
+import { freezeDeep, type Item, isObject, type Json, sameJson } from '../fields.ts'
 import { formValue } from '../formats/form.ts'
 import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
@@ -95,6 +95,7 @@ async function run(
 ): Promise<unknown> {
   const { principal, caller } = call
   let stored = current
+  freezeDeep(current?.item)
   const told = { value: input, ...(current && { item: current.item }) }
   const value = await runBefore(call, told, input)
   return action.run({

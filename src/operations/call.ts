@@ -11,7 +11,7 @@ import type {
   OperationEvent,
 } from '../definition.ts'
 import { HttpError } from '../errors.ts'
-import { type Item, isObject, type Json, valueAt } from '../fields.ts'
+import { freezeDeep, type Item, isObject, type Json, valueAt } from '../fields.ts'
 import type { Representation, Upload } from '../formats/format.ts'
 import type { HeaderList, Parameter } from '../http.ts'
 import type { Limits } from '../limits.ts'
@@ -127,7 +127,9 @@ export function runBefore<T>(
   value: T,
 ): T | Item | Promise<T | Item> {
   const { before } = call.target.collection.hooks
-  return before ? replaced(before, eventOf(call, more), value) : value
+  if (!before) return value
+  freezeDeep(more.item)
+  return replaced(before, eventOf(call, more), value)
 }
 
 async function replaced<T>(

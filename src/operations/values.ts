@@ -153,12 +153,12 @@ export async function hookedValues(
   const { collection } = call.target
   const { hooks, validator } = collection
   if (!hooks.before) return checked
-  // The hook may change the value itself.
-  const before = structuredClone(checked)
-  const given = await runBefore(call, { ...about, value: checked }, checked)
+  // The hook may change the value itself, where it is as it was too: those parts are the stored item's.
+  const value = structuredClone(checked)
+  const given = await runBefore(call, { ...about, value }, value)
   const json = toJson(given)
   const own = (item: Item) => withKeptReferences(call.target, ownValues(collection, item))
-  return validator.adopt(before, isObject(json) ? own(json) : json)
+  return validator.adopt(checked, isObject(json) ? own(json) : json)
 }
 
 /** @throws HttpError 400 for each parent that the values name anew and that does not exist. */
