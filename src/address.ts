@@ -8,9 +8,8 @@ import { authorityOf, type HttpRequest, isHost } from './http.ts'
  * The configured `baseUrl`; without one, what the request says: its scheme and `Host` (or the
  * authority of a target in absolute form, RFC 9112 §3.2.2), or what a trusted proxy forwards, and the
  * path under which the api is mounted. No slash at its end.
- * @throws HttpError 400 for a `Host` that is none (RFC 9112 §3.2), and for none where there is no
- * `baseUrl`. With one an HTTP/1.0 client may leave it out; an HTTP/1.1 client may not, which node:http
- * sees to (`requireHostHeader`).
+ * @throws HttpError 400 for a `Host` that is no host, and for none where one is needed: in HTTP/1.1
+ * (RFC 9112 §3.2), and without a `baseUrl` in HTTP/1.0 too.
  */
 export function baseOf(
   { baseUrl, prefix, trustProxy }: Pick<ApiDefinition, 'baseUrl' | 'prefix' | 'trustProxy'>,
@@ -18,7 +17,7 @@ export function baseOf(
 ): string {
   const { host } = request.headers
   const authority = authorityOf(request.target)
-  const counts = host !== undefined || baseUrl === undefined
+  const counts = host !== undefined || request.needsHost || baseUrl === undefined
   if ((counts && !isHost(host ?? '')) || (authority !== undefined && !isHost(authority))) {
     throw new HttpError(400, [
       { message: 'The Host header is missing or is no host', field: 'host', type: 'invalid_host' },
@@ -82,6 +81,7 @@ class ProxiedRequest implements HttpRequest {
   readonly body: HttpRequest['body']
   readonly address: string | undefined
   readonly secure: boolean
+  readonly needsHost: boolean
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest, hops: number) {
@@ -92,6 +92,7 @@ class ProxiedRequest implements HttpRequest {
     this.body = request.body
     this.address = forwardedFor(request, hops) ?? request.address
     this.secure = forwardedProto(request, hops) ?? true
+    this.needsHost = request.needsHost
     this.#request = request
   }
 

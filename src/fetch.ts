@@ -28,6 +28,7 @@ class FetchRequest implements HttpRequest {
   readonly body: RequestBody | undefined
   readonly address: string | undefined
   readonly secure: boolean
+  readonly needsHost = true
   readonly #request: Request
   #controller: AbortController | undefined
 

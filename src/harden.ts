@@ -53,7 +53,7 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   checkOptions('harden', options, RULES)
   const { maxConnections, ...times } = { ...DEFAULTS, ...options }
   const check = Math.min(CHECK, Math.ceil(times.headersTimeout / 4))
-  // `connectionsCheckingInterval` and `requireHostHeader` are options of `createServer` that the server keeps.
+  // Options of `createServer` that the server keeps. A missing `Host` is refused with the error body: see address.ts.
   Object.assign(server, times, { connectionsCheckingInterval: check, requireHostHeader: false })
   if (maxConnections !== undefined) server.maxConnections = maxConnections
 

@@ -29,6 +29,8 @@ export interface HttpRequest {
   readonly address: string | undefined
   /** Whether the connection to this process is over TLS. */
   readonly secure: boolean
+  /** Whether it must have a `Host`: all of HTTP/1.1 must (RFC 9112 §3.2), HTTP/1.0 has none. */
+  readonly needsHost: boolean
   /** Aborted when the client goes away. Made when it is first asked for. */
   readonly signal: AbortSignal
   /** What the signal says, without making it. */

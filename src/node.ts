@@ -63,6 +63,7 @@ class NodeRequest implements HttpRequest {
   readonly body: RequestBody | undefined
   readonly address: string | undefined
   readonly secure: boolean
+  readonly needsHost: boolean
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #body: NodeBody | undefined
@@ -80,6 +81,7 @@ class NodeRequest implements HttpRequest {
     this.body = isParsed ? { parsed: request.body, withoutFiles: hasFiles(request) } : this.#body
     this.address = socket.remoteAddress
     this.secure = 'encrypted' in socket && socket.encrypted === true
+    this.needsHost = request.httpVersion === '1.1'
     this.#request = request
     this.#response = response
   }

@@ -74,6 +74,7 @@ describe('a body that a host has read', () => {
     body,
     address: undefined,
     secure: false,
+    needsHost: true,
     signal: new AbortController().signal,
     aborted: false,
     abort: () => undefined,

@@ -235,6 +235,7 @@ describe('a request through proxies', () => {
       body: undefined,
       address: '10.0.0.1',
       secure: false,
+      needsHost: true,
       signal: controller.signal,
       get aborted() {
         return controller.signal.aborted

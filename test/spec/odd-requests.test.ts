@@ -5,6 +5,7 @@ import { json, parseLink, xml } from '../../src/index.ts'
 import type { Policies } from '../../src/serve.ts'
 import { type Answer, eachDoor, listen, sendRaw } from '../doors.ts'
 import { type Example, example } from '../fixture.ts'
+import { serve } from '../guards/wire.ts'
 
 interface Listening {
   readonly port: number
@@ -330,18 +331,33 @@ describe('Addresses', () => {
     expect(answer.status).toBe(status)
   })
 
-  it.each<[Policies, string, string[], number]>([
-    [{ baseUrl: BASE }, 'GET / HTTP/1.0', [], 200],
-    [{ baseUrl: BASE, health: true }, 'GET /health HTTP/1.0', [], 200],
-    [{ baseUrl: BASE }, 'GET http://api.example/ HTTP/1.0', [], 200],
-    [{ baseUrl: BASE }, 'GET http://a@b/ HTTP/1.0', [], 400],
-    [{ baseUrl: BASE }, 'GET / HTTP/1.0', ['Host:'], 400],
-    [{ baseUrl: BASE }, 'GET / HTTP/1.0', ['Host: a/b'], 400],
-    [{ baseUrl: BASE }, 'GET / HTTP/1.1', [], 400],
-    [{}, 'GET / HTTP/1.0', [], 400],
-    [{}, 'GET / HTTP/1.0', ['Host: a.example'], 200],
-  ])('%j: %s with %j is %d', async (policies, line, headers, status) => {
-    expect((await addressed(policies, line, ...headers)).status).toBe(status)
+  describe.each([
+    ['a bare server', listen],
+    ['a hardened server', serve],
+  ])('%s', (name, open) => {
+    it.each<[Policies, string, string[], number]>([
+      [{ baseUrl: BASE }, 'GET / HTTP/1.0', [], 200],
+      [{ baseUrl: BASE, health: true }, 'GET /health HTTP/1.0', [], 200],
+      [{ baseUrl: BASE }, 'GET http://api.example/ HTTP/1.0', [], 200],
+      [{ baseUrl: BASE }, 'GET http://a@b/ HTTP/1.0', [], 400],
+      [{ baseUrl: BASE }, 'GET / HTTP/1.0', ['Host:'], 400],
+      [{ baseUrl: BASE }, 'GET / HTTP/1.0', ['Host: a/b'], 400],
+      [{ baseUrl: BASE }, 'GET / HTTP/1.1', [], 400],
+      [{ baseUrl: BASE }, 'GET http://api.example/ HTTP/1.1', [], 400],
+      [{ baseUrl: BASE, health: true }, 'GET /health HTTP/1.1', [], 400],
+      [{ baseUrl: BASE }, 'GET / HTTP/1.1', ['Host: a.example'], 200],
+      [{}, 'GET / HTTP/1.1', [], 400],
+      [{}, 'GET / HTTP/1.0', [], 400],
+      [{}, 'GET / HTTP/1.0', ['Host: a.example'], 200],
+    ])('%j: %s with %j is %d', async (policies, line, headers, status) => {
+      const { port, close } = await open(example(policies).api.handler)
+      const answer = await sendRaw(port, message(line, ...headers))
+      await close()
+      expect(answer.status).toBe(status)
+      if (status === 400 && name === 'a hardened server') {
+        expect(answer.json).toMatchObject({ errors: [{ code: 400, type: 'invalid_host' }] })
+      }
+    })
   })
 
   it('OPTIONS * is answered below a prefix too', async () => {
