@@ -8,16 +8,18 @@ import { authorityOf, type HttpRequest, isHost } from './http.ts'
  * The configured `baseUrl`; without one, what the request says: its scheme and `Host` (or the
  * authority of a target in absolute form, RFC 9112 §3.2.2), or what a trusted proxy forwards, and the
  * path under which the api is mounted. No slash at its end.
+ * @param shown whether the answer has addresses in it; without any, what is returned may have no host.
  * @throws HttpError 400 for a `Host` that is no host, and for none where one is needed: in HTTP/1.1
- * (RFC 9112 §3.2), and without a `baseUrl` in HTTP/1.0 too.
+ * (RFC 9112 §3.2), and for addresses without a `baseUrl` in HTTP/1.0 too.
  */
 export function baseOf(
   { baseUrl, prefix, trustProxy }: Pick<ApiDefinition, 'baseUrl' | 'prefix' | 'trustProxy'>,
   request: HttpRequest,
+  shown = true,
 ): string {
   const { host } = request.headers
   const authority = authorityOf(request.target)
-  const counts = host !== undefined || request.needsHost || baseUrl === undefined
+  const counts = host !== undefined || request.needsHost || (shown && baseUrl === undefined)
   if ((counts && !isHost(host ?? '')) || (authority !== undefined && !isHost(authority))) {
     throw new HttpError(400, [
       { message: 'The Host header is missing or is no host', field: 'host', type: 'invalid_host' },
@@ -28,7 +30,10 @@ export function baseOf(
   const secure = trustProxy
     ? (forwardedProto(request, trustProxy) ?? request.secure)
     : request.secure
-  return `http${secure ? 's' : ''}://${forwarded ?? authority ?? host}${request.prefix}${prefix}`
+  const named = forwarded ?? authority ?? host ?? ''
+  // An empty port is none (RFC 3986 §3.2.3).
+  const shown = named.endsWith(':') ? named.slice(0, -1) : named
+  return `http${secure ? 's' : ''}://${shown}${request.prefix}${prefix}`
 }
 
 /**

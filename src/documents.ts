@@ -9,13 +9,15 @@ export interface ServedDocument {
   readonly template: string
   /** Whether it is asked for too often to be counted for rate limits. */
   readonly uncounted: boolean
+  /** Whether addresses stand in it: without a `baseUrl` they need a `Host`. */
+  readonly addressed: boolean
   /** @param base the public address of the api's root. */
   read(base: string): Json | Promise<Json>
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
-/** The documents of an api by their paths, the api's own prefix included. */
+/** The documents of an api by their paths, the api's own prefix included, each with and without a slash at its end. */
 export function documentsOf(api: ApiDefinition): ReadonlyMap<string, ServedDocument> {
   const documents = new Map<string, ServedDocument>()
   const issuers = issuersOf(api)
@@ -25,6 +27,7 @@ export function documentsOf(api: ApiDefinition): ReadonlyMap<string, ServedDocum
       name: 'metadata',
       template: WELL_KNOWN,
       uncounted: false,
+      addressed: true,
       read: base => ({
         resource: base,
         authorization_servers: issuers,
@@ -36,6 +39,7 @@ export function documentsOf(api: ApiDefinition): ReadonlyMap<string, ServedDocum
     documents.set(api.prefix + WELL_KNOWN, document).set(WELL_KNOWN + api.prefix, document)
   }
   if (api.health) documents.set(`${api.prefix}/health`, health(api))
+  for (const [path, document] of [...documents]) documents.set(`${path}/`, document)
   return documents
 }
 
@@ -84,6 +88,7 @@ function health({ versions }: ApiDefinition): ServedDocument {
     name: 'health',
     template: '/health',
     uncounted: true,
+    addressed: false,
     async read() {
       if (!last || Date.now() - checked > HEALTH_PAUSE) {
         checked = Date.now()

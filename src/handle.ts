@@ -157,7 +157,7 @@ async function answer(
   checkHeaders(request, api)
   const parameters = readParameters(request, query, api)
   exchange.suppressed = parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
-  const base = baseOf(api, request)
+  const base = baseOf(api, request, document?.addressed)
   exchange.base = base
   exchange.parameters = parameters
   exchange.version = match?.target.version

@@ -93,9 +93,9 @@ export function authorityOf(target: string): string | undefined {
   return ABSOLUTE.exec(target)?.[1]
 }
 
-const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/i
 
-/** Whether a text can be a `Host` (RFC 9110 §7.2): a name or address, maybe a port. */
+/** Whether a text can be a `Host` (RFC 9110 §7.2): a name or address, maybe a port, which may be empty (RFC 3986 §3.2.3). */
 export function isHost(text: string): boolean {
   return HOST.test(text)
 }

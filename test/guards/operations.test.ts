@@ -233,6 +233,8 @@ describe('/health', () => {
     expect((await fetch('/health', { method: 'DELETE' })).headers.get('allow')).toBe(
       'GET, HEAD, OPTIONS',
     )
+    expect((await fetch('/health/')).status).toBe(200)
+    expect((await fetch('/health//')).status).toBe(404)
     expect((await (await make()).fetch('/health')).status).toBe(404)
   })
 

@@ -255,6 +255,22 @@ describe('Addresses', () => {
   it.each<[string, Policies, string, readonly string[], string]>([
     ['Host', {}, '/', ['Host: a.example'], 'http://a.example/'],
     ['Host with a port', {}, '/', ['Host: a.example:8080'], 'http://a.example:8080/'],
+    ['Host with an empty port', {}, '/', ['Host: a.example:'], 'http://a.example/'],
+    ['Host: IPv6, empty port', {}, '/', ['Host: [::1]:'], 'http://[::1]/'],
+    [
+      'an empty port in the target',
+      {},
+      'http://b.example:/',
+      ['Host: a.example'],
+      'http://b.example/',
+    ],
+    [
+      'an empty port that is forwarded',
+      { trustProxy: true },
+      '/',
+      ['Host: a.example', 'X-Forwarded-Host: b.example:', 'X-Forwarded-Proto: http'],
+      'http://b.example/',
+    ],
     ['baseUrl', { baseUrl: BASE }, '/', ['Host: a.example'], `${BASE}/`],
     ['baseUrl with a slash', { baseUrl: `${BASE}/` }, '/', ['Host: a.example'], `${BASE}/`],
     ['prefix', { prefix: '/api' }, '/api', ['Host: a.example'], 'http://a.example/api/'],
@@ -349,6 +365,12 @@ describe('Addresses', () => {
       [{}, 'GET / HTTP/1.1', [], 400],
       [{}, 'GET / HTTP/1.0', [], 400],
       [{}, 'GET / HTTP/1.0', ['Host: a.example'], 200],
+      // The plain check of HAProxy: a document without addresses needs no Host.
+      [{ health: true }, 'GET /health HTTP/1.0', [], 200],
+      [{ health: true }, 'OPTIONS /health HTTP/1.0', [], 200],
+      [{ health: true }, 'GET /health HTTP/1.0', ['Host: a/b'], 400],
+      [{ health: true }, 'GET /health HTTP/1.1', [], 400],
+      [{ health: true }, 'GET /cars HTTP/1.0', [], 400],
     ])('%j: %s with %j is %d', async (policies, line, headers, status) => {
       const { port, close } = await open(example(policies).api.handler)
       const answer = await sendRaw(port, message(line, ...headers))
