@@ -69,6 +69,32 @@ describe('smuggling: one request is never taken for two', () => {
       'TE: chunked, gzip',
       host => post('Transfer-Encoding: chunked, gzip', `0\r\n\r\n${HIDDEN(host)}`),
     ],
+    [
+      'TE: gzip, chunked',
+      host => post('Transfer-Encoding: gzip, chunked', `2\r\n{}\r\n0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'TE: foo, chunked, and nothing in it',
+      host => post('Transfer-Encoding: foo, chunked', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'TE: chunked, chunked',
+      host => post('Transfer-Encoding: chunked, chunked', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'two TE, both known',
+      host =>
+        post('Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'TE with a parameter',
+      host => post('Transfer-Encoding: chunked;a=b', `0\r\n\r\n${HIDDEN(host)}`),
+    ],
+    [
+      'TE: gzip, chunked, of a GET',
+      host =>
+        `GET /cars HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n${HIDDEN(host)}`,
+    ],
     ['TE behind a space', host => post('Transfer-Encoding : chunked', `0\r\n\r\n${HIDDEN(host)}`)],
     [
       'TE after a bare LF',
@@ -101,6 +127,16 @@ describe('smuggling: one request is never taken for two', () => {
     expect(ended).toBe(true)
     await expectGood()
   })
+})
+
+test.each(['chunked', ' Chunked', '\tCHUNKED '])('Transfer-Encoding: %j is read', async coding => {
+  const body = JSON.stringify({ immatriculation: 'S-2', color: 'red' })
+  const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+  const { answers } = await converse(served.port, [
+    post(`Transfer-Encoding:${coding}\r\nConnection: close`, chunks),
+  ])
+  expect(statusesOf(answers)).toEqual([201])
+  await made.api.collection(made.cars).delete(JSON.parse(answers[0]?.body ?? '').id)
 })
 
 describe('pipelining: answers come in order, and one for each request', () => {
