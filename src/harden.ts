@@ -44,7 +44,7 @@ const closing = new WeakSet<Server>()
 
 /**
  * Sets the time-outs of a server and gives Node's own refusals (400, 408, 413, 417, 431) the error
- * body. `suppress_error_codes` counts where it stands in the first packet of a broken request.
+ * body; a method that Node does not know is a 405 as any other that is not there. `suppress_error_codes` counts where it stands in the first packet of a broken request.
  * @returns the server.
  * @throws TypeError for a server that listens already, an unknown option, and a time that is no whole number from 1.
  */
@@ -84,20 +84,20 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     const suppressed = isSuppressed(request.url ?? '')
     answer(socket, refusal(405, 'This is no proxy', suppressed, METHODS))
   })
-  server.on(
-    'clientError',
-    (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, duplex: Duplex) => {
-      const socket = duplex as Socket // The connection itself: a net.Socket, or a TLSSocket, which is one.
-      refuseBroken(error, socket, newest.get(socket))
-    },
-  )
+  server.on('clientError', (error: ParserError, duplex: Duplex) => {
+    const socket = duplex as Socket // The connection itself: a net.Socket, or a TLSSocket, which is one.
+    refuseBroken(error, socket, newest.get(socket))
+  })
   return server
 }
 
 const METHODS: HeaderList = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']
 
+/** What Node's parser says of a request that it cannot read: the bytes at hand, and where among them it stopped. */
+type ParserError = NodeJS.ErrnoException & { rawPacket?: Buffer; bytesParsed?: number }
+
 function refuseBroken(
-  error: NodeJS.ErrnoException & { rawPacket?: Buffer },
+  error: ParserError,
   socket: Socket,
   response: ServerResponse | undefined,
 ): void {
@@ -106,7 +106,7 @@ function refuseBroken(
     return
   }
   const [firstLine = ''] = error.rawPacket?.toString('latin1').split('\r\n', 1) ?? []
-  const broken = brokenRequest(error.code, isSuppressed(firstLine))
+  const broken = brokenRequest(error, isSuppressed(firstLine))
   if (!response || (response.writableFinished && response.req.complete)) {
     answer(socket, broken)
   } else if (response.req.complete) {
@@ -121,17 +121,30 @@ function refuseBroken(
   }
 }
 
-function brokenRequest(code: string | undefined, suppressed: boolean): Refusal {
-  switch (code) {
+function brokenRequest(error: ParserError, suppressed: boolean): Refusal {
+  switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return refusal(431, 'The header fields are too large together', suppressed)
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return refusal(413, 'The chunk extensions are too large', suppressed)
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return refusal(408, 'The request came too slowly', suppressed)
-    default:
-      return refusal(400, 'This is no well-formed HTTP request', suppressed)
+    case 'HPE_INVALID_METHOD':
+    case 'HPE_INVALID_CONSTANT':
+      if (!REQUEST_LINE.test(brokenLine(error))) break
+      return refusal(405, 'There is no method of this name here', suppressed, METHODS)
   }
+  return refusal(400, 'This is no well-formed HTTP request', suppressed)
+}
+
+/** A request line of HTTP/1 (RFC 9112 §3), maybe behind the body of another request. */
+const REQUEST_LINE = /^[^ ]*[!#$%&'*+.^_`|~0-9a-z-] [^ ]+ HTTP\/1\.[01]$/i
+
+/** The line in which the parser stopped. */
+function brokenLine({ rawPacket, bytesParsed = 0 }: ParserError): string {
+  const text = rawPacket?.toString('latin1') ?? ''
+  const start = text.lastIndexOf('\n', bytesParsed - 1) + 1
+  return text.slice(start).split('\r\n', 1)[0] ?? ''
 }
 
 function isSuppressed(text: string): boolean {

@@ -189,7 +189,10 @@ describe('pipelining: answers come in order, and one for each request', () => {
 describe('refusals that Node would make without a body', () => {
   const cases: readonly (readonly [string, number, (host: string) => string])[] = [
     ['no Host', 400, () => 'GET /cars HTTP/1.1\r\nConnection: close\r\n\r\n'],
-    ['an unknown method', 400, host => `BREW /cars HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+    ['an unknown method', 405, host => `BREW /cars HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+    ['a method in small letters', 405, host => `get /cars HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+    ['a method of RTSP', 405, host => `DESCRIBE /cars HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+    ['no such version, no such method', 400, host => `BREW / HTTP/3.7\r\nHost: ${host}\r\n\r\n`],
     ['no HTTP at all', 400, () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
     ['a version that does not exist', 400, host => `GET /cars HTTP/3.7\r\nHost: ${host}\r\n\r\n`],
     ['HTTP/0.9', 400, () => 'GET /cars\r\n\r\n'],
@@ -228,6 +231,15 @@ describe('refusals that Node would make without a body', () => {
     expect(answers[0]?.headers['content-type']).toBe('application/json')
     expect([ended, rest]).toEqual([true, ''])
     await expectGood()
+  })
+
+  test('of an unknown method tells those that exist, also behind another request', async () => {
+    const brew = `BREW /cars HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`
+    const { answers } = await converse(served.port, [
+      `POST /nothing HTTP/1.1\r\nHost: ${served.host}\r\nContent-Length: 2\r\n\r\n{}${brew}`,
+    ])
+    expect(statusesOf(answers)).toEqual([404, 405])
+    expect(answers[1]?.headers.allow).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
   })
 
   test.each(cases.filter(([name]) => !/^(?:no|HTTP|a preface|two hosts)/.test(name)))(
