@@ -7,19 +7,20 @@ import { errorBody, HttpError } from './errors.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from './fallbacks.ts'
 import type { HeaderList } from './http.ts'
 import { askForBody, expecting, takenOver } from './node.ts'
-import { checkOptions, type Rules, wholeFrom } from './options.ts'
+import { checkOptions, type Rules, wholeFrom, withDefaults } from './options.ts'
 
+/** What is undefined has its default. */
 export interface HardenOptions {
   /** Milliseconds for the head of a request; then 408. Default 5,000. */
-  readonly headersTimeout?: number
+  readonly headersTimeout?: number | undefined
   /** Milliseconds for a whole request, its body included; then 408. Default 300,000: `limits.bodyTime` ends slow bodies long before. */
-  readonly requestTimeout?: number
+  readonly requestTimeout?: number | undefined
   /** Milliseconds that an idle connection is kept for the next request. Default 5,000. */
-  readonly keepAliveTimeout?: number
+  readonly keepAliveTimeout?: number | undefined
   /** Milliseconds after which a connection on which nothing moves is ended, a reader that has stopped included. Default 30,000. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
   /** Connections at the same time; more are closed at once. Default: no limit of its own. */
-  readonly maxConnections?: number
+  readonly maxConnections?: number | undefined
 }
 
 const DEFAULTS = {
@@ -44,14 +45,16 @@ const closing = new WeakSet<Server>()
 
 /**
  * Sets the time-outs of a server and gives Node's own refusals (400, 408, 413, 417, 431) the error
- * body; a method that Node does not know is a 405 as any other that is not there. `suppress_error_codes` counts where it stands in the first packet of a broken request.
+ * body; a method that Node does not know is a 405 as any other that is not there.
+ * `suppress_error_codes` counts where it stands in the first packet of a broken request.
  * @returns the server.
  * @throws TypeError for a server that listens already, an unknown option, and a time that is no whole number from 1.
  */
 export function harden<S extends Server>(server: S, options: HardenOptions = {}): S {
   if (server.listening) throw new TypeError('harden(server) must come before listen()')
   checkOptions('harden', options, RULES)
-  const { maxConnections, ...times } = { ...DEFAULTS, ...options }
+  const { maxConnections, ...given } = options
+  const times = withDefaults(DEFAULTS, given)
   const check = Math.min(CHECK, Math.ceil(times.headersTimeout / 4))
   // Options of `createServer` that the server keeps. A missing `Host` is refused with the error body: see address.ts.
   Object.assign(server, times, { connectionsCheckingInterval: check, requireHostHeader: false })

@@ -1,5 +1,5 @@
 // How much of anything a request may hold. All are on by default; an invalid one is a `TypeError`.
-import { checkOptions, wholeFrom } from './options.ts'
+import { checkOptions, wholeFrom, withDefaults } from './options.ts'
 
 export interface Limits {
   /** Bytes of a request target. Default 8,192. */
@@ -40,6 +40,9 @@ export interface Limits {
   readonly concurrency: number
 }
 
+/** Some of the limits; what is undefined has its default. */
+export type GivenLimits = { readonly [Name in keyof Limits]?: Limits[Name] | undefined }
+
 const DEFAULTS: Limits = {
   target: 8192,
   headers: 100,
@@ -67,7 +70,7 @@ const RULES = Object.fromEntries(Object.keys(DEFAULTS).map(name => [name, wholeF
  * The limits in force: the defaults with what is given in their place.
  * @throws TypeError for an unknown name or anything but a whole number from 1.
  */
-export function limitsOf(given: Partial<Limits> = {}): Limits {
+export function limitsOf(given: GivenLimits = {}): Limits {
   checkOptions('limits', given, RULES)
-  return Object.freeze({ ...DEFAULTS, ...given })
+  return Object.freeze(withDefaults(DEFAULTS, given))
 }

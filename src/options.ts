@@ -99,6 +99,15 @@ export function checkOptions(
   }
 }
 
+/** The defaults with what is given in their place; what is undefined is not given. */
+export function withDefaults<T extends object>(
+  defaults: T,
+  given: { readonly [Name in keyof T]?: T[Name] | undefined },
+): T {
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(entries) }
+}
+
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || prototype === Object.prototype

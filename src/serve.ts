@@ -15,7 +15,7 @@ import { json } from './formats/json.ts'
 import { multipart } from './formats/multipart.ts'
 import { ndjson } from './formats/ndjson.ts'
 import { xml } from './formats/xml.ts'
-import { type Limits, limitsOf } from './limits.ts'
+import { type GivenLimits, limitsOf } from './limits.ts'
 import { type Handler, nodeHandler } from './node.ts'
 import {
   ANYTHING,
@@ -59,7 +59,7 @@ export interface Policies {
   /** Whose pages may read answers, and what they may send. Default: everybody's, without credentials. */
   readonly cors?: CorsOptions | undefined
   /** How much one request may bring, and how long it may take; each limit has its own default. */
-  readonly limits?: Partial<Limits> | undefined
+  readonly limits?: GivenLimits | undefined
   /** How credentials are checked. With any, everything needs a principal that a rule does not declare public. */
   readonly schemes?: readonly Scheme[] | undefined
   /** Who may read the root (`root`), and what counts for collections without a rule of their own (`default`). */

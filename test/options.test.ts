@@ -13,6 +13,7 @@ import {
   introspection,
   memoryStore,
 } from '../src/index.ts'
+import { limitsOf } from '../src/limits.ts'
 import { s3Blobs } from '../src/stores/s3-blobs.ts'
 import { createTableSql, sqlStore } from '../src/stores/sql.ts'
 
@@ -82,4 +83,28 @@ test.each<[string, object, RegExp]>([
   const given = () => make[name]?.(options as never)
   expect(given).toThrow(TypeError)
   expect(given).toThrow(message)
+})
+
+test('what is undefined has its default', async () => {
+  const times = {
+    headersTimeout: undefined,
+    requestTimeout: undefined,
+    keepAliveTimeout: undefined,
+    timeout: undefined,
+    maxConnections: undefined,
+  }
+  const [told, silent] = [harden(createServer(), times), harden(createServer())]
+  for (const name of ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'timeout'] as const)
+    expect([name, told[name]]).toEqual([name, silent[name]])
+  expect(told.maxConnections).toBe(silent.maxConnections)
+
+  const limits = { body: undefined, target: undefined, headers: 50 }
+  const { definition } = defineApi({
+    collections: [
+      defineCollection({ name: 'a', schema: z.object({ b: z.string() }), store: memoryStore() }),
+    ],
+    limits,
+  })
+  expect(definition.limits).toEqual(limitsOf({ headers: 50 }))
+  expect(definition.limits.body).toBe(1024 * 1024)
 })
