@@ -177,7 +177,7 @@ export function rangeHolds(
   return lastModified !== undefined && Math.floor(lastModified / 1000) * 1000 === ifRange
 }
 
-/** The same without those whose answer is 304: for a client that cannot read a status. */
+/** The same without those whose answer is 304: for a client that cannot read a status, and for a POST. */
 export function neverUnmodified({
   ifNoneMatch: _tags,
   ifModifiedSince: _date,

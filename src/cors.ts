@@ -24,6 +24,7 @@ export interface Cors {
 
 /** Response headers that a script of another origin may read. */
 const EXPOSED = [
+  'Accept',
   'Accept-Patch',
   'Accept-Post',
   'Accept-Ranges',

@@ -4,7 +4,13 @@ import { baseOf, throughProxies } from './address.ts'
 import { admit, authorize, count, everything, mayOf, methodsFor, type Sender } from './admit.ts'
 import { type Decoded, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
-import { evaluate, neverUnmodified, preconditionFailed, readPreconditions } from './conditional.ts'
+import {
+  evaluate,
+  neverUnmodified,
+  type Preconditions,
+  preconditionFailed,
+  readPreconditions,
+} from './conditional.ts'
 import type { ApiDefinition } from './definition.ts'
 import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
@@ -21,7 +27,7 @@ import {
   type Parameter,
   splitTarget,
 } from './http.ts'
-import { notAcceptable } from './negotiate.ts'
+import { type Negotiated, notAcceptable } from './negotiate.ts'
 import type { Call, Outcome } from './operations/call.ts'
 import { root } from './operations/root.ts'
 import { perform } from './operations.ts'
@@ -206,7 +212,10 @@ async function answer(
   exchange.operation = operation
   if (open) allow([operation])
   const href = (to: Target) => base + pathOf(to, api.formats)
-  if (target.kind === 'root') return root(api, target.version, href, exchange.may)
+  if (target.kind === 'root') {
+    const conditions = { method: exchange.method, preconditions: conditionsOf(exchange) }
+    return conditional(conditions, root(api, target.version, href, exchange.may))
+  }
 
   const bare = form !== undefined || !takesBody(operation, exchange.method) || !hasBody(request)
   const body = bare
@@ -291,19 +300,18 @@ function callOf(
     .filter(({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''))
   exchange.parameters = parameters
   const preferences = parsePrefer(headers.prefer)
-  const preconditions = readPreconditions(withIfMatch(headers, exchange.sent), method)
   return {
     target,
     operation,
     method,
     parameters: rewrite(api, parameters),
     body: takesBody(operation, method) ? body : undefined,
-    preconditions: reads && suppressed ? neverUnmodified(preconditions) : preconditions,
+    preconditions: conditionsOf(exchange),
     preferences: suppressed ? { ...preferences, return: 'representation' } : preferences,
-    range: headers.range,
+    range: standsForRead(exchange) ? undefined : headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
     uploads: exchange.uploads ?? uploadsFor(api, request, target),
-    variant: negotiated?.format.name ?? '',
+    variant: negotiated ? variantOf(negotiated) : '',
     streams: negotiated?.format.streams === true,
     principal,
     authorize: other => allow([other]),
@@ -316,6 +324,24 @@ function callOf(
       return callsOf({ version: target.version, limits: api.limits, href, defaults }, name)
     },
   }
+}
+
+/** A POST that says it is a read: 304 and 206 are answers to GET alone (RFC 9110 §13.1.2, §14.2). */
+function standsForRead({ request, method }: Exchange): boolean {
+  return request.method === 'POST' && (method === 'GET' || method === 'HEAD')
+}
+
+function conditionsOf(exchange: Exchange): Preconditions {
+  const { request, method, suppressed, sent } = exchange
+  const preconditions = readPreconditions(withIfMatch(request.headers, sent), method)
+  const reads = method === 'GET' || method === 'HEAD'
+  const whole = (reads && suppressed) || standsForRead(exchange)
+  return whole ? neverUnmodified(preconditions) : preconditions
+}
+
+/** The format, and the type where it is not the format's first: each representation has its own tag (RFC 9110 §8.8.1). */
+function variantOf({ format, type }: Negotiated): string {
+  return type === format.types[0] ? format.name : `${format.name}.${encodeURIComponent(type)}`
 }
 
 function rewrite(
@@ -373,7 +399,10 @@ async function readDocument(
 }
 
 /** The conditions of a read: 304 with the headers of the 200 that it stands for, or 412. */
-function conditional({ method, preconditions }: Call, outcome: Outcome): Outcome {
+function conditional(
+  { method, preconditions }: Pick<Call, 'method' | 'preconditions'>,
+  outcome: Outcome,
+): Outcome {
   const read = outcome.status === 200 || outcome.status === 206
   if ((method !== 'GET' && method !== 'HEAD') || !read) return outcome
   const verdict = evaluate(preconditions, method, outcome.validators ?? {})

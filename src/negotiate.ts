@@ -192,14 +192,16 @@ export function readTypes(formats: readonly Format[]): string[] {
   return formats.flatMap(format => (format.read ? format.types.slice(0, 1) : []))
 }
 
-/** The refusal of a body in no known format: it lists those that are, in `Accept-Post` or `Accept-Patch` too. */
+/** Where a 415 lists what is taken: RFC 5789 §3.1, Linked Data Platform §7.1, for all else RFC 9110 §15.5.16. */
+const LISTS: Readonly<Record<string, string>> = { PATCH: 'Accept-Patch', POST: 'Accept-Post' }
+
+/** The refusal of a body in no known format: it lists those that are, in a header too. */
 export function unsupportedMediaType(
   formats: readonly Format[],
   method: string,
   extra: readonly string[] = [],
 ): HttpError {
   const types = [...readTypes(formats), ...extra].join(', ')
-  const header = method === 'PATCH' ? 'Accept-Patch' : 'Accept-Post'
   return new HttpError(
     415,
     [
@@ -209,6 +211,6 @@ export function unsupportedMediaType(
         type: 'unsupported_media_type',
       },
     ],
-    { headers: [header, types] },
+    { headers: [LISTS[method] ?? 'Accept', types] },
   )
 }

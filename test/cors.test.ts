@@ -6,6 +6,7 @@ import { ERRORS, failingApi } from './spec/failing.ts'
 const APP = 'https://app.example'
 
 const EXPOSED = [
+  'Accept',
   'Accept-Patch',
   'Accept-Post',
   'Accept-Ranges',

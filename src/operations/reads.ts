@@ -62,7 +62,7 @@ export async function list(call: Call): Promise<Outcome> {
     const known = await collection.store.count(scoped, total, call.caller)
     return {
       status: 200,
-      headers: [...headHeaders(call, query, window, known), ...applied],
+      headers: [...headHeaders(call, query, window, total, known), ...applied],
       vary,
       result: known,
     }
@@ -268,15 +268,23 @@ function listHeaders(call: Call, query: Query, window: Window, found: Found): He
   })
 }
 
-/** What a HEAD of a list can tell from the count alone: its links go by offset. */
+/**
+ * What a HEAD of a list can tell from the count alone: its links go by offset. Where that is not
+ * exact, it cannot tell what is on the page and whether another follows, as GET does.
+ */
 function headHeaders(
   call: Call,
   query: Query,
   window: Window,
+  mode: TotalMode,
   total: number | undefined,
 ): HeaderList {
+  if (mode !== 'exact' || total === undefined) {
+    const known = total === undefined ? [] : ['X-Result-Count', String(total)]
+    return ['Accept-Ranges', call.target.collection.name, ...known]
+  }
   const position = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
-  const left = total === undefined ? 0 : Math.max(0, total - position)
+  const left = Math.max(0, total - position)
   const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
   return listHeaders(call, query, { by: 'offset', offset: position, limit: window.limit }, found)
 }

@@ -150,6 +150,7 @@ describe('chooseReader', () => {
   it('the 415 lists what is read, where RFC 5789 and RFC 9110 look for it', () => {
     const types = 'application/json, application/xml, application/x-www-form-urlencoded'
     expect(unsupportedMediaType(FORMATS, 'POST').headers).toEqual(['Accept-Post', types])
+    expect(unsupportedMediaType(FORMATS, 'PUT').headers).toEqual(['Accept', types])
     expect(unsupportedMediaType(FORMATS, 'PATCH', ['a/b']).headers).toEqual([
       'Accept-Patch',
       `${types}, a/b`,

@@ -129,6 +129,69 @@ describe('Cache headers: conditional reads', () => {
         })
       }
 
+      it.each<[string, Record<string, string>, number]>([
+        ['If-None-Match: *', { 'if-none-match': '*' }, 304],
+        ['If-None-Match: a tag', { 'if-none-match': '"x"' }, 200],
+        ['If-None-Match: malformed, so ignored', { 'if-none-match': 'x' }, 200],
+        ['If-Modified-Since', { 'if-modified-since': '<after>' }, 200],
+        ['If-Match: *', { 'if-match': '*' }, 200],
+        ['If-Match: a tag', { 'if-match': '"x"' }, 412],
+        ['If-Match: malformed', { 'if-match': 'x' }, 400],
+        ['If-Unmodified-Since', { 'if-unmodified-since': '<before>' }, 200],
+      ])('the root, which has neither tag nor date: %s', async (_row, conditions, status) => {
+        const headers = Object.fromEntries(
+          Object.entries(conditions).map(([name, value]) => [name, DATES[value] ?? value]),
+        )
+        for (const method of ['GET', 'HEAD']) {
+          const answer = await door.request('/', { method, headers })
+          expect(answer.status).toBe(status)
+          if (status === 304)
+            expect([answer.text, answer.headers.get('vary')]).toEqual(['', 'Accept'])
+        }
+        const quiet = await door.request('/?suppress_error_codes', { headers })
+        expect([quiet.status, quiet.text === '']).toEqual([200, false])
+      })
+
+      it('a POST that stands for a read is never 304 or 206, which are answers to GET', async () => {
+        const path = `/cars/${made().items[0]?.id}`
+        for (const target of [path, '/cars', '/cars/count', '/']) {
+          const tag = (await door.request(target)).headers.get('etag') ?? '*'
+          const ask = (headers: Record<string, string>) =>
+            door.request(`${target}?_method=GET`, { method: 'POST', headers })
+          for (const headers of [
+            { 'if-none-match': tag },
+            { 'if-none-match': '*' },
+            { 'if-modified-since': DATES['<after>'] ?? '' },
+            { range: 'cars=0-1' },
+          ] satisfies Record<string, string>[]) {
+            const answer = await ask(headers)
+            expect([target, headers, answer.status]).toEqual([target, headers, 200])
+            expect(answer.text).toBe((await door.request(target)).text)
+          }
+          expect((await ask({ 'if-match': '"other"' })).status).toBe(412)
+        }
+      })
+
+      it('two types of one format have two tags', async () => {
+        const path = `/cars/${made().items[0]?.id}`
+        for (const target of [path, '/cars', '/cars/count']) {
+          const tags = new Map<string | null, string | null>()
+          for (const accept of ['application/json', 'application/xml', 'text/xml']) {
+            const { headers } = await door.request(target, { headers: { accept } })
+            expect(headers.get('content-type')).toContain(accept)
+            tags.set(accept, headers.get('etag'))
+          }
+          if (target !== '/cars/count') expect(new Set(tags.values()).size).toBe(3)
+        }
+        const accept = 'text/xml'
+        const tag = (await door.request(path, { headers: { accept } })).headers.get('etag') ?? ''
+        const ask = (headers: Record<string, string>) => door.request(path, { headers })
+        expect((await ask({ accept, 'if-none-match': tag })).status).toBe(304)
+        expect((await ask({ accept: 'application/xml', 'if-none-match': tag })).status).toBe(200)
+        const change = { method: 'PATCH', json: { color: 'blue' }, headers: { 'if-match': tag } }
+        expect((await door.request(path, change)).status).toBe(303)
+      })
+
       it('a Range that is not modified is 304, as without it', async () => {
         const { status, headers } = await door.request('/cars', { headers: { range: 'cars=0-1' } })
         expect(status).toBe(206)

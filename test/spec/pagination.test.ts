@@ -567,6 +567,24 @@ describe('Pagination headers: Prefer: count', () => {
         expect(answer.headers.get('preference-applied')).toBe('count=none')
       })
 
+      it.each(['none', 'estimated'])(
+        'HEAD with count=%s says nothing that GET says otherwise',
+        async mode => {
+          const headers = { prefer: `count=${mode}` }
+          for (const path of ['/cars', '/cars?offset=30&limit=5', '/cars?limit=0']) {
+            const get = await door.request(path, { headers })
+            const head = await door.request(path, { method: 'HEAD', headers })
+            expect(head.status).toBe(200)
+            for (const name of ['accept-ranges', 'x-result-count', 'preference-applied', 'vary'])
+              expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)])
+            expect([head.headers.get('link'), head.headers.get('content-range')]).toEqual([
+              null,
+              null,
+            ])
+          }
+        },
+      )
+
       it.each([
         ['exact', 'count=exact'],
         ['estimated', 'count=estimated'],
