@@ -73,7 +73,10 @@ export interface CollectionOptions<
   readonly requirePrecondition?: boolean | undefined
   /** How lists are counted where a request does not say. Default `exact`. */
   readonly total?: TotalMode | undefined
-  /** `Cache-Control` of reads. Default `no-cache, max-age=0`. */
+  /**
+   * `Cache-Control` of reads. With credentials it is `private` besides, and `public` and `s-maxage` are left
+   * out. Default `no-cache, max-age=0`.
+   */
   readonly cacheControl?: string | undefined
   /**
    * Who may do what, by operation or action, where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.

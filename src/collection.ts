@@ -16,6 +16,7 @@ import {
   OPERATIONS,
 } from './definition.ts'
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
+import { splitList } from './http.ts'
 import { checkOptions } from './options.ts'
 import { orderObjection, parseSort, RESERVED } from './query.ts'
 import { DOWNLOAD, SEARCH } from './route.ts'
@@ -150,7 +151,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     if (objection) throw new TypeError(`${name}: sort: "${dotted}" ${objection}: it has no order`)
   }
   const { defaultLimit, maxLimit } = limitsOfPages(options)
-  const { binary = 'flat' } = options
+  const { binary = 'flat', cacheControl = 'no-cache, max-age=0' } = options
   const hasBlobs = checkBlobs(options, fields)
   if (options.putCreates && identity.kind !== 'text') {
     throw new TypeError(
@@ -185,7 +186,8 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     hooks: options.hooks ?? {},
     putCreates: options.putCreates ?? false,
     requirePrecondition: options.requirePrecondition ?? false,
-    cacheControl: options.cacheControl ?? 'no-cache, max-age=0',
+    cacheControl,
+    privateCacheControl: privately(cacheControl),
     access: accessOf(options),
     visible: options.visible,
     hideExistence: options.hideExistence ?? false,
@@ -356,6 +358,14 @@ function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
 
 function isObject({ _zod: { def } }: Schema): boolean {
   return def.type === 'object'
+}
+
+/** A `Cache-Control` for who has credentials: nothing in it lets a shared cache keep the answer (RFC 9111 §5.2.2). */
+function privately(cacheControl: string): string {
+  const others = splitList(cacheControl).filter(
+    directive => !/^(?:public|private|s-maxage)(?:=|$)/i.test(directive),
+  )
+  return ['private', ...others].join(', ')
 }
 
 function limitsOfPages({ name, defaultLimit, maxLimit = 100 }: CollectionOptions<Schema>) {

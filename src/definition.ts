@@ -216,6 +216,8 @@ export interface CollectionDefinition {
   readonly putCreates: boolean
   readonly requirePrecondition: boolean
   readonly cacheControl: string
+  /** The same for who has credentials: for no cache that others share. */
+  readonly privateCacheControl: string
   /** Who may do what, where the api has schemes. */
   readonly access: Access
   readonly visible: RowRule | undefined

@@ -128,9 +128,9 @@ const NO_CACHE = 'no-cache, max-age=0'
 /** A collection's own word counts for what its operations give. */
 function cacheControlOf({ principal, operation, match }: Exchange): string {
   const target = operation === undefined ? undefined : match?.target
-  const own = target && target.kind !== 'root' ? target.collection.cacheControl : undefined
-  const cacheControl = own ?? NO_CACHE
-  return principal ? `private, ${cacheControl}` : cacheControl
+  if (!target || target.kind === 'root') return principal ? `private, ${NO_CACHE}` : NO_CACHE
+  const { cacheControl, privateCacheControl } = target.collection
+  return principal ? privateCacheControl : cacheControl
 }
 
 /** A deprecated version says so (RFC 9745, RFC 8594) and names its successor. */

@@ -1041,3 +1041,39 @@ describe('pages of other origins', () => {
     ).toBe(403)
   })
 })
+
+test.each([
+  [undefined, 'no-cache, max-age=0', 'private, no-cache, max-age=0'],
+  ['public, max-age=60', 'public, max-age=60', 'private, max-age=60'],
+  ['public', 'public', 'private'],
+  ['Public,s-maxage=5 , max-age=60', 'Public,s-maxage=5 , max-age=60', 'private, max-age=60'],
+  ['private, max-age=60', 'private, max-age=60', 'private, max-age=60'],
+  [
+    'private="x, public", no-transform',
+    'private="x, public", no-transform',
+    'private, no-transform',
+  ],
+  ['max-age=1, a="public, b"', 'max-age=1, a="public, b"', 'private, max-age=1, a="public, b"'],
+])('with credentials the Cache-Control %j is private alone', async (cacheControl, open, own) => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ color: z.string() }),
+    store: memoryStore(),
+    access: { list: 'public' },
+    ...(cacheControl !== undefined && { cacheControl }),
+  })
+  const api = defineApi({
+    collections: [cars],
+    schemes: [basic({ verify: id => ({ id }) })],
+    access: { root: 'public' },
+    trustProxy: true,
+  })
+  const ask = async (path: string, headers = {}) =>
+    (await api.fetch(new Request(`https://api.example${path}`, { headers }))).headers.get(
+      'cache-control',
+    )
+  const authorization = `Basic ${Buffer.from('ann:x').toString('base64')}`
+  expect(await ask('/cars')).toBe(open)
+  expect(await ask('/cars', { authorization })).toBe(own)
+  expect(await ask('/', { authorization })).toBe('private, no-cache, max-age=0')
+})
