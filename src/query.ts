@@ -384,7 +384,10 @@ export function printSort(sort: readonly SortKey[]): string {
 
 // --- Back to parameters ------------------------------------------------------------------------
 
-/** Prints a query so that {@link readQuery} with the same fields gives it back. */
+/**
+ * Prints a query so that {@link readQuery} with the same fields gives it back.
+ * @throws TypeError for a filter without values, but for `nin`: no parameter says that nothing fulfils it.
+ */
 export function printQuery(query: Query): string {
   const pairs: [string, string][] = []
   if (query.fields) pairs.push(['fields', query.fields.map(path => path.join('.')).join(',')])
@@ -407,7 +410,11 @@ function printFilter(
 ): [string, string][] {
   const name = `filter[${path.join('.')}]`
   const texts = values.map(String)
-  const [text = ''] = texts
+  const [text] = texts
+  if (text === undefined) {
+    if (operator === 'nin') return []
+    throw new TypeError(`${path.join('.')}: no parameter says "${operator}" without a value`)
+  }
   switch (operator) {
     case 'in':
       return second ? [[`${name}[in]`, joinValues(texts)]] : texts.map(text => [name, text])

@@ -230,6 +230,20 @@ describe('readQuery', () => {
     expect(printQuery({ where: [], sort: [] })).toBe('')
   })
 
+  it('printQuery never makes everything of nothing: no parameter says an empty list', () => {
+    const none = { path: ['color'], operator: 'in', values: [] } as const
+    const some = { path: ['color'], operator: 'in', values: ['red'] } as const
+    for (const where of [[none], [some, none], [none, some]]) {
+      const given = () => printQuery({ where, sort: [] })
+      expect(given).toThrow(TypeError)
+      expect(given).toThrow('color: no parameter says "in" without a value')
+    }
+    // Not in an empty list is every item, as without.
+    const every = { path: ['color'], operator: 'nin', values: [] } as const
+    expect(printQuery({ where: [every], sort: [] })).toBe('')
+    expect(printQuery({ where: [every, some, every], sort: [] })).toBe('filter%5Bcolor%5D=red')
+  })
+
   it.each([
     'name=a&name=b&size[gte]=5&sort=-size&fields=id,model.name',
     'filter[limit]=5&on=true',
