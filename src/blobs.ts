@@ -1,6 +1,6 @@
 // Binary properties (specification, "Naming conventions for fields"): where their bytes live, and the
 // three forms in which they are given and taken: address, object, inline Base64.
-import type { Field, Fields, Item, Json } from './fields.ts'
+import { type Field, type Fields, type Item, isObject, type Json } from './fields.ts'
 
 /** Where bytes live. A key is made by the store, never taken from a client, and never used again. */
 export interface BlobStore {
@@ -119,29 +119,48 @@ export function printBlob(
   return { [name]: value }
 }
 
-/** What a client says of a binary property. */
-export type BlobInput =
-  | { readonly said: 'nothing' | 'removed' }
+/** What a client says of a binary property, and in which member. */
+export type BlobInput = { readonly member: string } & (
+  | { readonly said: 'removed' | 'nonsense' }
   | { readonly said: 'address'; readonly url: Json }
   | { readonly said: 'data'; readonly data: string }
   | { readonly said: 'upload'; readonly key: string }
-  | { readonly said: 'nonsense' }
+)
 
-/** Reads one binary property of what a client sent, whichever of the forms it takes; new content counts before an address. */
-export function readBlob(name: string, sent: Item): BlobInput {
-  const member = (key: string) => (Object.hasOwn(sent, key) ? sent[key] : undefined)
-  const whole = member(name)
-  const data = member(`${name}_data`)
-  const url = member(`${name}_url`)
-  if (typeof data === 'string') return { said: 'data', data }
-  if (typeof whole === 'object' && whole !== null && !Array.isArray(whole)) {
-    if (typeof whole.key === 'string') return { said: 'upload', key: whole.key }
-    if (typeof whole.data === 'string') return { said: 'data', data: whole.data }
-    return whole.url === undefined ? { said: 'nonsense' } : { said: 'address', url: whole.url }
-  }
-  if (whole === null || data === null || url === null) return { said: 'removed' }
-  if (whole !== undefined || data !== undefined) return { said: 'nonsense' }
-  return url === undefined ? { said: 'nothing' } : { said: 'address', url }
+/** Reads one binary property of what a client sent, in all the forms that it takes; nothing where nothing is said. */
+export function readBlob(name: string, sent: Item): BlobInput[] {
+  const inputs: BlobInput[] = []
+  const data = memberOf(sent, `${name}_data`)
+  const whole = memberOf(sent, name)
+  const url = memberOf(sent, `${name}_url`)
+  if (data !== undefined) inputs.push(readData(`${name}_data`, data))
+  if (isObject(whole)) inputs.push(...readObject(name, whole))
+  else if (whole !== undefined)
+    inputs.push({ member: name, said: whole === null ? 'removed' : 'nonsense' })
+  if (url === null) inputs.push({ member: `${name}_url`, said: 'removed' })
+  else if (url !== undefined) inputs.push({ member: `${name}_url`, said: 'address', url })
+  return inputs
+}
+
+function memberOf(value: Item, name: string): Json | undefined {
+  return Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+function readData(member: string, data: Json): BlobInput {
+  if (typeof data === 'string') return { member, said: 'data', data }
+  return { member, said: data === null ? 'removed' : 'nonsense' }
+}
+
+/** The object form, or the record of an upload. */
+function readObject(name: string, whole: Item): BlobInput[] {
+  const inputs: BlobInput[] = []
+  const key = memberOf(whole, 'key')
+  const data = memberOf(whole, 'data') ?? undefined
+  const url = memberOf(whole, 'url') ?? undefined
+  if (typeof key === 'string') inputs.push({ member: name, said: 'upload', key })
+  if (data !== undefined) inputs.push(readData(`${name}.data`, data))
+  if (url !== undefined) inputs.push({ member: `${name}.url`, said: 'address', url })
+  return inputs.length > 0 ? inputs : [{ member: name, said: 'nonsense' }]
 }
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/

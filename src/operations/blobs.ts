@@ -2,6 +2,7 @@
 // in which the collection gives them.
 import { createHash, type Hash } from 'node:crypto'
 import {
+  type BlobInput,
   type BlobRecord,
   blobNames,
   decodeBase64,
@@ -166,9 +167,14 @@ async function receiveBlob(
   current: Item | undefined,
   mistakes: Mistake[],
 ): Promise<Json | undefined> {
-  const input = readBlob(name, sent)
+  const [input, ...others] = toldOf(call, name, sent, current)
   const wrong = (message: string, type: string) => {
     mistakes.push({ message, field: name, type })
+    return undefined
+  }
+  if (input === undefined) return undefined
+  if (others.length > 0) {
+    mistakes.push(toldTwice(name, [input, ...others]))
     return undefined
   }
   const unfit = () => {
@@ -177,8 +183,6 @@ async function receiveBlob(
     return wrong(`${name} is a file of a multipart body, ${forms}`, 'invalid_type')
   }
   switch (input.said) {
-    case 'nothing':
-      return undefined
     case 'removed':
       return null
     case 'data': {
@@ -193,9 +197,7 @@ async function receiveBlob(
       return record ? { ...record } : unfit()
     }
     case 'address': {
-      const own =
-        current && call.target.id !== undefined ? blobHref(call, call.target.id, name) : undefined
-      if (own !== undefined && input.url === own && current) return current[name]
+      if (current && input.url === ownAddress(call, name)) return current[name]
       return wrong(
         `The address of ${name} must be the item's own; no other is fetched`,
         'foreign_address',
@@ -204,6 +206,63 @@ async function receiveBlob(
     case 'nonsense':
       return unfit()
   }
+}
+
+/**
+ * What a client says of a binary property. Beside anything else, what the item is given with says
+ * nothing: who sends back what it has read may add a content to it.
+ */
+function toldOf(call: Call, name: string, sent: Item, current: Item | undefined): BlobInput[] {
+  const inputs = readBlob(name, sent)
+  if (inputs.length < 2) return inputs
+  const told = inputs.filter(input => !isPresent(call, name, input, current))
+  const [first] = told.length > 0 ? told : inputs
+  const same = told.every(({ said }) => said === 'removed')
+  return same && first ? [first] : told
+}
+
+/** Whether an input is what the item is given with: its own address, its record, or null where it has none. */
+function isPresent(call: Call, name: string, input: BlobInput, current: Item | undefined): boolean {
+  const record = current && recordOf(current, name)
+  switch (input.said) {
+    case 'address':
+      return current !== undefined && input.url === ownAddress(call, name)
+    case 'upload':
+      return record?.key === input.key
+    case 'removed': {
+      const given = call.target.collection.binary === 'flat' ? `${name}_url` : name
+      return !record && input.member === given
+    }
+    default:
+      return false
+  }
+}
+
+function ownAddress(call: Call, name: string): string | undefined {
+  const { id } = call.target
+  return id === undefined ? undefined : blobHref(call, id, name)
+}
+
+function toldTwice(name: string, inputs: readonly BlobInput[]): Mistake {
+  const members = inputs.map(({ member }) => member).join(' and ')
+  const message = `${name} is given in ${members}: give it once`
+  return { message, field: name, type: 'conflicting_keys' }
+}
+
+/**
+ * Refuses a merge patch that says two things of one binary property: merged, a `null` leaves no trace.
+ * @throws HttpError 400
+ */
+export function checkBlobPatch(call: Call, patch: Item, shown: Item, current: Item): void {
+  const { collection } = call.target
+  const sent = collection.blobs && withoutSameData(collection, patch, shown)
+  if (!isObject(sent)) return
+  refuse(
+    blobNames(collection.shape.fields).flatMap(name => {
+      const told = toldOf(call, name, sent, current)
+      return told.length > 1 ? [toldTwice(name, told)] : []
+    }),
+  )
 }
 
 function blobHref(call: Call, id: string | number, property: string): string {

@@ -6,7 +6,7 @@ import type { HeaderList } from '../http.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
 import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
-import { itemRepresentation, removeBlobs } from './blobs.ts'
+import { checkBlobPatch, itemRepresentation, removeBlobs } from './blobs.ts'
 import {
   type Call,
   inScope,
@@ -79,14 +79,18 @@ export async function replace(call: Call): Promise<Outcome> {
 export async function patch(call: Call): Promise<Outcome> {
   const sent = requireBody(call)
   return change(call, (_own, current) =>
-    patchedValues(call, current, shown => applyPatch(call, shown, sent)),
+    patchedValues(call, current, shown => applyPatch(call, current.item, shown, sent)),
   )
 }
 
-function applyPatch({ body, limits }: Call, item: Item, sent: Json): Json {
+function applyPatch(call: Call, current: Item, shown: Item, sent: Json): Json {
+  const { body, limits } = call
   if (body?.type === JSON_PATCH_TYPE)
-    return jsonPatch(item, sent, limits.patchOperations, limits.depth)
-  if (isObject(sent)) return mergePatch(item, sent)
+    return jsonPatch(shown, sent, limits.patchOperations, limits.depth)
+  if (isObject(sent)) {
+    checkBlobPatch(call, sent, shown, current)
+    return mergePatch(shown, sent)
+  }
   const message = 'A merge patch of an item must be an object'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])
 }

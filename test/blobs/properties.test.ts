@@ -18,6 +18,7 @@ const PNG = Buffer.from(
   'base64',
 )
 const BASE64 = PNG.toString('base64')
+const OTHER = Buffer.concat([PNG, PNG]).toString('base64')
 
 const Photo = z.object({
   comment: z.string(),
@@ -44,6 +45,15 @@ async function keysOf(blobs: BlobStore): Promise<string[]> {
   const keys: string[] = []
   for await (const { key } of blobs.keys()) keys.push(key)
   return keys
+}
+
+/** A form as a browser sends it. */
+async function encoded(form: FormData) {
+  const request = new Response(form)
+  return {
+    headers: { 'content-type': request.headers.get('content-type') ?? '' },
+    body: new Uint8Array(await request.arrayBuffer()),
+  }
 }
 
 /** What an answer's body holds, as far as these tests look. */
@@ -206,6 +216,127 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
       expect(before).toEqual(expect.arrayContaining(await keysOf(blobs)))
     },
   )
+
+  const EVIL = 'http://127.0.0.1:1/secret'
+  it.each<[string, 'v1' | 'v2', object, (made: Shown) => object, number]>([
+    ['two contents', 'v1', {}, () => ({ photo_data: BASE64, photo: { data: BASE64 } }), 400],
+    [
+      'a content and a foreign address',
+      'v1',
+      {},
+      () => ({ photo_data: BASE64, photo_url: EVIL }),
+      400,
+    ],
+    ['the same in one object', 'v2', {}, () => ({ photo: { data: BASE64, url: EVIL } }), 400],
+    ['a content and no content', 'v1', {}, () => ({ thumb: null, thumb_data: BASE64 }), 400],
+    ['a content and nonsense', 'v1', {}, () => ({ thumb: 5, thumb_data: BASE64 }), 400],
+    [
+      'a content, and null for one that is there',
+      'v1',
+      { thumb_data: BASE64 },
+      () => ({ thumb_url: null, thumb_data: OTHER }),
+      400,
+    ],
+    [
+      'null, and the content that GET gave',
+      'v1',
+      { thumb_data: BASE64 },
+      () => ({ thumb_url: null, thumb_data: BASE64 }),
+      303,
+    ],
+    [
+      'a content, and the null that GET gave',
+      'v1',
+      {},
+      made => ({ ...made, thumb_data: BASE64 }),
+      303,
+    ],
+    ['the same as an object', 'v2', {}, made => ({ ...made, thumb_data: BASE64 }), 303],
+    ['a content and its own address', 'v1', {}, made => ({ ...made, photo_data: BASE64 }), 303],
+    [
+      'the same as an object',
+      'v2',
+      {},
+      ({ photo }) => ({ photo: { ...photo, data: BASE64 } }),
+      303,
+    ],
+    [
+      'its own address twice',
+      'v1',
+      {},
+      ({ photo_url: url }) => ({ photo_url: url, photo: { url } }),
+      303,
+    ],
+    ['null twice', 'v1', { thumb_data: BASE64 }, () => ({ thumb: null, thumb_url: null }), 303],
+  ])('%s of one property by PATCH of %s', async (_what, version, more, changes, status) => {
+    const { door, create, blobs } = await start()
+    const { id } = await create({ comment: 'A', photo_data: BASE64, ...more })
+    const path = `/${version}/photos/${id}`
+    const before = await door.request(path)
+    const keys = await keysOf(blobs)
+    const json = changes(before.json as Shown)
+    const answer = await door.request(path, { method: 'PATCH', json })
+    expect(answer.status).toBe(status)
+    if (status === 303) return
+    expect(answer.json).toMatchObject({ errors: [{ type: 'conflicting_keys' }] })
+    expect((await door.request(path)).text).toBe(before.text)
+    expect(await keysOf(blobs)).toEqual(keys)
+  })
+
+  it.each<[string, object, number]>([
+    ['two contents', { photo_data: BASE64, photo: { data: BASE64 } }, 400],
+    ['a content and an address', { photo_data: BASE64, photo_url: EVIL }, 400],
+    ['a content and a null', { photo_data: BASE64, photo_url: null }, 201],
+    ['contents of two properties', { photo_data: BASE64, thumb_data: BASE64 }, 201],
+  ])('%s of a new item', async (_what, values, status) => {
+    const { door, blobs } = await start()
+    const json = { comment: 'A', ...values }
+    const answer = await door.request('/v1/photos', { method: 'POST', json })
+    expect(answer.status).toBe(status)
+    if (status === 201) return
+    const message = expect.stringMatching(/^photo is given in photo_data and photo[._]/)
+    expect(answer.json).toMatchObject({
+      errors: [{ field: 'photo', type: 'conflicting_keys', message }],
+    })
+    expect(await keysOf(blobs)).toEqual([])
+  })
+
+  it('a file beside its own address is taken, beside Base64 refused', async () => {
+    const { door, create, blobs } = await start()
+    const { id, photo_url, thumb_url } = await create({
+      comment: 'A',
+      photo_data: BASE64,
+      thumb_data: BASE64,
+    })
+    const send = async (path: string, method: string, fields: Record<string, string>) => {
+      const form = new FormData()
+      for (const [name, text] of Object.entries(fields)) form.append(name, text)
+      form.append('photo', new Blob([PNG]), 'a.png')
+      const { headers, body } = await encoded(form)
+      return (await door.request(path, { method, headers, body })).status
+    }
+    // What the form of a page sends, and what a program sends that changes what it has read.
+    const own = { comment: 'B', photo_url, thumb_url: String(thumb_url) }
+    expect(await send(`/v1/photos/${id}?_method=PATCH`, 'POST', own)).toBe(303)
+    expect(await send(`/v1/photos/${id}`, 'PUT', { ...own, thumb_data: BASE64 })).toBe(303)
+    expect(await send(`/v2/photos/${id}`, 'PATCH', {})).toBe(303)
+    const before = await keysOf(blobs)
+    expect(before).toHaveLength(2)
+    expect(await send(`/v1/photos/${id}`, 'PATCH', { photo_data: BASE64 })).toBe(400)
+    expect(await send('/v1/photos', 'POST', { comment: 'C', photo_data: BASE64 })).toBe(400)
+    expect(await keysOf(blobs)).toEqual(before)
+  })
+
+  it('in process the record that was read says nothing beside a new content', async () => {
+    const { api, flat } = await start()
+    const calls = api.collection(flat)
+    const { id, comment, photo } = await calls.create({ comment: 'A', photo: { data: BASE64 } })
+    const given = { comment, photo, photo_data: OTHER }
+    const changed = await calls.replace(id, given)
+    expect(changed.photo).toMatchObject({ size: 2 * PNG.length })
+    const both = { ...given, thumb: { data: OTHER, url: EVIL } }
+    await expect(calls.replace(id, both)).rejects.toMatchObject({ status: 400 })
+  })
 
   it('what GET gave can be sent back by PUT, in either form, and changes nothing', async () => {
     const { door, create } = await start()

@@ -123,23 +123,33 @@ describe('printDisposition', () => {
 })
 
 describe('a binary property', () => {
-  it.each<[Item, BlobInput]>([
-    [{}, { said: 'nothing' }],
-    [{ photo: null }, { said: 'removed' }],
-    [{ photo_url: null }, { said: 'removed' }],
-    [{ photo_url: '/p' }, { said: 'address', url: '/p' }],
-    [{ photo: { url: '/p' } }, { said: 'address', url: '/p' }],
-    [{ photo: { key: 'k' } }, { said: 'upload', key: 'k' }],
-    [{ photo: { data: 'AA' } }, { said: 'data', data: 'AA' }],
+  const all = { photo_data: 'AA', photo_url: '/p', photo: { key: 'k', data: 'BB', url: '/q' } }
+  it.each<[Item, BlobInput[]]>([
+    [{}, []],
+    [{ photo: null }, [{ member: 'photo', said: 'removed' }]],
+    [{ photo_url: null }, [{ member: 'photo_url', said: 'removed' }]],
+    [{ photo_data: null }, [{ member: 'photo_data', said: 'removed' }]],
+    [{ photo_url: '/p' }, [{ member: 'photo_url', said: 'address', url: '/p' }]],
+    [{ photo: { url: '/p' } }, [{ member: 'photo.url', said: 'address', url: '/p' }]],
+    [{ photo: { url: '/p', data: null } }, [{ member: 'photo.url', said: 'address', url: '/p' }]],
+    [{ photo: { key: 'k' } }, [{ member: 'photo', said: 'upload', key: 'k' }]],
+    [{ photo: { data: 'AA' } }, [{ member: 'photo.data', said: 'data', data: 'AA' }]],
     [
-      { photo_data: 'AA', photo_url: '/p' },
-      { said: 'data', data: 'AA' },
+      all,
+      [
+        { member: 'photo_data', said: 'data', data: 'AA' },
+        { member: 'photo', said: 'upload', key: 'k' },
+        { member: 'photo.data', said: 'data', data: 'BB' },
+        { member: 'photo.url', said: 'address', url: '/q' },
+        { member: 'photo_url', said: 'address', url: '/p' },
+      ],
     ],
-    [{ photo: {} }, { said: 'nonsense' }],
-    [{ photo: [] }, { said: 'nonsense' }],
-    [{ photo_data: 5 }, { said: 'nonsense' }],
-  ])('is read of %j', (sent, input) => {
-    expect(readBlob('photo', sent)).toEqual(input)
+    [{ photo: {} }, [{ member: 'photo', said: 'nonsense' }]],
+    [{ photo: { url: null } }, [{ member: 'photo', said: 'nonsense' }]],
+    [{ photo: [] }, [{ member: 'photo', said: 'nonsense' }]],
+    [{ photo_data: 5 }, [{ member: 'photo_data', said: 'nonsense' }]],
+  ])('is read of %j', (sent, inputs) => {
+    expect(readBlob('photo', sent)).toEqual(inputs)
   })
 
   const record: BlobRecord = { key: 'k', type: 'image/png', size: 2, updated_at: '2026-01-01' }
