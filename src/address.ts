@@ -32,8 +32,8 @@ export function baseOf(
     : request.secure
   const named = forwarded ?? authority ?? host ?? ''
   // An empty port is none (RFC 3986 §3.2.3).
-  const shown = named.endsWith(':') ? named.slice(0, -1) : named
-  return `http${secure ? 's' : ''}://${shown}${request.prefix}${prefix}`
+  const printed = named.endsWith(':') ? named.slice(0, -1) : named
+  return `http${secure ? 's' : ''}://${printed}${request.prefix}${prefix}`
 }
 
 /**
