@@ -189,6 +189,7 @@ function offersOf(
     .filter(([method]) => method !== 'GET' && method !== 'HEAD')
     .map(([method, name]) => ({
       name,
+      kind: kindOf(name),
       method,
       href: href(target),
       ...(name !== 'delete' && { fields }),
@@ -200,6 +201,10 @@ function offersOf(
   return [...writes, ...actions]
 }
 
+function kindOf(operation: string): Offer['kind'] {
+  return operation === 'create' || operation === 'delete' ? operation : 'change'
+}
+
 function actionOffer(
   { name, method, inputFields, description }: ActionDefinition,
   target: CollectionTarget,
@@ -207,6 +212,7 @@ function actionOffer(
 ): Offer {
   return {
     name,
+    kind: 'action',
     method,
     href: href(target),
     ...(inputFields && { fields: inputFields }),

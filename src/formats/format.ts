@@ -111,6 +111,8 @@ export interface Place {
 export interface Offer {
   /** The operation's or action's name: `create`, `buy`. */
   readonly name: string
+  /** What it does: `change` gives an item other values, all of them or some. */
+  readonly kind: 'create' | 'change' | 'delete' | 'action'
   readonly method: string
   readonly href: string
   /** What a client may send; absent where it takes nothing. */

@@ -1,5 +1,5 @@
 // The frame of every page: head, the way here, the content, the same in other formats.
-import type { Place, View } from './format.ts'
+import type { View } from './format.ts'
 import { type Markup, markup, type Part, raw } from './html-markup.ts'
 import { STYLE } from './html-style.ts'
 
@@ -22,7 +22,7 @@ export function printPage(title: string, view: View, content: Part): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,"><meta name="color-scheme" content="light dark"><title>${[...new Set(names)].join(' · ')}</title>
 ${STYLE_ELEMENT}</head><body><a class="skip" href="#main">Skip to content</a>
-${printTrail(trail)}
+${printTrail(view)}
 <main id="main" tabindex="-1">
 ${content}
 </main>
@@ -30,10 +30,13 @@ ${content}
 </body></html>`}\n`
 }
 
-function printTrail(trail: readonly Place[]): Markup {
+/** The last place is where one is: a link to it reads it anew, but an action may not take GET. */
+function printTrail({ trail, kind }: View): Markup {
   const last = trail.length - 1
   return markup`<header><nav class="trail" aria-label="Breadcrumb"><ol>${trail.map(
     ({ name, href }, at) =>
-      markup`<li><a href="${href}"${at === last && raw(' aria-current="page"')}>${name}</a></li>`,
+      at === last && kind === 'action'
+        ? markup`<li><span aria-current="page">${name}</span></li>`
+        : markup`<li><a href="${href}"${at === last && raw(' aria-current="page"')}>${name}</a></li>`,
   )}</ol></nav></header>`
 }

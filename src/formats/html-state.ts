@@ -42,6 +42,16 @@ export function isGroup(field: Field): field is Field & Required<Pick<Field, 'me
   )
 }
 
+/** The paths of the controls of these fields, in their order on a page. */
+export function pathsOfControls(fields: Fields, state: FormState, prefix = ''): string[] {
+  return [...fields].flatMap(([name, field]) => {
+    if (!isReachable(name)) return []
+    const path = prefix + name
+    const group = isGroup(field) && state.reading(path) !== 'json'
+    return group ? pathsOfControls(field.members, state, `${path}.`) : [path]
+  })
+}
+
 /**
  * The state of a form for an item, or for a new one.
  * @param patches whether what a form leaves out stays as it is, as with PATCH; else it is removed.
@@ -77,20 +87,30 @@ export function stateOf(fields: Fields = new Map(), item?: Item, patches = false
 }
 
 /** The state of a form that was sent: exactly what it held. */
-export function stateOfSent(
-  fields: Fields,
-  sent: readonly (readonly [name: string, part: unknown])[],
-): FormState {
+export function stateOfSent(fields: Fields, sent: Sent): FormState {
+  const texts = textsOf(sent)
+  const own = sent.some(([name]) => name === AS_PARAMETER)
+  return made(texts, own ? marksOf(stringsOf(sent)) : stateOf(fields).marks)
+}
+
+/** The texts of a form that was sent, without what it says of itself. */
+export function valuesSent(sent: Sent): [name: string, text: string][] {
+  return [...textsOf(sent)].filter(([name]) => !CONTROLS.has(name))
+}
+
+type Sent = readonly (readonly [name: string, part: unknown])[]
+
+function textsOf(sent: Sent): Map<string, string> {
   const texts = new Map<string, string>()
-  const pairs = sent.flatMap(([name, part]) =>
-    typeof part === 'string' ? [[name, part] as const] : [],
-  )
-  for (const [name, part] of pairs) {
+  for (const [name, part] of stringsOf(sent)) {
     const known = texts.get(name)
     texts.set(name, known === undefined ? part : `${known}\n${part}`)
   }
-  const own = sent.some(([name]) => name === AS_PARAMETER)
-  return made(texts, own ? marksOf(pairs) : stateOf(fields).marks)
+  return texts
+}
+
+function stringsOf(sent: Sent): (readonly [name: string, part: string])[] {
+  return sent.flatMap(([name, part]) => (typeof part === 'string' ? [[name, part] as const] : []))
 }
 
 function made(

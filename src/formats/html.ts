@@ -10,7 +10,14 @@ import { controlId, controlOf, printForm } from './html-form.ts'
 import { printFilters, printPages, printSearch, printTable } from './html-list.ts'
 import { type Markup, markup, type Part } from './html-markup.ts'
 import { printPage } from './html-page.ts'
-import { type FormState, isReachable, stateOf, stateOfSent } from './html-state.ts'
+import {
+  type FormState,
+  isReachable,
+  pathsOfControls,
+  stateOf,
+  stateOfSent,
+  valuesSent,
+} from './html-state.ts'
 import { STYLE_SOURCE } from './html-style.ts'
 import { NOWHERE, printItem, printValue } from './html-values.ts'
 
@@ -100,8 +107,8 @@ function printPlaces(places: readonly Place[]): Markup {
 
 function listPage({ name, itemName, fields, data }: Of<'list'>, view: View): string {
   const { title, places, offers } = view
-  const create = offers.filter(offer => offer.name === 'create')
-  const others = offers.filter(offer => offer.name !== 'create')
+  const create = offers.filter(({ kind }) => kind === 'create')
+  const others = offers.filter(({ kind }) => kind !== 'create')
   return printPage(
     title,
     view,
@@ -148,8 +155,8 @@ function itemPage({ name, fields, data }: Of<'item'>, view: View): string {
   const { title, operation, places, offers, parameters, href } = view
   const whole = !parameters.some(parameter => parameter.name === 'fields')
   const edit = editOffer(offers, data, view.fields)
-  const actions = offers.filter(offer => !WRITES.has(offer.name))
-  const remove = offers.find(offer => offer.name === 'delete')
+  const actions = offers.filter(({ kind }) => kind === 'action')
+  const remove = offers.find(({ kind }) => kind === 'delete')
   return printPage(
     title,
     view,
@@ -181,8 +188,6 @@ ${
 function otherThan(href: string, to: string | undefined): string | undefined {
   return to === href ? undefined : to
 }
-
-const WRITES: ReadonlySet<string> = new Set(['create', 'replace', 'patch', 'delete'])
 
 /**
  * How a form changes an item: by PUT, which can also remove members and empty objects; by PATCH where
@@ -253,13 +258,13 @@ function stateGiven({ method, fields = new Map() }: Offer, { sent, parameters }:
   return given.length > 0 ? stateOfSent(fields, given) : stateOf(fields)
 }
 
-/** What was wrong, and the form that was sent, as it was sent. */
+/** What was wrong, and the form that was sent, as it was sent: else its values, so that they are not lost. */
 function errorsPage({ status, errors }: Of<'errors'>, view: View): string {
-  const { kind, operation, offers, fields, trail } = view
+  const { kind, operation, offers, fields, trail, sent = [] } = view
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
   const failed = offers.find(offer => offer.name === operation)
-  const hidden = status === 401 || status === 403 || status === 404 || status >= 500
-  const shown = hidden ? [] : failed ? [failed] : operation === undefined ? offers : []
+  const shown = formsAgain(status, failed, view)
+  const lost = failed && shown.includes(failed) ? [] : valuesSent(sent)
   const list = kind === 'collection' || kind === 'search'
   const filters = list && operation !== undefined && !failed && fields
   const up = kind === 'none' ? trail[0] : trail.at(status === 404 || kind === 'action' ? -2 : -1)
@@ -269,8 +274,36 @@ function errorsPage({ status, errors }: Of<'errors'>, view: View): string {
     markup`<h1>${titleOfErrors(status, view)}</h1>
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed)}</li>`)}</ul></div>
 ${filters && printFilters(fields, view, errors)}
-<div class="deeds">${shown.map(offer => failedForm(offer, offer === failed ? errors : [], status, view))}</div>
+<div class="deeds">${shown.map(offer => (offer === failed ? failedForm(offer, errors, status, view) : actionOf(offer, view)))}</div>
+${lost.length > 0 && markup`<h2>What you sent</h2><div class="card">${printItem(Object.fromEntries(lost), undefined, NOWHERE)}</div>`}
 ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
+  )
+}
+
+/**
+ * The forms to go on with: the one that was sent, or, where the method asked for does not exist, of
+ * what can be done. A form without an item's values would erase them.
+ */
+function formsAgain(
+  status: number,
+  failed: Offer | undefined,
+  { sent, offers, operation }: View,
+): readonly Offer[] {
+  const closed = status === 401 || status === 404
+  const unwell = status === 403 || status >= 500
+  if (closed || (unwell && !sent)) return []
+  if (failed) return holdsAll(failed, sent) ? [failed] : []
+  const other = status === 405 && operation === undefined
+  return other ? offers.filter(({ kind }) => kind === 'create' || kind === 'action') : []
+}
+
+/** Whether what was sent is all of a form: what is missing in one of an item would be erased. */
+function holdsAll({ kind, fields = new Map() }: Offer, sent: View['sent']): boolean {
+  if (kind === 'create' || kind === 'action') return true
+  if (!sent) return false
+  const names = new Set(sent.map(([name]) => name))
+  return pathsOfControls(fields, stateOfSent(fields, sent)).every(
+    path => names.has(path) || fields.get(path)?.kind === 'blob',
   )
 }
 
@@ -305,23 +338,21 @@ function failedForm(
   view: View,
 ): Markup {
   const state = stateGiven(offer, view)
-  // The item has changed: to insist is to send the same without saying what it was.
-  const insists = status === 412
-  const tag = view.sent?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
+  // The item is not known to be the one that was seen: to insist is to take any.
+  const insists = status === 412 || status === 428
+  const seen = view.sent?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
+  const tag = insists ? '*' : seen
   const form = printForm({
     offer,
     state,
     errors,
-    button: insists ? 'Do it all the same' : (BUTTONS[offer.name] ?? offer.name),
-    danger: offer.name === 'delete',
-    ...(!insists && typeof tag === 'string' && { tag }),
+    button: insists ? 'Do it all the same' : buttonOf(offer),
+    danger: offer.kind === 'delete',
+    ...(typeof tag === 'string' && { tag }),
   })
   return markup`<div class="card">${form}</div>`
 }
 
-const BUTTONS: Readonly<Record<string, string>> = {
-  create: 'Create',
-  replace: 'Save',
-  patch: 'Save',
-  delete: 'Delete',
+function buttonOf({ kind, name }: Offer): string {
+  return { create: 'Create', change: 'Save', delete: 'Delete', action: name }[kind]
 }

@@ -15,7 +15,7 @@ import { formsOf } from './reading.ts'
 /** What a server makes of the form for an item, sent as it is. */
 function sentBack(schema: Schema, item: Item | undefined, method: 'POST' | 'PUT' | 'PATCH'): Item {
   const fields = fieldsOf(schema, 'input')
-  const offer: Offer = { name: 'edit', method, href: '/cars/1', fields }
+  const offer: Offer = { name: 'edit', kind: 'change', method, href: '/cars/1', fields }
   const state = stateOf(fields, item, method === 'PATCH')
   const html = printForm({ offer, state, errors: [], button: 'Save', item }).toString()
   const pairs = formsOf(html)[0]?.pairs.filter(([name]) => name !== '_method') ?? []
