@@ -6,7 +6,13 @@ import { expectation, type Field, type Fields, type Item, isObject } from '../fi
 import { AS_PARAMETER } from './form-marks.ts'
 import type { Offer } from './format.ts'
 import { type Markup, markup, raw } from './html-markup.ts'
-import { type FormState, isGroup, isReachable, type Reading } from './html-state.ts'
+import {
+  type FormState,
+  isGroup,
+  isReachable,
+  pathsOfControls,
+  type Reading,
+} from './html-state.ts'
 
 /** A form to print. */
 export interface FormOptions {
@@ -35,13 +41,13 @@ interface Drawing extends FormOptions {
 export function printForm(options: FormOptions): Markup {
   const { offer, state, button, danger, quiet, tag } = options
   const { method, href, fields = new Map() } = offer
-  const focus = firstMistake(options.errors, fields)
-  const drawing: Drawing = { ...options, id: offer.name, fields, focus }
   const reads = method === 'GET'
   // Files come last: where one is refused, everything else has been read.
   const files = [...fields].filter(([, { kind }]) => kind === 'blob')
   const ordered = new Map([...fields].filter(([, { kind }]) => kind !== 'blob').concat(files))
-  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}" autocomplete="off"${files.length > 0 && raw(' enctype="multipart/form-data"')}>
+  const focus = firstMistake(options, ordered)
+  const drawing: Drawing = { ...options, id: offer.name, fields, focus }
+  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${offer.kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${method !== 'GET' && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
 ${fields.size > 0 && printMarks(state)}
@@ -49,6 +55,12 @@ ${fields.size > 0 && markup`<div class="fields">${controls(drawing, ordered, '',
 <p><button${danger && raw(' class="danger"')}${quiet && raw(' class="quiet"')}>${button}</button></p>
 </form>`
 }
+
+/**
+ * What a browser fills in again when one comes back may be of an older version than the entity tag
+ * beside it: it would be written over the newer one.
+ */
+const OWN_VALUES = raw(' autocomplete="off"')
 
 export function hidden(name: string, value: string): Markup {
   return markup`<input type="hidden" name="${name}" value="${value}">`
@@ -78,8 +90,13 @@ export function controlOf(
   return below === undefined ? first : `${first}.${below}`
 }
 
-function firstMistake(errors: readonly ErrorEntry[], fields: Fields): string | undefined {
-  return errors.map(({ field }) => controlOf(field, fields)).find(path => path !== undefined)
+/** The first control of a form that has a mistake of its own, or of the object that it is in. */
+function firstMistake({ errors, state }: FormOptions, fields: Fields): string | undefined {
+  if (errors.length === 0) return undefined
+  const wrong = errors.map(({ field }) => controlOf(field, fields))
+  return pathsOfControls(fields, state).find(path =>
+    wrong.some(each => each === path || (each !== undefined && path.startsWith(`${each}.`))),
+  )
 }
 
 function controls(drawing: Drawing, fields: Fields, prefix: string, whole: boolean): Markup[] {

@@ -266,6 +266,42 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     await close()
   })
 
+  it('keeps what was typed into a new item for who comes back to it', async () => {
+    const { page, close } = await visit('/v1/cars')
+    await open(page, 'New car')
+    const form = page.locator('form', { has: page.getByRole('button', { name: 'Create' }) })
+    await form.getByLabel('immatriculation').fill('wrong')
+    await form.getByLabel('color').selectOption('blue')
+    await form.getByLabel('notes').fill('long')
+    await follow(page, () => form.getByRole('button', { name: 'Create' }).click())
+    await page.goBack()
+    expect(await page.locator('#create-immatriculation').inputValue()).toBe('wrong')
+    expect(await page.locator('#create-color').inputValue()).toBe('blue')
+    expect(await page.locator('#create-notes').inputValue()).toBe('long')
+    await close()
+  })
+
+  it('fills the form of an item that has changed with what it holds, never with what it held', async () => {
+    const { id } = await built.api
+      .collection('cars')
+      .create({ immatriculation: 'BK-001-CK', color: 'red', price: 1 })
+    const { page, close } = await visit(`/v1/cars/${id}`)
+    await open(page, 'Edit car')
+    await page.getByLabel('price').fill('2')
+    await page.goto(`${server.url}/v1/`)
+    await built.api.collection('cars').patch(id, { color: 'blue', price: 3 })
+    // The browser has the new page of the item: going back shows that one.
+    const other = await page.context().newPage()
+    await other.goto(`${server.url}/v1/cars/${id}`)
+    await page.goBack()
+    expect(await page.locator('dd', { hasText: 'blue' }).count()).toBe(1)
+    await open(page, 'Edit car')
+    const held = [page.getByLabel('color'), page.getByLabel('price')]
+    expect(await Promise.all(held.map(each => each.inputValue()))).toEqual(['blue', '3'])
+    await built.api.collection('cars').delete(id)
+    await close()
+  })
+
   it('lets no script run that a value brings', async () => {
     const hostile = `"><script>document.title='owned'</script><img src=x onerror="document.title='owned'">`
     const made = await built.api.collection(built.cars).create({

@@ -231,6 +231,36 @@ describe('a form that was refused for another reason than its values', () => {
   })
 })
 
+describe('the first control with a mistake', () => {
+  it.each<[string, [string, string][], string]>([
+    [
+      'in the order of the page, not of what was found wrong',
+      [
+        ['doors', 'x'],
+        ['color', 'red'],
+        ['color', 'blue'],
+      ],
+      'color',
+    ],
+    ['of a later field', [['color', 'red']], 'doors'],
+    [
+      'within an object that is wrong as a whole',
+      [
+        ['color', 'red'],
+        ['doors', '3'],
+        ['model', 'Clio'],
+      ],
+      'model.name',
+    ],
+  ])('has the focus: %s', async (_, pairs, path) => {
+    const { send } = await lot()
+    const { status, page } = await send('/cars', pairs)
+    expect(status).toBe(400)
+    expect(page.match(/ autofocus/g)).toHaveLength(1)
+    expect(page).toMatch(new RegExp(` name="${path}"[^>]* autofocus`))
+  })
+})
+
 describe('to insist', () => {
   const strict = { cars: { requirePrecondition: true } }
 
