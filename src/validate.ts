@@ -93,7 +93,10 @@ export function mistakesOf(
         .map(key => unknownMember(field ? `${field}.${key}` : key, members.keys()))
     }
     const missing = ABSENT.has(issue.code) && valueBelow(value, issue.path) === undefined
-    const said = missing ? issue.message.replace(/, received undefined$/, '') : issue.message
+    // The schema wants the record that becomes of a file.
+    const file = members.get(field)?.kind === 'blob'
+    const plain = missing ? issue.message.replace(/, received undefined$/, '') : issue.message
+    const said = file ? 'a file is needed' : plain
     const message = missing ? `${field} is required: ${said}` : field ? `${field}: ${said}` : said
     return [{ message, ...(field && { field }), type: missing ? 'required' : issue.code }]
   })

@@ -151,10 +151,14 @@ ${input(drawing, given, reading, attributes)}
 ${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${mistakes}</div>`
 }
 
-/** A required text may be empty where it is so already, and a list may have no elements. */
-function allowsBlank({ kind }: Field, { state, item }: Drawing, path: string): boolean {
-  const reading = state.reading(path)
-  if (reading === 'lines' || kind === 'blob') return true
+/**
+ * A required text may be empty where it is so already, a list may have no elements, and a file may be
+ * the present one.
+ */
+function allowsBlank({ kind }: Field, drawing: Drawing, path: string): boolean {
+  const { state, item } = drawing
+  if (state.reading(path) === 'lines') return true
+  if (kind === 'blob') return presentFile(drawing, path) !== ''
   return kind === 'string' && item !== undefined && state.text(path) === ''
 }
 
@@ -210,11 +214,16 @@ export function select(
   )}</select>`
 }
 
-/** A file; the one that the item has already is kept by sending its address along. */
-function fileInput({ item, state }: Drawing, path: string, field: Field, attributes: Markup) {
-  const { accept } = field
+/** The address of the file that is there already, or `''`. */
+function presentFile({ item, state }: Drawing, path: string): string {
   const own = item?.[`${path}_url`] ?? (isObject(item?.[path]) ? item[path].url : undefined)
-  const kept = typeof own === 'string' ? own : state.text(`${path}_url`)
+  return typeof own === 'string' ? own : state.text(`${path}_url`)
+}
+
+/** A file; the one that the item has already is kept by sending its address along. */
+function fileInput(drawing: Drawing, path: string, field: Field, attributes: Markup) {
+  const { accept } = field
+  const kept = presentFile(drawing, path)
   const keep = `${path}_url`
   return markup`<input type="file"${accept && markup` accept="${accept.join(',')}"`}${attributes}>
 ${

@@ -64,9 +64,17 @@ export function stateOf(fields: Fields = new Map(), item?: Item, patches = false
 
   function fill(members: Fields, values: Item, prefix: string, within: boolean): void {
     for (const [name, field] of members) {
-      if (!isReachable(name) || field.kind === 'blob') continue
+      if (!isReachable(name)) continue
       const path = prefix + name
-      const value = Object.hasOwn(values, name) ? values[name] : undefined
+      const value = memberOf(values, name)
+      if (field.kind === 'blob') {
+        // The file that is there is kept by its address: without that there is none.
+        const address = `${path}_url`
+        const file = value === undefined ? memberOf(values, address) : value
+        const kept = { reading: 'plain', within, patches, creates: !item } as const
+        if (blankOf(field, file, kept) === 'null') mark(address, 'null')
+        continue
+      }
       const fits = value === undefined || value === null || fitsGroup(value, field)
       if (isGroup(field) && fits) {
         const maybe = field.optional || field.nullable
@@ -111,6 +119,10 @@ function textsOf(sent: Sent): Map<string, string> {
 
 function stringsOf(sent: Sent): (readonly [name: string, part: string])[] {
   return sent.flatMap(([name, part]) => (typeof part === 'string' ? [[name, part] as const] : []))
+}
+
+function memberOf(values: Item, name: string): Json | undefined {
+  return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
 function made(

@@ -1,0 +1,120 @@
+// Forms with files: what may be left empty, what is kept, what is missing.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  blob,
+  defineApi,
+  defineCollection,
+  form,
+  html,
+  json,
+  memoryBlobs,
+  memoryStore,
+  multipart,
+} from '../../src/index.ts'
+import { formOf, textOf } from './reading.ts'
+
+const Paper = z.object({
+  title: z.string(),
+  scan: blob().nullable(),
+  cover: blob().nullable().optional(),
+  text: blob().optional(),
+})
+
+type Files = Readonly<Record<string, string>>
+
+/** Papers in both forms of their addresses, and a browser at them. */
+function papers(binary: 'flat' | 'object', operations?: ('create' | 'read' | 'patch' | 'list')[]) {
+  const collection = defineCollection({
+    name: 'papers',
+    schema: Paper,
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+    id: 'integer',
+    binary,
+    ...(operations && { operations }),
+  })
+  const api = defineApi({ collections: [collection], formats: [json, html, form, multipart] })
+  const visit = async (path: string, body?: FormData) => {
+    const init = { headers: { accept: 'text/html' }, ...(body && { method: 'POST', body }) }
+    const answer = await api.fetch(new Request(`http://papers.example${path}`, init))
+    return { status: answer.status, page: await answer.text() }
+  }
+  /** Sends a form as a browser does: with files chosen, and boxes unticked. */
+  const submit = (page: string, button: string, files: Files = {}, unticked: string[] = []) => {
+    const { action, pairs } = formOf(page, button)
+    const body = new FormData()
+    for (const [name, value] of pairs) if (!unticked.includes(name)) body.append(name, value)
+    for (const name of ['scan', 'cover', 'text'])
+      body.append(name, new Blob([files[name] ?? '']), files[name] === undefined ? '' : 'a.txt')
+    return visit(action, body)
+  }
+  const read = async () => {
+    const answer = await api.fetch(new Request('http://papers.example/papers/1'))
+    const item = z.record(z.string(), z.unknown()).parse(await answer.json())
+    return Object.fromEntries(
+      Object.entries(item).flatMap(([name, value]) =>
+        /^(?:scan|cover|text)/.test(name) ? [[name.replace('_url', ''), value && 'a file']] : [],
+      ),
+    )
+  }
+  return { visit, submit, read }
+}
+
+describe.each(['flat', 'object'] as const)('a form with files, addresses %s', binary => {
+  it('may be sent without those that may be null, and saved so', async () => {
+    const { visit, submit, read } = papers(binary)
+    const made = await submit((await visit('/papers')).page, 'Create')
+    expect(made.status).toBe(201)
+    expect(await read()).toEqual({ scan: null })
+    const { page } = await visit('/papers/1')
+    expect((await submit(page, 'Save')).status).toBe(303)
+    expect(await read()).toEqual({ scan: null })
+  })
+
+  it('keeps what is there, replaces it, and leaves it out', async () => {
+    const { visit, submit, read } = papers(binary)
+    const all = { scan: 'a', cover: 'b', text: 'c' }
+    expect((await submit((await visit('/papers')).page, 'Create', all)).status).toBe(201)
+    const save = async (files?: Files, unticked?: string[]) =>
+      (await submit((await visit('/papers/1')).page, 'Save', files, unticked)).status
+    expect(await save()).toBe(303)
+    expect(await read()).toEqual({ scan: 'a file', cover: 'a file', text: 'a file' })
+    expect(await save({ scan: 'other' }, ['scan_url', 'cover_url', 'text_url'])).toBe(303)
+    expect(await read()).toEqual({ scan: 'a file' })
+    expect(await save({}, ['scan_url'])).toBe(303)
+    expect(await read()).toEqual({ scan: null })
+  })
+})
+
+describe('a file that must be there', () => {
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ photo: blob() }),
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+  })
+  const api = defineApi({ collections: [photos], formats: [json, html, form, multipart] })
+  const ask = (path: string, init: RequestInit = {}) =>
+    api.fetch(new Request(`http://photos.example${path}`, init))
+
+  it.each([
+    [{}, 'photo is required: a file is needed'],
+    [{ photo: null }, 'photo: a file is needed'],
+  ])('is asked for: %j', async (body, message) => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await ask('/photos', { method: 'POST', headers, body: JSON.stringify(body) })
+    expect(await answer.json()).toMatchObject({ errors: [{ field: 'photo', message }] })
+  })
+
+  it('is asked for by the browser, but for where it is there already', async () => {
+    const headers = { accept: 'text/html' }
+    const list = await (await ask('/photos', { headers })).text()
+    expect(list).toMatch(/<input type="file"[^>]* name="photo" required/)
+    const body = new FormData()
+    body.append('photo', new Blob(['a']), 'a.txt')
+    const made = await (await ask('/photos', { method: 'POST', headers, body })).text()
+    expect(textOf(made)).toContain('Created')
+    expect(made).toMatch(/<input type="file"[^>]* name="photo"(?! required)/)
+  })
+})
