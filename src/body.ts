@@ -132,12 +132,12 @@ export async function decodeBody(
     )
     if (reads) checkPairs(parameters, limits)
     const value = reads ? {} : formValue(pairs, context)
-    return { type: type?.type, value, overrides, parameters }
+    return { type: type?.type, form: true, value, overrides, parameters }
   }
   // Without `receive` a parsed value is taken as JSON would be.
   const receive = format.receive ?? json.receive
   const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
-  return { type: type?.type, parameters: [], ...withoutOverride(value, format) }
+  return { type: type?.type, form: format.form, parameters: [], ...withoutOverride(value, format) }
 }
 
 /** The bytes of a body, else the value that a host server has made of them. */

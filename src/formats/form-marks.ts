@@ -49,9 +49,12 @@ export function unmark(
     if (part === '' && (words.has('absent') || words.has('null'))) return []
     return markedParts(part, words, depth, name, mistakes).map(meaning => [name, meaning])
   })
-  for (const [path, words] of marks) {
-    if (!words.has('null')) continue
-    const given = meant.some(([name]) => name === path || name.startsWith(`${path}.`))
+  // Objects before their members: of one that is null nothing more is said.
+  const nulls = [...marks].filter(([, words]) => words.has('null')).map(([path]) => path)
+  for (const path of nulls.sort((one, other) => one.length - other.length)) {
+    const given = meant.some(
+      ([name]) => name === path || name.startsWith(`${path}.`) || path.startsWith(`${name}.`),
+    )
     if (!given) meant.push([path, { json: null }])
   }
   return meant

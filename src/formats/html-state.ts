@@ -61,6 +61,16 @@ export function stateOf(fields: Fields = new Map(), item?: Item, patches = false
   const marks = new Map<string, Set<string>>()
   const mark = (path: string, word: string) =>
     marks.set(path, (marks.get(path) ?? new Set()).add(word))
+  const common = { reading: 'plain', patches, creates: !item } as const
+
+  /** Whether a form sent untouched says anything of an object. */
+  function isGiven(path: string): boolean {
+    return [...texts].some(
+      ([at, text]) =>
+        at.startsWith(`${path}.`) &&
+        (text !== '' || !['absent', 'null'].some(word => marks.get(at)?.has(word))),
+    )
+  }
 
   function fill(members: Fields, values: Item, prefix: string, within: boolean): void {
     for (const [name, field] of members) {
@@ -69,24 +79,25 @@ export function stateOf(fields: Fields = new Map(), item?: Item, patches = false
       const value = memberOf(values, name)
       if (field.kind === 'blob') {
         // The file that is there is kept by its address: without that there is none.
-        const address = `${path}_url`
-        const file = value === undefined ? memberOf(values, address) : value
-        const kept = { reading: 'plain', within, patches, creates: !item } as const
-        if (blankOf(field, file, kept) === 'null') mark(address, 'null')
+        const url = `${path}_url`
+        const file = value === undefined ? memberOf(values, url) : value
+        const address = patches && field.optional && isObject(value) ? path : url
+        if (blankOf(field, file, { ...common, within }) === 'null') mark(address, 'null')
         continue
       }
       const fits = value === undefined || value === null || fitsGroup(value, field)
       if (isGroup(field) && fits) {
         const maybe = field.optional || field.nullable
-        if (value === null ? !patches : !item && field.nullable && !field.optional)
-          mark(path, 'null')
         fill(field.members, isObject(value) ? value : {}, `${path}.`, within || maybe)
+        // An object that its controls leave nothing of is none; not where they hold nothing as it is.
+        const emptied = !isObject(value) || isGiven(path)
+        if (emptied && blankOf(field, value, { ...common, within }) === 'null') mark(path, 'null')
         continue
       }
       const reading = readingOf(field, value)
       texts.set(path, value === undefined || value === null ? '' : print(value, reading))
       if (reading !== 'plain') mark(path, reading)
-      const blank = blankOf(field, value, { reading, within, patches, creates: !item })
+      const blank = blankOf(field, value, { ...common, reading, within })
       if (blank) mark(path, blank)
     }
   }

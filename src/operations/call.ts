@@ -34,6 +34,8 @@ export interface CallBody {
   readonly value: Json
   /** Its media type without parameters; absent where the client did not say. */
   readonly type: string | undefined
+  /** Whether it was a form. */
+  readonly form?: boolean | undefined
 }
 
 /**

@@ -3,7 +3,7 @@ import { evaluate, onVersions, preconditionFailed } from '../conditional.ts'
 import { HttpError } from '../errors.ts'
 import { type Item, isObject, type Json, sameJson } from '../fields.ts'
 import type { HeaderList } from '../http.ts'
-import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../patch.ts'
+import { JSON_PATCH_TYPE, jsonPatch, mergeForm, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
 import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
 import { checkBlobPatch, itemRepresentation, removeBlobs } from './blobs.ts'
@@ -84,12 +84,14 @@ export async function patch(call: Call): Promise<Outcome> {
 }
 
 function applyPatch(call: Call, current: Item, shown: Item, sent: Json): Json {
-  const { body, limits } = call
+  const { body, limits, target } = call
   if (body?.type === JSON_PATCH_TYPE)
     return jsonPatch(shown, sent, limits.patchOperations, limits.depth)
   if (isObject(sent)) {
     checkBlobPatch(call, sent, shown, current)
-    return mergePatch(shown, sent)
+    return body?.form
+      ? mergeForm(shown, sent, target.collection.takenFields)
+      : mergePatch(shown, sent)
   }
   const message = 'A merge patch of an item must be an object'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])

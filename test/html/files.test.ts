@@ -87,6 +87,21 @@ describe.each(['flat', 'object'] as const)('a form with files, addresses %s', bi
   })
 })
 
+it.each(['flat', 'object'] as const)('by PATCH alone too, addresses %s', async binary => {
+  const { visit, submit, read } = papers(binary, ['create', 'list', 'read', 'patch'])
+  const all = { scan: 'a', cover: 'b', text: 'c' }
+  expect((await submit((await visit('/papers')).page, 'Create', all)).status).toBe(201)
+  const save = async (files?: Files, unticked?: string[]) =>
+    (await submit((await visit('/papers/1')).page, 'Save', files, unticked)).status
+  expect(await save()).toBe(303)
+  expect(await read()).toEqual({ scan: 'a file', cover: 'a file', text: 'a file' })
+  expect(await save({ scan: 'other' }, ['scan_url', 'cover_url', 'text_url'])).toBe(303)
+  expect(await read()).toEqual({ scan: 'a file' })
+  // As an object it stays: a merge patch has no word for null.
+  expect(await save({}, ['scan_url'])).toBe(303)
+  expect(await read()).toEqual({ scan: binary === 'flat' ? null : 'a file' })
+})
+
 describe('a file that must be there', () => {
   const photos = defineCollection({
     name: 'photos',

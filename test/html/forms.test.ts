@@ -8,17 +8,24 @@ import { printForm } from '../../src/formats/html-form.ts'
 import { stateOf } from '../../src/formats/html-state.ts'
 import type { Item } from '../../src/index.ts'
 import { limitsOf } from '../../src/limits.ts'
-import { mergePatch } from '../../src/patch.ts'
+import { mergeForm } from '../../src/patch.ts'
 import { fieldsOf, type Schema } from '../../src/schema.ts'
 import { formsOf } from './reading.ts'
 
-/** What a server makes of the form for an item, sent as it is. */
-function sentBack(schema: Schema, item: Item | undefined, method: 'POST' | 'PUT' | 'PATCH'): Item {
+/** What a server makes of the form for an item, sent as it is but for the controls that are emptied. */
+function sentBack(
+  schema: Schema,
+  item: Item | undefined,
+  method: 'POST' | 'PUT' | 'PATCH',
+  emptied: (name: string) => boolean = () => false,
+): Item {
   const fields = fieldsOf(schema, 'input')
   const offer: Offer = { name: 'edit', kind: 'change', method, href: '/cars/1', fields }
   const state = stateOf(fields, item, method === 'PATCH')
   const html = printForm({ offer, state, errors: [], button: 'Save', item }).toString()
-  const pairs = formsOf(html)[0]?.pairs.filter(([name]) => name !== '_method') ?? []
+  const pairs = (formsOf(html)[0]?.pairs ?? [])
+    .filter(([name]) => name !== '_method')
+    .map(([name, value]) => [name, emptied(name) ? '' : value] as const)
   return formValue(pairs, { fields, limits: limitsOf() })
 }
 
@@ -46,6 +53,8 @@ const Everything = z.object({
     })
     .optional(),
   maker: z.object({ name: z.string() }).nullable(),
+  owner: z.object({ name: z.string().nullable(), since: z.int().nullable().optional() }).nullable(),
+  seller: z.object({ name: z.string().nullable() }).optional(),
   rates: z.record(z.string(), z.number()).optional(),
   parts: z.array(z.object({ name: z.string() })).optional(),
   mixed: z.union([z.string(), z.number()]).optional(),
@@ -108,6 +117,10 @@ const items = fc
       ),
     ),
     maker: fc.option(fc.record({ name: word })),
+    owner: fc.option(
+      fc.record({ name: fc.option(word), since: fc.option(year) }, { requiredKeys: ['name'] }),
+    ),
+    seller: optional(fc.record({ name: fc.option(word) })),
     rates: optional(
       fc.dictionary(
         fc
@@ -137,10 +150,51 @@ test('PUT: what comes back is the item', () => {
 test('PATCH: what comes back changes nothing', () => {
   fc.assert(
     fc.property(items, item => {
-      expect(mergePatch(item, sentBack(Everything, item, 'PATCH'))).toEqual(item)
+      const sent = sentBack(Everything, item, 'PATCH')
+      expect(mergeForm(item, sent, fieldsOf(Everything, 'input'))).toEqual(item)
     }),
     { numRuns: 300 },
   )
+})
+
+describe('a form whose controls were emptied', () => {
+  const Car = z.object({
+    doors: z.int().nullable(),
+    note: z.string().optional(),
+    price: z.number().nullable().optional(),
+    model: z.object({ name: z.string(), year: z.int().nullable() }).optional(),
+    maker: z.object({ name: z.string() }).nullable(),
+    owner: z.object({ name: z.string(), home: z.object({ town: z.string() }) }).optional(),
+  })
+  const item = {
+    doors: 5,
+    note: 'x',
+    price: 1,
+    model: { name: 'Clio', year: 1990 },
+    maker: { name: 'Renault' },
+    owner: { name: 'Ann', home: { town: 'Ulm' } },
+  }
+  const nothing = { doors: null, maker: null }
+  it.each<['PUT' | 'PATCH', string[], Item]>([
+    ['PATCH', Object.keys(item), nothing],
+    ['PUT', Object.keys(item), nothing],
+    [
+      'PATCH',
+      ['doors', 'model.year'],
+      { ...item, doors: null, model: { name: 'Clio', year: null } },
+    ],
+    ['PATCH', ['model'], { ...item, model: undefined } as unknown as Item],
+    ['PATCH', ['maker'], { ...item, maker: null }],
+    ['PUT', ['maker'], { ...item, maker: null }],
+    ['PATCH', ['owner'], { ...item, owner: undefined } as unknown as Item],
+  ])('by %s, %j', (method, emptied, left) => {
+    const blank = (name: string) =>
+      emptied.some(path => name === path || name.startsWith(`${path}.`))
+    const sent = sentBack(Car, item, method, blank)
+    const saved = method === 'PUT' ? sent : mergeForm(item, sent, fieldsOf(Car, 'input'))
+    expect(saved).toEqual(left)
+    expect(Car.safeParse(saved).success).toBe(true)
+  })
 })
 
 describe('a form for a new item, sent as it is', () => {
