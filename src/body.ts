@@ -1,7 +1,7 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
 import { oneChunk } from './blobs.ts'
 import type { ApiDefinition } from './definition.ts'
-import { HttpError } from './errors.ts'
+import { HttpError, type Mistake } from './errors.ts'
 import { METHOD_PARAMETER } from './fallbacks.ts'
 import { isObject, type Json } from './fields.ts'
 import { checkPairs, formValue, parsedPairs, readPairs } from './formats/form.ts'
@@ -84,6 +84,7 @@ class BodyContext implements ReadContext {
   readonly limits: ReadContext['limits']
   readonly parameters: ReadContext['parameters']
   readonly length: number | undefined
+  readonly mistakes: Mistake[] = []
   readonly upload?: NonNullable<ReadContext['upload']>
   readonly sent: NonNullable<ReadContext['sent']>
   readonly #request: HttpRequest
@@ -118,6 +119,7 @@ export async function decodeBody(
   const { limits, sent } = options
   const context = new BodyContext(request, type, options)
   if (format.name === 'multipart') checkParsed(body)
+  const { mistakes } = context
   const [bytes, parsed] = partsOf(body)
   if (format.name === 'form') {
     // The pairs of a form are wanted as they were sent too: where it stands for GET they are the query.
@@ -132,12 +134,13 @@ export async function decodeBody(
     )
     if (reads) checkPairs(parameters, limits)
     const value = reads ? {} : formValue(pairs, context)
-    return { type: type?.type, form: true, value, overrides, parameters }
+    return { type: type?.type, form: true, mistakes, value, overrides, parameters }
   }
   // Without `receive` a parsed value is taken as JSON would be.
   const receive = format.receive ?? json.receive
   const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
-  return { type: type?.type, form: format.form, parameters: [], ...withoutOverride(value, format) }
+  const decoded = withoutOverride(value, format)
+  return { type: type?.type, form: format.form, mistakes, parameters: [], ...decoded }
 }
 
 /** The bytes of a body, else the value that a host server has made of them. */

@@ -87,19 +87,20 @@ type Tree = Map<string, Tree | Part[]>
 
 /**
  * The properties of a form: names to nested objects, texts to values by the schema's fields.
- * @throws HttpError 400 with every mistake: an ill-typed text, a name that is both a value and an object.
+ * @throws HttpError 400 with every mistake, where the context does not take them: an ill-typed text, a
+ * name that is both a value and an object.
  */
 export function formValue(
   pairs: readonly FormPair[],
-  { fields, limits }: Pick<ReadContext, 'fields' | 'limits'>,
+  { fields, limits, mistakes: taken }: Pick<ReadContext, 'fields' | 'limits' | 'mistakes'>,
 ): Item {
   if (pairs.length > limits.parameters) throw tooManyKeys(limits.parameters)
-  const mistakes: Mistake[] = []
+  const mistakes = taken ?? []
   const tree: Tree = new Map()
   const meant = unmark(pairs, { fields, depth: limits.depth }, mistakes)
   for (const [name, part] of meant) plant(tree, name, part, limits.depth, mistakes)
   const value = treeValue(tree, fields, '', mistakes)
-  refuse(mistakes)
+  if (!taken) refuse(mistakes)
   checkJson(value)
   return value
 }
@@ -232,5 +233,5 @@ function partValue(
   if (field.choices || field.kind === 'any') return part
   const message = `${path} must be ${expectation(field)}, not ${JSON.stringify(part.slice(0, 64))}`
   mistakes.push({ message, field: path, type: 'invalid_type' })
-  return undefined
+  return part
 }

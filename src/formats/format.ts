@@ -1,5 +1,5 @@
 // What a format is: one media type (and its kin), both directions.
-import { type ErrorEntry, HttpError } from '../errors.ts'
+import { type ErrorEntry, HttpError, type Mistake } from '../errors.ts'
 import { type Fields, type Item, isObject, type Json } from '../fields.ts'
 import type { HeaderList, Parameter, ResponseBody } from '../http.ts'
 import type { Limits } from '../limits.ts'
@@ -62,6 +62,11 @@ export interface ReadContext {
    * @throws HttpError where that property takes no file, or the file is over its limit.
    */
   readonly upload?: (field: string, file: Upload) => Promise<Json>
+  /**
+   * Takes the mistakes in single values, so that they are told with those that the schema finds: such
+   * a value is given as its text. Without, they are thrown.
+   */
+  readonly mistakes?: Mistake[]
   /** Told what a form holds before anything is checked: so that a page can show it again. */
   readonly sent?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }

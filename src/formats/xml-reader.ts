@@ -44,17 +44,18 @@ const EMPTY: Element = { name: '', attributes: new Map(), text: '', children: []
 
 /**
  * Reads a document to the value that its root element stands for. The root's name may be any.
+ * @param taken takes the mistakes in single values; without, they are thrown.
  * @throws HttpError 400 with the mistakes, 413 for more than the limits allow.
  */
-export function parseXml(text: string, shape: Shape, limits: Limits): Json {
+export function parseXml(text: string, shape: Shape, limits: Limits, taken?: Mistake[]): Json {
   checkXml(text, limits)
   // With `preserveOrder` the parser gives a list of nodes; its type says `any`.
   const nodes: readonly Node[] = parser.parse(text)
   // What is checked has a root.
   const [root = EMPTY] = nodes.map(elementOf).filter(element => element !== undefined)
-  const mistakes: Mistake[] = []
+  const mistakes = taken ?? []
   const value = readElement(root, shape, '', mistakes)
-  refuse(mistakes)
+  if (!taken) refuse(mistakes)
   checkJson(value)
   return value
 }
@@ -181,7 +182,7 @@ function scalarOf(text: string, field: Field, path: string, mistakes: Mistake[])
   if (value !== undefined) return value
   const got = JSON.stringify(text.slice(0, 64))
   mistakes.push(mistake(path, `must be ${expectation(field)}, not ${got}`, 'invalid_type'))
-  return null
+  return text
 }
 
 function marksOf(element: Element, path: string, mistakes: Mistake[]): Marks {

@@ -23,6 +23,7 @@ export const xml: Format = {
       decodeText(await readBytes(body, context), context.parameters.get('charset')),
       rootShape(context.fields),
       context.limits,
+      context.mistakes,
     ),
 }
 

@@ -1,7 +1,7 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 import type { ActionDefinition, Calls, MadeIds } from '../definition.ts'
-import { HttpError } from '../errors.ts'
-import { freezeDeep, type Item, isObject, type Json, sameJson } from '../fields.ts'
+import { HttpError, type Mistake } from '../errors.ts'
+import { freezeDeep, isObject, type Json, sameJson } from '../fields.ts'
 import { formValue } from '../formats/form.ts'
 import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
@@ -9,6 +9,7 @@ import type { SomeSchema } from '../schema.ts'
 import { type Stored, throwIfAborted } from '../store.ts'
 import {
   type Call,
+  type CallBody,
   inScope,
   type Outcome,
   refuseIfMatch,
@@ -17,7 +18,7 @@ import {
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
-import { ownValues, patchedValues } from './values.ts'
+import { checkedWith, ownValues, patchedValues } from './values.ts'
 import { changed, requireCurrent, returnApplied, update } from './writes.ts'
 
 /**
@@ -136,17 +137,25 @@ async function changeItem(
 /** What the client sent, checked: from the query where the method is GET, else from the body. */
 async function inputOf(call: Call, action: ActionDefinition): Promise<unknown> {
   // A call in process gives the input of any action as a value.
-  const sent = call.body ? call.body.value : action.method === 'GET' ? queryInput(call, action) : {}
-  if (action.check) return action.check(sent)
-  if (isObject(sent) && Object.keys(sent).length === 0) return sent
-  const message = `${action.name} takes no input`
-  throw new HttpError(400, [{ message, type: 'unexpected_input' }])
+  const { value: sent, mistakes } =
+    call.body ?? (action.method === 'GET' ? queryInput(call, action) : { value: {} })
+  return checkedWith(mistakes, async () => {
+    if (action.check) return action.check(sent)
+    if (isObject(sent) && Object.keys(sent).length === 0) return sent
+    const message = `${action.name} takes no input`
+    throw new HttpError(400, [{ message, type: 'unexpected_input' }])
+  })
 }
 
-function queryInput({ parameters, limits }: Call, { inputFields }: ActionDefinition): Item {
+function queryInput(
+  { parameters, limits }: Call,
+  { inputFields }: ActionDefinition,
+): Pick<CallBody, 'value' | 'mistakes'> {
+  const mistakes: Mistake[] = []
   const own = parameters.filter(({ name }) => inputFields?.has(name) || !RESERVED.has(name))
-  return formValue(
+  const value = formValue(
     own.map(({ name, value }) => [name, value]),
-    { fields: inputFields, limits },
+    { fields: inputFields, limits, mistakes },
   )
+  return { value, mistakes }
 }

@@ -10,7 +10,7 @@ import type {
   Hooks,
   OperationEvent,
 } from '../definition.ts'
-import { HttpError } from '../errors.ts'
+import { HttpError, type Mistake } from '../errors.ts'
 import { freezeDeep, type Item, isObject, type Json, valueAt } from '../fields.ts'
 import type { Representation, Upload } from '../formats/format.ts'
 import type { HeaderList, Parameter } from '../http.ts'
@@ -34,6 +34,8 @@ export interface CallBody {
   readonly value: Json
   /** Its media type without parameters; absent where the client did not say. */
   readonly type: string | undefined
+  /** What was wrong with single values before the schema saw them: see {@link ReadContext.mistakes}. */
+  readonly mistakes?: readonly Mistake[]
   /** Whether it was a form. */
   readonly form?: boolean | undefined
 }

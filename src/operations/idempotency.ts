@@ -29,7 +29,9 @@ export async function once<T extends Json>(
   if (idempotencyKey === undefined) return { answer: await work(undefined) }
   const { store } = target.collection
   const key = hash([principal?.id ?? null, method, pathOf(target, []), idempotencyKey])
-  const fingerprint = hash([withDigests(body?.value ?? null, call.uploads)])
+  const { value = null, mistakes = [] } = body ?? {}
+  const said = mistakes.map(({ message }) => message)
+  const fingerprint = hash([withDigests(value, call.uploads), ...said])
   const attempt = await store.begin(key, fingerprint, call.caller)
   if (attempt.state !== 'new') {
     // An answer under this key was kept by this same function.

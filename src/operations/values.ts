@@ -1,6 +1,6 @@
 // What a client may write of an item: the server's own members apart, the parent filled in.
 import type { CollectionDefinition, OperationEvent } from '../definition.ts'
-import { HttpError, type Mistake, refuse } from '../errors.ts'
+import { HttpError, type Mistake, MOST_MISTAKES, refusalIn, refuse } from '../errors.ts'
 import { type Item, isObject, type Json } from '../fields.ts'
 import { toJson } from '../formats/format.ts'
 import { idObjection, idOf, keptId } from '../route.ts'
@@ -13,6 +13,34 @@ export function requireBody({ body }: Call): Json {
   if (!body)
     throw new HttpError(400, [{ message: 'The request needs a body', type: 'missing_body' }])
   return body.value
+}
+
+/**
+ * Checks what a client sent, and tells with what is wrong there what was wrong when it was read: one
+ * mistake of each field, as it was sent.
+ * @throws HttpError 400 with every mistake.
+ */
+export async function checkedWith<T>(
+  read: readonly Mistake[] = [],
+  check: () => Promise<T>,
+): Promise<T> {
+  if (read.length === 0) return check()
+  let found: readonly Mistake[] = []
+  try {
+    await check()
+  } catch (error) {
+    const refusal = refusalIn(error)
+    if (refusal.status !== 400) throw refusal
+    found = refusal.errors
+  }
+  const others = found.filter(({ field }) => !read.some(known => overlap(known.field, field)))
+  throw new HttpError(400, [...read, ...others].slice(0, MOST_MISTAKES))
+}
+
+/** Whether two fields are one, or one is below the other. */
+function overlap(one: string | undefined, other: string | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`)
 }
 
 /** Whether clients may choose the id: the schema has a member for it. */
@@ -126,8 +154,10 @@ function withKeptReferences({ version, collection }: Call['target'], values: Ite
  */
 export async function newValues(call: Call, id?: Id): Promise<Item> {
   const { collection } = call.target
-  const sent = await newValuesFor(call, requireBody(call), id)
-  const checked = await collection.validator.create(sent)
+  const body = requireBody(call)
+  const checked = await checkedWith(call.body?.mistakes, async () =>
+    collection.validator.create(await newValuesFor(call, body, id)),
+  )
   const values = await hookedValues(call, {}, checked)
   const chosen = values[collection.shape.identity.name]
   const objection = chosen === undefined ? undefined : idObjection(collection, String(chosen))

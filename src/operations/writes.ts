@@ -20,6 +20,7 @@ import {
 import { once } from './idempotency.ts'
 import { itemValidators } from './reads.ts'
 import {
+  checkedWith,
   checkReferences,
   hookedValues,
   newValues,
@@ -70,8 +71,10 @@ async function created(call: Call, stored: Stored): Promise<Outcome> {
 export async function replace(call: Call): Promise<Outcome> {
   const { validator } = call.target.collection
   const sent = requireBody(call)
-  return change(call, async (own, { id, item }) =>
-    validator.replace(own, await valuesFor(call, id, sent, item)),
+  return change(call, (own, { id, item }) =>
+    checkedWith(call.body?.mistakes, async () =>
+      validator.replace(own, await valuesFor(call, id, sent, item)),
+    ),
   )
 }
 
@@ -79,7 +82,9 @@ export async function replace(call: Call): Promise<Outcome> {
 export async function patch(call: Call): Promise<Outcome> {
   const sent = requireBody(call)
   return change(call, (_own, current) =>
-    patchedValues(call, current, shown => applyPatch(call, current.item, shown, sent)),
+    checkedWith(call.body?.mistakes, () =>
+      patchedValues(call, current, shown => applyPatch(call, current.item, shown, sent)),
+    ),
   )
 }
 
