@@ -243,5 +243,6 @@ function hintOf(field: Field, reading: Reading): string | undefined {
   }
   if (reading === 'json') return field.kind === 'string' ? 'JSON: a text in quotes' : 'JSON'
   if (field.kind === 'date-time') return 'date and time, UTC or with an offset'
+  if (field.kind === 'union') return expectation(field)
   return field.kind === 'blob' && field.accept ? field.accept.join(', ') : undefined
 }

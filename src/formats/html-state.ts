@@ -168,12 +168,19 @@ function readingOf(field: Field, value: Json | undefined): Reading {
       : value.every(each => fitsLine(each, element))
     return fits ? 'lines' : 'json'
   }
-  if (!hasOneType(kind)) return 'json'
+  if (!hasOneType(kind) && !isText(field)) return 'json'
   if (value === undefined || value === null) return 'plain'
   if (!givesBack(value, field)) return 'json'
   if (typeof value !== 'string' || field.choices) return 'plain'
   if (value.includes('\r')) return 'json'
-  return kind === 'string' && (value.includes('\n') || value.length > LONG_TEXT) ? 'text' : 'plain'
+  const free = kind === 'string' || kind === 'union'
+  return free && (value.includes('\n') || value.length > LONG_TEXT) ? 'text' : 'plain'
+}
+
+/** Whether all values of a field are texts: of a union, those of its options. */
+function isText({ kind, options = [] }: Field): boolean {
+  if (kind === 'union') return options.every(isText)
+  return kind === 'string' || kind === 'date' || kind === 'date-time'
 }
 
 /** Whether the text of a value is read as this value again. */

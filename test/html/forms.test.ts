@@ -58,6 +58,10 @@ const Everything = z.object({
   rates: z.record(z.string(), z.number()).optional(),
   parts: z.array(z.object({ name: z.string() })).optional(),
   mixed: z.union([z.string(), z.number()]).optional(),
+  letter: z.union([z.literal('a'), z.literal('b')]),
+  code: z.string().min(3).or(z.literal('')).optional(),
+  when: z.union([z.iso.date(), z.iso.datetime()]).nullable().optional(),
+  label: z.union([z.iso.date(), z.string()]).optional(),
   open: z.looseObject({ a: z.string().optional() }).optional(),
   any: z.json().optional(),
 })
@@ -132,6 +136,10 @@ const items = fc
     ),
     parts: optional(fc.array(fc.record({ name: word }), { maxLength: 2 })),
     mixed: optional(fc.oneof(word, number)),
+    letter: fc.constantFrom('a', 'b'),
+    code: optional(fc.oneof(fc.constant(''), word)),
+    when: optional(fc.constantFrom('2026-01-31', '2026-01-31T12:00:00Z', null)),
+    label: optional(fc.oneof(word, fc.constant('2026-01-31'))),
     open: optional(fc.record({ a: word, more: fc.boolean() }, { requiredKeys: [] })),
     any: optional(fc.oneof(word, number, fc.boolean(), fc.array(word, { maxLength: 2 }))),
   })
@@ -155,6 +163,43 @@ test('PATCH: what comes back changes nothing', () => {
     }),
     { numRuns: 300 },
   )
+})
+
+describe('a union of texts', () => {
+  const schema = z.object({
+    letter: z.union([z.literal('a'), z.literal('b')]),
+    code: z.string().min(3).or(z.literal('')),
+    when: z.union([z.iso.date(), z.iso.datetime()]),
+    mixed: z.union([z.string(), z.number()]),
+  })
+  const fields = fieldsOf(schema, 'input')
+  const offer: Offer = { name: 'create', kind: 'create', method: 'POST', href: '/cars', fields }
+  const html = printForm({ offer, state: stateOf(fields), errors: [], button: 'x' }).toString()
+
+  it.each([
+    [
+      'letter',
+      /<select id="create-letter" name="letter" required><option value="">–<\/option><option value="a">/,
+    ],
+    ['code', /<input type="text" value="" id="create-code" name="code" required>/],
+    ['when', /<input type="text" value="" id="create-when" name="when" required /],
+    ['mixed', /<textarea rows="3" class="code" spellcheck="false" id="create-mixed"/],
+  ])('has a control for what it is: %s', (_, control) => {
+    expect(html).toMatch(control)
+  })
+
+  it.each([
+    ['a', 'abc', '2026-01-31'],
+    ['b', '', '2026-01-31T12:00:00Z'],
+  ])('is typed plainly: %s, %s, %s', (letter, code, when) => {
+    const typed = new Map(Object.entries({ letter, code, when, mixed: '"x"' }))
+    const pairs = (formsOf(html)[0]?.pairs ?? []).map(
+      ([name, value]) => [name, typed.get(name) ?? value] as const,
+    )
+    const value = formValue(pairs, { fields, limits: limitsOf() })
+    expect(value).toEqual({ letter, code, when, mixed: 'x' })
+    expect(schema.safeParse(value).success).toBe(true)
+  })
 })
 
 describe('a form whose controls were emptied', () => {
