@@ -36,78 +36,113 @@ function merge(target: Json | undefined, patch: Json, fields: Fields | undefined
 /** How many values all `copy` operations of one patch may add: copies of copies grow without end. */
 const MAX_COPIED = 10_000
 
-/** What one JSON Patch may do. */
-interface Bounds {
+/** How many characters of texts and names they may add. */
+const MAX_COPIED_TEXT = 1024 * 1024
+
+/** How many members and elements one patch may look at in what it adds, moves and tests, each time anew. */
+const MAX_SEEN = 500_000
+
+/** A document that is being patched, and what the patch may still do. */
+interface Work {
+  root: Json
+  /** The objects and lists that stand in this document alone: changed in place. Any other is copied before. */
+  readonly own: Set<Json>
   readonly depth: number
+  readonly maxText: number
   copies: number
+  text: number
+  seen: number
 }
 
 /**
- * Applies a JSON Patch: all of its operations or none.
+ * Applies a JSON Patch: all of its operations or none. Every object and list is copied at most once,
+ * so that it takes as long as the document and the operations are, not their product.
  * @param maxDepth how many levels the result may nest where the patch put something.
+ * @param maxText how many characters of texts and names its copies may add.
  * @throws HttpError 400 for what is no JSON Patch, 409 where it does not fit the target: a path that
- * does not exist, a `test` that fails; 413 for too many operations or copies.
+ * does not exist, a `test` that fails; 413 for too many operations, copies, or moves and tests of much.
  */
-export function jsonPatch(target: Json, patch: Json, maxOperations = 500, maxDepth = 32): Json {
+export function jsonPatch(
+  target: Json,
+  patch: Json,
+  maxOperations = 500,
+  maxDepth = 32,
+  maxText = MAX_COPIED_TEXT,
+): Json {
   if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
-  if (patch.length > maxOperations) {
-    throw new HttpError(413, [
-      {
-        message: `A JSON Patch may have at most ${maxOperations} operations`,
-        type: 'too_many_operations',
-      },
-    ])
+  if (patch.length > maxOperations) throw tooMuch(`have at most ${maxOperations} operations`)
+  const work: Work = {
+    root: target,
+    own: new Set(),
+    depth: maxDepth,
+    maxText,
+    copies: MAX_COPIED,
+    text: maxText,
+    seen: MAX_SEEN,
   }
-  const bounds = { depth: maxDepth, copies: MAX_COPIED }
-  return patch.reduce<Json>((value, operation, at) => apply(value, operation, at, bounds), target)
+  for (const [at, operation] of patch.entries()) apply(work, operation, at)
+  return work.root
 }
 
-function apply(target: Json, operation: Json, at: number, bounds: Bounds): Json {
+function apply(work: Work, operation: Json, at: number): void {
   if (!isObject(operation)) throw malformed(`Operation ${at} is not an object`)
   const path = pointer(operation, 'path', at)
   const name = Object.hasOwn(operation, 'op') ? operation.op : undefined
   switch (name) {
     case 'add':
-      return put(target, path, given(operation, at), at, bounds)
+      put(work, path, given(operation, at), at)
+      break
     case 'remove':
-      return remove(target, path, at)
+      remove(work, path, at)
+      break
     case 'replace': {
       const value = given(operation, at)
-      return put(path.length === 0 ? target : remove(target, path, at), path, value, at, bounds)
+      if (path.length > 0) remove(work, path, at)
+      put(work, path, value, at)
+      break
     }
     case 'move': {
       const from = pointer(operation, 'from', at)
       if (from.length < path.length && from.every((token, level) => token === path[level])) {
         throw malformed(`Operation ${at} moves a value into itself`)
       }
-      const value = valueAtPointer(target, from, at)
-      return put(remove(target, from, at), path, value, at, bounds)
+      const value = valueAtPointer(work.root, from, at)
+      remove(work, from, at)
+      put(work, path, value, at)
+      break
     }
     case 'copy': {
-      const value = valueAtPointer(target, pointer(operation, 'from', at), at)
-      spend(value, bounds)
-      return put(target, path, value, at, bounds)
+      const value = valueAtPointer(work.root, pointer(operation, 'from', at), at)
+      spend(value, work)
+      put(work, path, value, at)
+      break
     }
-    case 'test':
-      if (sameJson(valueAtPointer(target, path, at), given(operation, at))) return target
+    case 'test': {
+      const value = valueAtPointer(work.root, path, at)
+      see(value, Number.POSITIVE_INFINITY, work)
+      if (sameJson(value, given(operation, at))) break
       throw conflict(`Operation ${at}: the value at ${printPointer(path)} is another`)
+    }
     default:
       throw malformed(`Operation ${at} needs an op: add, remove, replace, move, copy or test`)
   }
 }
 
-function spend(value: Json, bounds: Bounds): void {
-  if (--bounds.copies < 0) {
-    throw new HttpError(413, [
-      {
-        message: `A JSON Patch may copy at most ${MAX_COPIED} values`,
-        type: 'too_many_operations',
-      },
-    ])
+/** What is copied stands in two places from here on: neither may be changed in place. */
+function spend(value: Json, work: Work): void {
+  if (--work.copies < 0) throw tooMuch(`copy at most ${MAX_COPIED} values`)
+  if (typeof value === 'string') spendText(value, work)
+  if (typeof value !== 'object' || value === null) return
+  work.own.delete(value)
+  for (const [name, member] of Object.entries(value)) {
+    if (!Array.isArray(value)) spendText(name, work)
+    spend(member, work)
   }
-  if (typeof value === 'object' && value !== null) {
-    for (const member of Object.values(value)) spend(member, bounds)
-  }
+}
+
+function spendText({ length }: string, work: Work): void {
+  work.text -= length
+  if (work.text < 0) throw tooMuch(`copy texts of at most ${work.maxText} characters`)
 }
 
 function given(operation: Item, at: number): Json {
@@ -151,56 +186,77 @@ function indexOf(token: string, most: number): number | undefined {
   return Number(token) <= most ? Number(token) : undefined
 }
 
-/** The target with the container at `path`'s parent replaced by what `change` makes of it. */
-function changeParent(
-  target: Json,
-  path: readonly string[],
-  at: number,
-  change: (parent: Item | Json[], token: string) => Json,
-): Json {
-  const [token, ...rest] = path
-  if (token === undefined || typeof target !== 'object' || target === null) {
+/**
+ * The object or list that holds what is at the path, for this document alone: so are all above it.
+ * Names are none that reach a prototype: {@link pointer}.
+ */
+function parentOf(work: Work, path: readonly string[], at: number): Item | Json[] {
+  let parent = owned(work, work.root, at)
+  work.root = parent
+  for (const token of path.slice(0, -1)) {
+    const child = owned(work, valueAtPointer(parent, [token], at), at)
+    if (Array.isArray(parent)) parent[Number(token)] = child
+    else parent[token] = child
+    parent = child
+  }
+  return parent
+}
+
+function owned({ own }: Work, value: Json, at: number): Item | Json[] {
+  if (typeof value !== 'object' || value === null) {
     throw conflict(`Operation ${at}: there is nothing that could hold a value`)
   }
-  if (rest.length === 0) return change(target, token)
-  const child = changeParent(valueAtPointer(target, [token], at), rest, at, change)
-  if (Array.isArray(target)) return target.with(Number(token), child)
-  return { ...target, [token]: child }
+  if (own.has(value)) return value
+  const copy = Array.isArray(value) ? value.slice() : { ...value }
+  own.add(copy)
+  return copy
 }
 
-function put(target: Json, path: readonly string[], value: Json, at: number, bounds: Bounds): Json {
-  if (!fits(value, bounds.depth - path.length)) {
-    throw malformed(`Operation ${at} nests deeper than ${bounds.depth} levels`)
+function put(work: Work, path: readonly string[], value: Json, at: number): void {
+  if (!see(value, work.depth - path.length, work)) {
+    throw malformed(`Operation ${at} nests deeper than ${work.depth} levels`)
   }
-  return add(target, path, value, at)
+  const token = path.at(-1)
+  if (token === undefined) {
+    work.root = value
+    return
+  }
+  const parent = parentOf(work, path, at)
+  if (!Array.isArray(parent)) {
+    parent[token] = value
+    return
+  }
+  const index = token === '-' ? parent.length : indexOf(token, parent.length)
+  if (index === undefined)
+    throw conflict(`Operation ${at}: the list has no place ${printPointer([token])}`)
+  parent.splice(index, 0, value)
 }
 
-/** Whether a value has at most so many levels. */
-function fits(value: Json, levels: number): boolean {
+/** Whether a value has at most so many levels, as far as one patch may look. */
+function see(value: Json, levels: number, work: Work): boolean {
   if (levels < 0) return false
   if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every(member => fits(member, levels - 1))
+  if (levels === 0) return false
+  const members = Object.values(value)
+  work.seen -= members.length
+  if (work.seen < 0) throw tooMuch(`add, move and test at most ${MAX_SEEN} values`)
+  return members.every(member => see(member, levels - 1, work))
 }
 
-function add(target: Json, path: readonly string[], value: Json, at: number): Json {
-  if (path.length === 0) return value
-  return changeParent(target, path, at, (parent, token) => {
-    if (!Array.isArray(parent)) return { ...parent, [token]: value }
-    const index = token === '-' ? parent.length : indexOf(token, parent.length)
-    if (index === undefined)
-      throw conflict(`Operation ${at}: the list has no place ${printPointer([token])}`)
-    return parent.toSpliced(index, 0, value)
-  })
+function remove(work: Work, path: readonly string[], at: number): void {
+  valueAtPointer(work.root, path, at)
+  const token = path.at(-1)
+  if (token === undefined) {
+    work.root = null
+    return
+  }
+  const parent = parentOf(work, path, at)
+  if (Array.isArray(parent)) parent.splice(Number(token), 1)
+  else delete parent[token]
 }
 
-function remove(target: Json, path: readonly string[], at: number): Json {
-  valueAtPointer(target, path, at)
-  if (path.length === 0) return null
-  return changeParent(target, path, at, (parent, token) => {
-    if (Array.isArray(parent)) return parent.toSpliced(Number(token), 1)
-    const { [token]: _removed, ...rest } = parent
-    return rest
-  })
+function tooMuch(what: string): HttpError {
+  return new HttpError(413, [{ message: `A JSON Patch may ${what}`, type: 'too_many_operations' }])
 }
 
 function malformed(message: string): HttpError {

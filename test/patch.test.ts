@@ -265,6 +265,45 @@ describe('JSON Patch, other cases', () => {
     expect(statusOf(() => apply({}, [{ op: 'add', path: far, value: 1 }]))).toBe(400)
   })
 
+  const many = (count: number, operation: (at: number) => Json) =>
+    Array.from({ length: count }, (_, at) => operation(at))
+  const big = Object.fromEntries(many(40_000, at => at).map(at => [`k${at}`, 1]))
+
+  // Where each operation copied what it changes, this took a minute.
+  it('takes as long as the document and the patch are, not their product', () => {
+    const adds = many(498, at => ({ op: 'add', path: `/x/n${at}`, value: 1 }))
+    const patch = [{ op: 'add', path: '/x', value: big }, ...adds, { op: 'remove', path: '/x' }]
+    expect(apply({ a: 1 }, patch)).toEqual({ a: 1 })
+    const list = many(40_000, at => at)
+    const removes = many(500, () => ({ op: 'remove', path: '/l/1' }))
+    expect(apply({ l: list }, removes)).toEqual({ l: [0, ...list.slice(501)] })
+  })
+
+  it.each<[string, Json, Json]>([
+    ['moves', { a: big }, many(500, () => ({ op: 'move', from: '/a', path: '/a' }))],
+    ['tests', { a: big }, many(500, () => ({ op: 'test', path: '/a', value: big }))],
+    [
+      'texts copied',
+      { a: 'x'.repeat(100_000), l: [] },
+      many(500, () => ({ op: 'copy', from: '/a', path: '/l/-' })),
+    ],
+    [
+      'names copied',
+      { a: { ['x'.repeat(100_000)]: 1 }, l: [] },
+      many(500, () => ({ op: 'copy', from: '/a', path: '/l/-' })),
+    ],
+  ])('%s have an end', (_name, target, patch) => {
+    expect(statusOf(() => apply(target, patch))).toBe(413)
+    expect(
+      statusOf(() =>
+        apply(
+          target,
+          many(5, () => Object(patch)[0]),
+        ),
+      ),
+    ).toBe(undefined)
+  })
+
   it('never reaches a prototype', () => {
     statusOf(() => apply({}, [{ op: 'add', path: '/__proto__/polluted', value: 1 }]))
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)

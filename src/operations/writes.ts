@@ -91,7 +91,7 @@ export async function patch(call: Call): Promise<Outcome> {
 function applyPatch(call: Call, current: Item, shown: Item, sent: Json): Json {
   const { body, limits, target } = call
   if (body?.type === JSON_PATCH_TYPE)
-    return jsonPatch(shown, sent, limits.patchOperations, limits.depth)
+    return jsonPatch(shown, sent, limits.patchOperations, limits.depth, limits.body)
   if (isObject(sent)) {
     checkBlobPatch(call, sent, shown, current)
     return body?.form

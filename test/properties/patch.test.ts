@@ -2,7 +2,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import { defineCollection, type Item, type Json, memoryStore } from '../../src/index.ts'
+import { isObject } from '../../src/fields.ts'
+import {
+  defineCollection,
+  HttpError,
+  type Item,
+  type Json,
+  jsonPatch,
+  memoryStore,
+} from '../../src/index.ts'
 import { samples, tell } from './schemas.ts'
 
 const MERGE = 'application/merge-patch+json'
@@ -196,4 +204,109 @@ test('PUT of what GET gave changes nothing but updated_at', async () => {
     }),
     { numRuns: 200 },
   )
+})
+
+/** JSON Patch as RFC 6902 tells it, each operation on a whole copy; `undefined` where one does not fit. */
+function naivePatch(target: Json, operations: readonly Item[]): Json | undefined {
+  let root = structuredClone(target)
+  const at = (tokens: readonly string[]) => {
+    let value: Json | undefined = root
+    for (const token of tokens) {
+      if (Array.isArray(value)) value = /^\d$/.test(token) ? value[Number(token)] : undefined
+      else value = isObject(value) ? value[token] : undefined
+    }
+    return value === undefined ? undefined : structuredClone(value)
+  }
+  /** Takes what is there out of the document, or puts something in; whether it could. */
+  const change = (tokens: readonly string[], value?: Json): boolean => {
+    if (tokens.length === 0) root = value ?? null
+    const inside = (
+      parent: Json | undefined,
+      [token = '', ...rest]: readonly string[],
+    ): boolean => {
+      if (Array.isArray(parent)) {
+        const index = token === '-' && value !== undefined ? parent.length : Number(token)
+        const most = rest.length > 0 || value === undefined ? parent.length - 1 : parent.length
+        if (!(index <= most)) return false // nor what is no number
+        if (rest.length > 0) return inside(parent[index], rest)
+        if (value === undefined) parent.splice(index, 1)
+        else parent.splice(index, 0, value)
+        return true
+      }
+      if (!isObject(parent)) return false
+      if (rest.length > 0) return inside(parent[token], rest)
+      if (value === undefined) return delete parent[token]
+      parent[token] = value
+      return true
+    }
+    return tokens.length === 0 || inside(root, tokens)
+  }
+  for (const { op, path, from, value } of operations) {
+    const to = String(path).split('/').slice(1)
+    const source = String(from).split('/').slice(1)
+    const moved = op === 'move' || op === 'copy' ? at(source) : structuredClone(value)
+    if (moved === undefined && op !== 'remove') return undefined
+    if ((op === 'remove' || op === 'replace') && at(to) === undefined) return undefined
+    if (op === 'move') change(source)
+    if (op === 'remove' || (op === 'replace' && to.length > 0)) change(to)
+    if (op === 'test' && JSON.stringify(at(to)) !== JSON.stringify(value)) return undefined
+    if (op === 'remove' || op === 'test') continue
+    if (!change(to, moved)) return undefined
+  }
+  return root
+}
+
+function frozen<T extends Json>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(frozen)
+  return Object.freeze(value)
+}
+
+const names = fc.constantFrom('a', 'b', 'c')
+const places = fc
+  .array(fc.oneof({ weight: 3, arbitrary: names }, fc.constantFrom('0', '1', '-')), {
+    maxLength: 3,
+  })
+  .map(tokens => tokens.map(token => `/${token}`).join(''))
+const { document } = fc.letrec<{ document: Json }>(tie => ({
+  document: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    fc.constantFrom(null, 1, 'x'),
+    fc.dictionary(names, tie('document'), { maxKeys: 3, noNullPrototype: true }),
+    fc.array(tie('document'), { maxLength: 3 }),
+  ),
+}))
+const operations = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ op: fc.constant('copy'), from: places, path: places }) },
+  fc.record({ op: fc.constant('move'), from: places, path: places }),
+  { weight: 3, arbitrary: fc.record({ op: fc.constant('add'), path: places, value: document }) },
+  fc.record({ op: fc.constantFrom('remove'), path: places }),
+  fc.record({ op: fc.constantFrom('replace', 'test'), path: places, value: document }),
+)
+
+test('a JSON Patch does what a copy of the whole for each operation would, and changes neither document nor patch', () => {
+  let fitted = 0
+  fc.assert(
+    fc.property(document, fc.array(operations, { maxLength: 12 }), (target, patch) => {
+      // Those that fit, so that many follow one another.
+      const fitting: Item[] = []
+      for (const operation of patch) {
+        const own = `${operation.path}/`.startsWith(`${Object(operation).from}/`)
+        const whole = operation.op === 'test' || (operation.op === 'move' && own)
+        if (!whole && naivePatch(target, [...fitting, operation]) !== undefined) {
+          fitting.push(operation)
+        }
+      }
+      fitted = Math.max(fitted, fitting.length)
+      frozen(target)
+      frozen(fitting)
+      const wanted = naivePatch(target, fitting)
+      expect(JSON.stringify(jsonPatch(target, fitting))).toBe(JSON.stringify(wanted))
+      for (const operation of patch) {
+        if (naivePatch(target, [operation]) !== undefined) continue
+        expect(() => jsonPatch(target, [operation])).toThrow(HttpError)
+      }
+    }),
+    { numRuns: 500 },
+  )
+  expect(fitted).toBeGreaterThan(5)
 })
