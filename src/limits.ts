@@ -18,6 +18,10 @@ export interface Limits {
   readonly filters: number
   /** Values of one filter. Default 100. */
   readonly values: number
+  /** Characters of a pattern of `[like]`, and of one word of a search. Default 100. */
+  readonly pattern: number
+  /** Different words of one search. Default 16. */
+  readonly words: number
   /** Keys of one sort. Default 8. */
   readonly sortKeys: number
   /** Bytes of an `Accept` header. Default 8,192. */
@@ -52,6 +56,8 @@ const DEFAULTS: Limits = {
   members: 50_000,
   filters: 50,
   values: 100,
+  pattern: 100,
+  words: 16,
   sortKeys: 8,
   accept: 8192,
   upload: 10 * 1024 * 1024,

@@ -28,6 +28,7 @@ import {
   type Search,
   type Selection,
   type SortKey,
+  searchWords,
   withTieBreak,
 } from './selection.ts'
 import { joinValues, splitValues } from './value-lists.ts'
@@ -51,8 +52,10 @@ export interface QueryOptions {
   /** The fields that `q` searches; without them `q` is unknown. */
   readonly search?: readonly Path[]
   /** How much a request may ask for. Default: as {@link Limits} say. */
-  readonly caps?: Pick<Limits, 'filters' | 'values' | 'sortKeys'>
+  readonly caps?: Caps
 }
+
+type Caps = Pick<Limits, 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'>
 
 const CAPS = limitsOf()
 
@@ -136,12 +139,23 @@ function unknownField(name: string, fields: Fields, field: string): Mistake {
 
 function readSearch(
   parameters: readonly Parameter[],
-  { search }: QueryOptions,
+  { search, caps = CAPS }: QueryOptions,
   mistakes: Mistake[],
 ): Search | undefined {
   if (!search) return undefined
   const text = single(parameters, 'q', mistakes)?.trim()
-  return text ? { text, paths: search } : undefined
+  if (!text) return undefined
+  const words = searchWords(text)
+  if (words.length > caps.words) {
+    const message = `q has ${words.length} words; at most ${caps.words}`
+    mistakes.push({ message, field: 'q', type: 'too_many_words' })
+  }
+  const length = Math.max(...words.slice(0, caps.words).map(word => word.length))
+  if (length > caps.pattern) {
+    const message = `q has a word of ${length} characters; at most ${caps.pattern}`
+    mistakes.push({ message, field: 'q', type: 'pattern_too_long' })
+  }
+  return { text, paths: search }
 }
 
 // --- Filters ---------------------------------------------------------------------------------
@@ -177,7 +191,7 @@ function readFilters(
   }
   const filters: Filter[] = []
   for (const { dotted, word, values } of texts.values()) {
-    const filter = readFilter(dotted, word, values, fields, caps.values, mistakes)
+    const filter = readFilter(dotted, word, values, fields, caps, mistakes)
     if (filter) filters.push(filter)
   }
   return filters
@@ -188,7 +202,7 @@ function readFilter(
   word: string,
   texts: string[],
   fields: Fields,
-  most: number,
+  caps: Caps,
   mistakes: Mistake[],
 ): Filter | undefined {
   const path = toPath(dotted)
@@ -233,8 +247,15 @@ function readFilter(
     return mistake(`${name} is given ${texts.length} times; give it once`, 'repeated_parameter')
   }
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
-  if (parts.length > most)
-    return mistake(`${name} has ${parts.length} values; at most ${most}`, 'too_many_values')
+  if (parts.length > caps.values)
+    return mistake(`${name} has ${parts.length} values; at most ${caps.values}`, 'too_many_values')
+  const length = operator === 'like' ? (parts[0]?.length ?? 0) : 0
+  if (length > caps.pattern) {
+    return mistake(
+      `${name} has a pattern of ${length} characters; at most ${caps.pattern}`,
+      'pattern_too_long',
+    )
+  }
   const values = parts.flatMap(text => {
     const found = filterValues(text, valueField, pattern)
     if (found.length === 0) {

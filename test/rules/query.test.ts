@@ -1,4 +1,5 @@
 // The query grammar and its meaning in memory as tables: parameters, sort, query, patterns, filters.
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -19,7 +20,7 @@ import {
   readQuery,
   type SortKey,
 } from '../../src/index.ts'
-import { parseLike } from '../../src/selection.ts'
+import { type LikeStep, parseLike } from '../../src/selection.ts'
 import { joinValues, splitValues } from '../../src/value-lists.ts'
 
 describe('parseParameters and printParameters', () => {
@@ -296,6 +297,18 @@ const ITEM: Item = {
   labels: { a: '1' },
 }
 
+/** What a pattern means, step by step. */
+function fits([step, ...steps]: readonly LikeStep[], [char, ...chars]: readonly string[]): boolean {
+  if (step === undefined) return char === undefined
+  if (step === 'run') {
+    return (
+      fits(steps, [char ?? [], chars].flat()) ||
+      (char !== undefined && fits([step, ...steps], chars))
+    )
+  }
+  return char !== undefined && (step === 'one' || step.char === char) && fits(steps, chars)
+}
+
 describe('matcher', () => {
   it.each<[string, boolean]>([
     ['name[like]=Clio%25', true],
@@ -357,9 +370,39 @@ describe('matcher', () => {
       expect(matcher(read(text).query, fields)(item)).toBe(false)
   })
 
-  it('a pattern of many runs costs little', () => {
-    const test = matcher(read(`name[like]=${'%25a'.repeat(500)}%25b`).query, fields)
-    expect(test({ name: 'a'.repeat(20_000) })).toBe(false)
+  const matches = (pattern: string, name: string) =>
+    matcher({ where: [{ path: ['name'], operator: 'like', values: [pattern] }] }, fields)({ name })
+
+  it('a pattern means the same however it is looked for', () => {
+    const chars = fc.constantFrom('a', 'a', 'b', 'é', '😀', '\ufffd')
+    const signs = fc.oneof(fc.constantFrom('%', '*', '_', '_', '\\%', '\\_', '\\\\', '\\'), chars)
+    const texts = fc.array(
+      fc.oneof({ weight: 8, arbitrary: chars }, fc.constantFrom('%', '_', '\\')),
+      {
+        maxLength: 12,
+      },
+    )
+    let fitted = 0
+    fc.assert(
+      fc.property(fc.array(signs, { maxLength: 8 }), texts, (pattern, text) => {
+        const name = text.join('')
+        const expected = fits(parseLike(pattern.join('')), Array.from(name))
+        expect(matches(pattern.join(''), name)).toBe(expected)
+        if (expected) fitted++
+      }),
+      { numRuns: 20_000 },
+    )
+    expect(fitted).toBeGreaterThan(500)
+  })
+
+  it.each([
+    ['of many runs', `${'%a'.repeat(49)}%b`],
+    ['without a run', 'a'.repeat(100)],
+    ['that fits but for its first character', `%b${'a'.repeat(98)}%`],
+    ['that fits but for its last character', `%${'a'.repeat(98)}b%`],
+    ['of any characters', `%a${'_'.repeat(97)}b%`],
+  ])('a pattern %s costs little on a long text', (_name, pattern) => {
+    expect(matches(pattern, 'a'.repeat(1_000_000))).toBe(false)
   })
 })
 
