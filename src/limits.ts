@@ -28,6 +28,8 @@ export interface Limits {
   readonly accept: number
   /** Bytes of one uploaded file. Default 10 MiB. */
   readonly upload: number
+  /** Bytes of the contents that `fields` asks for inline, of all items of one answer; a stream holds one item's at a time. Default 10 MiB. */
+  readonly inline: number
   /** Parts of a multipart body. Default 50. */
   readonly parts: number
   /** Elements and attributes of an XML body. Default 5,000. */
@@ -61,6 +63,7 @@ const DEFAULTS: Limits = {
   sortKeys: 8,
   accept: 8192,
   upload: 10 * 1024 * 1024,
+  inline: 10 * 1024 * 1024,
   parts: 50,
   elements: 5000,
   patchOperations: 500,

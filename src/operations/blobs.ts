@@ -29,6 +29,7 @@ import {
   valueAt,
 } from '../fields.ts'
 import { followedBy, type Representation, uploadTooLarge } from '../formats/format.ts'
+import type { Stored } from '../store.ts'
 import type { Call, Uploads } from './call.ts'
 
 export interface UploadOptions {
@@ -322,20 +323,84 @@ function without(value: Json, [name = '', ...rest]: Path): Json {
 }
 
 async function inlineData(
-  { blobs, shape, binary }: CollectionDefinition,
+  collection: CollectionDefinition,
   name: string,
-  { key, size }: BlobRecord,
+  record: BlobRecord,
   fields: readonly Path[] | undefined,
 ): Promise<string | undefined> {
-  const small = size <= (shape.fields.get(name)?.inlineBelow ?? 0)
-  const wanted = binary === 'flat' ? `${name}_data` : `${name}.data`
-  const asked = fields?.some(path => path.join('.') === wanted)
-  if (!small && !asked) return undefined
-  const content = await blobs?.get(key)
+  if (!isInline(collection, name, record, fields)) return undefined
+  const content = await collection.blobs?.get(record.key)
   if (!content) return undefined
   const chunks: Uint8Array[] = []
   for await (const bytes of content) chunks.push(bytes)
   return Buffer.concat(chunks).toString('base64')
+}
+
+function isInline(
+  collection: CollectionDefinition,
+  name: string,
+  { size }: BlobRecord,
+  fields: readonly Path[] | undefined,
+): boolean {
+  const small = size <= (collection.shape.fields.get(name)?.inlineBelow ?? 0)
+  return small || isAsked(collection, name, fields)
+}
+
+function isAsked(
+  { binary }: CollectionDefinition,
+  name: string,
+  fields: readonly Path[] | undefined,
+): boolean {
+  const wanted = binary === 'flat' ? `${name}_data` : `${name}.data`
+  return fields?.some(path => path.join('.') === wanted) === true
+}
+
+/**
+ * Refuses to hold more contents inline than one answer may; what is given unasked does not count.
+ * @throws HttpError 400
+ */
+export function requireRoom(
+  { target: { collection }, limits }: Call,
+  items: readonly Stored[],
+  fields: readonly Path[] | undefined,
+): void {
+  if (!collection.blobs || !fields) return
+  const names = blobNames(collection.shape.fields).filter(name => isAsked(collection, name, fields))
+  const sizes = items.flatMap(({ item }) => names.map(name => recordOf(item, name)?.size ?? 0))
+  const size = sizes.reduce((sum, each) => sum + each, 0)
+  if (size <= limits.inline) return
+  const address = collection.binary === 'flat' ? `${names[0]}_url` : `${names[0]}.url`
+  const message = `The contents that fields asks for have ${size} bytes together, at most ${limits.inline} are given inline: ask for fewer items by limit, or for ${address}`
+  throw new HttpError(400, [{ message, field: 'fields', type: 'inline_too_large' }])
+}
+
+/** How many bytes of contents a stream reads side by side: one content may be larger. */
+const MOST_AT_ONCE = 64 * 1024
+
+/** A batch in parts of which each holds few bytes inline. */
+export function* inParts(
+  { target: { collection } }: Call,
+  batch: readonly Stored[],
+  fields: readonly Path[] | undefined,
+): Generator<readonly Stored[]> {
+  const names = blobNames(collection.shape.fields)
+  let part: Stored[] = []
+  let size = 0
+  for (const stored of batch) {
+    let own = 0
+    for (const name of names) {
+      const record = recordOf(stored.item, name)
+      if (record && isInline(collection, name, record, fields)) own += record.size
+    }
+    if (size + own > MOST_AT_ONCE && part.length > 0) {
+      yield part
+      part = []
+      size = 0
+    }
+    part.push(stored)
+    size += own
+  }
+  if (part.length > 0) yield part
 }
 
 /** The representation of one item, whole or only these members. */

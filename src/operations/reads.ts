@@ -9,7 +9,7 @@ import { printPreferences } from '../prefer.ts'
 import { printSort, type Query, RESERVED, readFields, readQuery } from '../query.ts'
 import { isSortKey, sortKeyOf } from '../selection.ts'
 import type { Slice, Stored, TotalMode } from '../store.ts'
-import { fieldsShown, itemRepresentation, present } from './blobs.ts'
+import { fieldsShown, inParts, itemRepresentation, present, requireRoom } from './blobs.ts'
 import {
   type Call,
   lastModifiedOf,
@@ -50,9 +50,11 @@ export async function list(call: Call): Promise<Outcome> {
     const common = { status: 200, headers: applied, vary, result: undefined }
     if (call.method === 'HEAD') return common
     const batches = collection.store.stream(scoped, call.caller)
+    const part = (batch: readonly Stored[]) =>
+      collection.blobs ? inParts(call, batch, query.fields) : [batch]
     return {
       ...common,
-      representation: { kind: 'stream', ...base, data: shownBatches(batches, show) },
+      representation: { kind: 'stream', ...base, data: shownBatches(batches, part, show) },
     }
   }
   const slice = sliceOf(window, query, call)
@@ -82,6 +84,7 @@ export async function list(call: Call): Promise<Outcome> {
     const verdict = evaluate(call.preconditions, call.method, validators)
     if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, page.total)
   }
+  requireRoom(call, items, query.fields)
   const data = await show(items)
   const whole = items.length === page.total
   return {
@@ -132,6 +135,7 @@ export async function read(call: Call): Promise<Outcome> {
   refuse(mistakes)
   const stored = await requireItem(call)
   await runBefore(call, { item: stored.item }, undefined)
+  requireRoom(call, [stored], fields)
   return {
     status: 200,
     headers: [],
@@ -313,7 +317,8 @@ function countApplied(mode: TotalMode): HeaderList {
 
 async function* shownBatches(
   batches: AsyncIterable<readonly Stored[]>,
+  part: (batch: readonly Stored[]) => Iterable<readonly Stored[]>,
   show: (items: readonly Stored[]) => Item[] | Promise<Item[]>,
 ): AsyncGenerator<readonly Item[]> {
-  for await (const batch of batches) yield show(batch)
+  for await (const batch of batches) for (const items of part(batch)) yield show(items)
 }

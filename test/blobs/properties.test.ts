@@ -528,6 +528,85 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
   })
 })
 
+describe('contents that fields asks for', () => {
+  /** Items whose contents are of these sizes, on blobs that tell how many are open at once. */
+  async function start(sizes: readonly number[], inline: number) {
+    const kept = memoryBlobs()
+    const reading = { now: 0, most: 0 }
+    const blobs: BlobStore = {
+      ...kept,
+      async get(key, range) {
+        const content = await kept.get(key, range)
+        if (!content) return undefined
+        async function* told(bytes: AsyncIterable<Uint8Array>) {
+          reading.most = Math.max(reading.most, ++reading.now)
+          await new Promise(resolve => setImmediate(resolve))
+          yield* bytes
+          reading.now--
+        }
+        return told(content)
+      },
+    }
+    const files = defineCollection({
+      name: 'files',
+      schema: z.object({ file: blob(), icon: blob({ inlineBelow: 1000 }).optional() }),
+      store: memoryStore(),
+      blobs,
+    })
+    const api = defineApi({ collections: [files], limits: { inline } })
+    const request = (path: string, init?: RequestInit) =>
+      api.fetch(new Request(`http://api.test${path}`, init))
+    for (const [at, size] of sizes.entries()) {
+      const body = new FormData()
+      body.set('file', new Blob([Buffer.alloc(size, 97 + at)]), 'a.bin')
+      body.set('icon', new Blob([Buffer.alloc(900, 97)]), 'b.bin')
+      expect((await request('/files', { method: 'POST', body })).status).toBe(201)
+    }
+    return { request, reading }
+  }
+
+  it('are refused where all of an answer are too large, unread', async () => {
+    const { request, reading } = await start([500, 500, 500], 1000)
+    expect((await request('/files?fields=file_data&limit=2')).status).toBe(200)
+    reading.most = 0
+    const refused = await request('/files?fields=id,file_data&limit=3')
+    expect([refused.status, Object(await refused.json()).errors]).toEqual([
+      400,
+      [
+        {
+          message:
+            'The contents that fields asks for have 1500 bytes together, at most 1000 are given inline: ask for fewer items by limit, or for file_url',
+          code: 400,
+          field: 'fields',
+          type: 'inline_too_large',
+        },
+      ],
+    ])
+    expect(reading.most).toBe(0)
+  })
+
+  it('of one item too; what is given unasked counts for nothing', async () => {
+    const { request } = await start([1001, 10], 1000)
+    const [large] = (await (await request('/files?fields=id')).json()) as Shown[]
+    expect((await request(`/files/${large?.id}?fields=file_data`)).status).toBe(400)
+    for (const path of ['/files', '/files?fields=icon_url', `/files/${large?.id}`, '/files.csv']) {
+      expect((await request(path)).status).toBe(200)
+    }
+  })
+
+  it.each(['ndjson', 'csv'])('come one after another in a stream: %s', async format => {
+    const sizes = [100_000, 100_000, 100_000, 10, 10, 100_000]
+    const { request, reading } = await start(sizes, 200_000)
+    reading.most = 0
+    const text = await (await request(`/files.${format}?fields=file_data`)).text()
+    for (const [at, size] of sizes.entries()) {
+      expect(text).toContain(Buffer.alloc(size, 97 + at).toString('base64'))
+    }
+    // Two small ones in one part.
+    expect(reading.most).toBe(2)
+  })
+})
+
 it('a sweep removes old contents that no item holds, and no other', async () => {
   const { api, flat, blobs } = photosApi()
   async function* orphan() {
