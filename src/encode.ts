@@ -6,7 +6,7 @@ import type { ApiDefinition } from './definition.ts'
 import { HttpError, internalError } from './errors.ts'
 import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { suppressedStatus } from './fallbacks.ts'
-import type { Representation } from './formats/format.ts'
+import type { Format, Representation, View } from './formats/format.ts'
 import { json } from './formats/json.ts'
 import { type HeaderList, type HttpResponse, printHttpDate } from './http.ts'
 import type { Negotiated } from './negotiate.ts'
@@ -64,12 +64,28 @@ function withBody(
     return { status, headers, body: undefined }
   }
   const view = () => viewOf(machine, exchange, { status, headers, representation })
-  const body = format.write?.(representation, type, view)
+  const body = print(format, representation, type, view)
   headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
   if (format.headers) headers.push(...format.headers)
   const length = lengthOf(body)
   if (length !== undefined) headers.push('Content-Length', String(length))
   return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body, length }
+}
+
+/** @throws HttpError 413 where the text would be longer than any text can be: half a gigabyte. */
+function print(
+  format: Format,
+  representation: Representation,
+  type: string,
+  view: () => View,
+): HttpResponse['body'] {
+  try {
+    return format.write?.(representation, type, view)
+  } catch (error) {
+    if (!(error instanceof RangeError && error.message === 'Invalid string length')) throw error
+    const message = 'This answer is too long to be printed: ask for fewer items by a smaller limit'
+    throw new HttpError(413, [{ message, type: 'answer_too_long' }], { cause: error })
+  }
 }
 
 function lengthOf(body: HttpResponse['body']): number | undefined {

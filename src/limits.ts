@@ -14,6 +14,8 @@ export interface Limits {
   readonly depth: number
   /** Members of objects and elements of lists in a JSON body, all levels together. Default 50,000. */
   readonly members: number
+  /** Bytes of an item as JSON, as a write would leave it. Default 4 MiB. */
+  readonly item: number
   /** Filters of one list request. Default 50. */
   readonly filters: number
   /** Values of one filter. Default 100. */
@@ -56,6 +58,7 @@ const DEFAULTS: Limits = {
   body: 1024 * 1024,
   depth: 32,
   members: 50_000,
+  item: 4 * 1024 * 1024,
   filters: 50,
   values: 100,
   pattern: 100,

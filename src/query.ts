@@ -249,7 +249,7 @@ function readFilter(
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
   if (parts.length > caps.values)
     return mistake(`${name} has ${parts.length} values; at most ${caps.values}`, 'too_many_values')
-  const length = operator === 'like' ? (parts[0]?.length ?? 0) : 0
+  const length = operator === 'like' ? Math.max(...parts.map(part => part.length)) : 0
   if (length > caps.pattern) {
     return mistake(
       `${name} has a pattern of ${length} characters; at most ${caps.pattern}`,

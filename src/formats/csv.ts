@@ -13,7 +13,7 @@ import {
   type Path,
   valueAt,
 } from '../fields.ts'
-import type { Format, Representation } from './format.ts'
+import { type Format, inChunks, type Representation } from './format.ts'
 
 /** `text/csv`, written only: a list, whole, a column for each dotted path; `.csv`. */
 export const csv: Format = {
@@ -52,7 +52,7 @@ function printCsv(representation: Representation): string | AsyncIterable<string
   }
 }
 
-/** One chunk for each batch, made when it is asked for; the header goes with the first. */
+/** The header goes with the first item. */
 async function* chunks(
   columns: readonly Column[],
   batches: AsyncIterable<readonly Item[]>,
@@ -60,14 +60,16 @@ async function* chunks(
   let head = header(columns)
   for await (const batch of batches) {
     if (batch.length === 0) continue
-    yield head + rows(columns, batch)
+    yield* inChunks(batch, item => row(columns, item), head)
     head = ''
   }
   if (head !== '') yield head
 }
 
 function table(columns: readonly Column[], items: readonly Item[]): string {
-  return header(columns) + rows(columns, items)
+  let text = header(columns)
+  for (const item of items) text += row(columns, item)
+  return text
 }
 
 /** A document of objects has their members as columns; any other has one column of its name. */
@@ -115,19 +117,15 @@ function header(columns: readonly Column[]): string {
   return `${columns.map(({ path }) => textCell(path.join('.'))).join(',')}\r\n`
 }
 
-function rows(columns: readonly Column[], items: readonly Item[]): string {
+function row(columns: readonly Column[], item: Item): string {
   let text = ''
-  for (const item of items) {
-    let row = ''
-    let separator = ''
-    for (const { path, json } of columns) {
-      row += separator + cell(valueAt(item, path), json)
-      separator = ','
-    }
-    // A line of nothing is no row to many readers.
-    text += `${row || '""'}\r\n`
+  let separator = ''
+  for (const { path, json } of columns) {
+    text += separator + cell(valueAt(item, path), json)
+    separator = ','
   }
-  return text
+  // A line of nothing is no row to many readers.
+  return `${text || '""'}\r\n`
 }
 
 function cell(value: Json | undefined, json: boolean): string {

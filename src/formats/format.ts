@@ -46,6 +46,25 @@ export type Representation =
     }
   | { readonly kind: 'errors'; readonly status: number; readonly errors: readonly ErrorEntry[] }
 
+/** How long a chunk of a stream grows before the next one begins: of large items each is its own. */
+const CHUNK = 64 * 1024
+
+/** A batch of a stream as texts, each made when it is asked for. */
+export function* inChunks<T>(
+  batch: readonly T[],
+  print: (item: T) => string,
+  head = '',
+): Generator<string> {
+  let text = head
+  for (const item of batch) {
+    text += print(item)
+    if (text.length < CHUNK) continue
+    yield text
+    text = ''
+  }
+  if (text !== '') yield text
+}
+
 /** What a format needs to know to read a body. */
 export interface ReadContext {
   /** What the collection or the action takes; without, every value is as the format gives it. */

@@ -1,6 +1,6 @@
 // `application/x-ndjson`: one JSON value on each line. It only writes; a list is streamed whole.
 import type { Json } from '../fields.ts'
-import type { Format, Representation } from './format.ts'
+import { type Format, inChunks, type Representation } from './format.ts'
 
 /** `application/x-ndjson`, written only: a list, whole, an item on each line; `.ndjson`. */
 export const ndjson: Format = {
@@ -37,7 +37,6 @@ function lines(values: readonly unknown[]): string {
   return text
 }
 
-/** One chunk for each batch, made when it is asked for. */
 async function* chunks(batches: AsyncIterable<readonly Json[]>): AsyncGenerator<string> {
-  for await (const batch of batches) if (batch.length > 0) yield lines(batch)
+  for await (const batch of batches) yield* inChunks(batch, line)
 }

@@ -1,7 +1,7 @@
 // What a client may write of an item: the server's own members apart, the parent filled in.
 import type { CollectionDefinition, OperationEvent } from '../definition.ts'
 import { HttpError, type Mistake, MOST_MISTAKES, refusalIn, refuse } from '../errors.ts'
-import { type Item, isObject, type Json } from '../fields.ts'
+import { type Item, isObject, isWithin, type Json } from '../fields.ts'
 import { toJson } from '../formats/format.ts'
 import { idObjection, idOf, keptId } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
@@ -165,6 +165,7 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
     const field = collection.shape.identity.name
     refuse([{ message: objection, field, type: 'invalid_id' }])
   }
+  requireSize(call, values)
   requireSight(call, values)
   await checkReferences(call, values)
   return values
@@ -189,6 +190,14 @@ export async function hookedValues(
   const json = toJson(given)
   const own = (item: Item) => withKeptReferences(call.target, ownValues(collection, item))
   return validator.adopt(checked, isObject(json) ? own(json) : json)
+}
+
+/** @throws HttpError 413 for values that make an item larger than one may be. */
+export function requireSize({ target, limits }: Call, values: Item): void {
+  if (isWithin(values, limits.item)) return
+  const { itemName } = target.collection
+  const message = `This ${itemName} would have more than the ${limits.item} bytes as JSON that an item may have`
+  throw new HttpError(413, [{ message, type: 'item_too_large' }])
 }
 
 /** @throws HttpError 400 for each parent that the values name anew and that does not exist. */

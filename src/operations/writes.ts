@@ -27,6 +27,7 @@ import {
   ownValues,
   patchedValues,
   requireBody,
+  requireSize,
   valuesFor,
   withOwnValues,
 } from './values.ts'
@@ -152,6 +153,7 @@ export async function update(
   values: Item,
 ): Promise<Stored | undefined> {
   const { collection } = call.target
+  requireSize(call, values)
   requireSight(call, withOwnValues(collection, item, values))
   await checkReferences(call, values, item)
   const stored = await collection.store.update(id, version, values, call.caller)

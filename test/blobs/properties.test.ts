@@ -530,7 +530,11 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
 
 describe('contents that fields asks for', () => {
   /** Items whose contents are of these sizes, on blobs that tell how many are open at once. */
-  async function start(sizes: readonly number[], inline: number) {
+  async function start(
+    sizes: readonly number[],
+    inline: number,
+    binary: 'flat' | 'object' = 'flat',
+  ) {
     const kept = memoryBlobs()
     const reading = { now: 0, most: 0 }
     const blobs: BlobStore = {
@@ -552,6 +556,7 @@ describe('contents that fields asks for', () => {
       schema: z.object({ file: blob(), icon: blob({ inlineBelow: 1000 }).optional() }),
       store: memoryStore(),
       blobs,
+      binary,
     })
     const api = defineApi({ collections: [files], limits: { inline } })
     const request = (path: string, init?: RequestInit) =>
@@ -583,6 +588,12 @@ describe('contents that fields asks for', () => {
       ],
     ])
     expect(reading.most).toBe(0)
+  })
+
+  it('are named in the form that the collection gives', async () => {
+    const { request } = await start([1001], 1000, 'object')
+    const refused = await request('/files?fields=file.data')
+    expect(await refused.text()).toContain('by limit, or for file.url')
   })
 
   it('of one item too; what is given unasked counts for nothing', async () => {

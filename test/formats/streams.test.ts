@@ -175,6 +175,19 @@ describe('streams', () => {
     ])
   })
 
+  it('large items are not put into one chunk, nor are many', async () => {
+    const large = { color: 'x'.repeat(70_000) }
+    const batch = [one, large, large, two]
+    expect((await chunksOf(ndjson, [batch])).map(chunk => chunk.match(/\n/g)?.length)).toEqual([
+      2, 1, 1,
+    ])
+    expect((await chunksOf(csv, [batch])).map(chunk => chunk.match(/\n/g)?.length)).toEqual([
+      3, 1, 1,
+    ])
+    const many = await chunksOf(ndjson, [Array.from({ length: 20_000 }, () => one)])
+    expect(many.map(chunk => chunk.length)).toEqual([65_538, 65_538, 48_924])
+  })
+
   it('of nothing', async () => {
     expect(await chunksOf(ndjson, [])).toEqual([])
     expect(await chunksOf(csv, [])).toEqual([HEADER])

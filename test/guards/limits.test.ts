@@ -5,8 +5,10 @@ import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
+  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
+  type Format,
   type Limits,
   memoryStore,
   type Store,
@@ -100,6 +102,38 @@ const CASES: readonly (readonly [keyof Limits, number, Request_, Request_, numbe
     { method: 'POST', path: '/cars', body: car({ tags: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] }) },
     413,
     'too_many_members',
+  ],
+  [
+    'item',
+    400,
+    { method: 'POST', path: '/cars', body: car({}) },
+    { method: 'POST', path: '/cars', body: car({ tags: ['x'.repeat(400)] }) },
+    413,
+    'item_too_large',
+  ],
+  [
+    'item',
+    400,
+    { method: 'PUT', path: '/cars/{id}', body: car({}) },
+    { method: 'PUT', path: '/cars/{id}', body: car({ tags: ['\u0001'.repeat(60)] }) },
+    413,
+    'item_too_large',
+  ],
+  [
+    'item',
+    400,
+    { method: 'PATCH', path: '/cars/{id}', body: JSON.stringify({ tags: ['é'.repeat(20)] }) },
+    { method: 'PATCH', path: '/cars/{id}', body: JSON.stringify({ tags: ['é'.repeat(150)] }) },
+    413,
+    'item_too_large',
+  ],
+  [
+    'item',
+    400,
+    { method: 'POST', path: '/cars/{id}/buy', body: '{"account_id":"a"}' },
+    { method: 'POST', path: '/cars/{id}/buy', body: `{"account_id":"${'x'.repeat(400)}"}` },
+    413,
+    'item_too_large',
   ],
   [
     'filters',
@@ -256,6 +290,20 @@ describe('limits', () => {
   ])('%j is a mistake', limits => {
     // Wrong on purpose.
     expect(() => example({ limits: limits as Partial<Limits> })).toThrow(TypeError)
+  })
+
+  test('an answer longer than a text can be is refused, not a failure', async () => {
+    const failures: unknown[] = []
+    const long: Format = {
+      name: 'long',
+      extensions: ['long'],
+      types: ['text/long'],
+      write: ({ kind }) => (kind === 'errors' ? 'too long' : 'x'.repeat(2 ** 30)),
+    }
+    const onError = (error: unknown) => failures.push(error)
+    const { api } = example({ formats: [...DEFAULT_FORMATS, long], onError })
+    expect((await api.fetch(new Request('https://api.example/cars.long'))).status).toBe(413)
+    expect(failures).toEqual([])
   })
 
   test('maxLimit and defaultLimit of a collection too', () => {

@@ -1,7 +1,15 @@
 // Values and fields as tables: reading, comparing and picking them, and what is said of mistakes.
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { problemBody, refusalIn, suggestion } from '../../src/errors.ts'
-import { compareValues, expectation, isOfKind, picker, scalarsOf } from '../../src/fields.ts'
+import {
+  compareValues,
+  expectation,
+  isOfKind,
+  isWithin,
+  picker,
+  scalarsOf,
+} from '../../src/fields.ts'
 import {
   type Field,
   HttpError,
@@ -32,6 +40,27 @@ describe('scalarsOf', () => {
     ['b', field('string', { choices: ['a'] }), []],
   ])('%j for %j: %j', (text, of, values) => {
     expect(scalarsOf(text, of)).toEqual(values)
+  })
+})
+
+describe('isWithin', () => {
+  it('counts the bytes of JSON, exactly where they are near', () => {
+    const values = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }).map(value => value as Json)
+    fc.assert(
+      fc.property(values, value => {
+        const bytes = Buffer.byteLength(JSON.stringify(value))
+        expect(isWithin(value, bytes)).toBe(true)
+        expect(isWithin(value, bytes - 1)).toBe(false)
+        expect(isWithin(value, bytes * 30)).toBe(true)
+      }),
+    )
+  })
+
+  it.each<[string, Json]>([
+    ['texts', Array(1_000_000).fill('x'.repeat(1_000_000))],
+    ['lists', Array(1_000_000).fill(Array(1_000_000).fill(1))],
+  ])('ends with %s that could not be printed', (_what, value) => {
+    expect(isWithin(value, 1000)).toBe(false)
   })
 })
 
