@@ -349,29 +349,47 @@ function neighbours(window: Window, found: Found, first: number, order: string):
     total === undefined || total === 0 ? undefined : total - ((total - 1) % limit) - 1
   const links: Link[] = []
   const add = (rel: string, parameters: string) => links.push({ rel, href: parameters })
-  const cursor = (place: Omit<Cursor, 'order'>) => `cursor=${printCursor({ order, ...place })}`
 
   if (window.by !== 'cursor') {
     if (hasNext) add('next', `offset=${first + count}`)
-    if (hasPrevious && total !== 0) {
-      const end = Math.min(first, total ?? first)
-      // Nearer to the start than a page, the page before is a shorter one: no item comes twice.
-      add('previous', end < limit ? `offset=0&limit=${end}` : `offset=${end - limit}`)
-    }
+    if (hasPrevious && total !== 0) add('previous', offsetBefore(first, limit, total))
     add('first', 'offset=0')
     if (lastOffset !== undefined) add('last', `offset=${lastOffset}`)
     return links
   }
   if (hasNext && lastKey) {
-    add('next', cursor({ key: lastKey, backward: false, position: first + count }))
+    const position = first + count
+    const place = { order, key: lastKey, backward: false, position }
+    add('next', cursorTo(place) ?? `offset=${position}`)
   }
   if (hasPrevious && firstKey) {
     const position = Math.max(0, first - limit)
-    add('previous', cursor({ key: firstKey, backward: true, position }))
+    const place = { order, key: firstKey, backward: true, position }
+    add('previous', cursorTo(place) ?? offsetBefore(first, limit, total))
   }
   add('first', '')
   if (total !== undefined && total > 0) {
-    add('last', cursor({ key: undefined, backward: true, position: Math.max(0, total - limit) }))
+    const position = Math.max(0, total - limit)
+    const place = { order, key: undefined, backward: true, position }
+    add('last', cursorTo(place) ?? `offset=${position}`)
   }
   return links
+}
+
+/** The offset of the page before; nearer to the start than a page, it is a shorter one: no item comes twice. */
+function offsetBefore(first: number, limit: number, total = first): string {
+  const end = Math.min(first, total)
+  return end > 0 && end < limit ? `offset=0&limit=${end}` : `offset=${Math.max(0, end - limit)}`
+}
+
+/**
+ * How long a cursor may be in a link. It holds whole values: a long text would make headers that no
+ * client reads, and a target that is refused. From there one goes on by position.
+ */
+const MOST_CURSOR = 2048
+
+function cursorTo(place: Cursor): string | undefined {
+  const long = place.key?.some(value => typeof value === 'string' && value.length > MOST_CURSOR)
+  const text = long ? undefined : printCursor(place)
+  return text === undefined || text.length > MOST_CURSOR ? undefined : `cursor=${text}`
 }

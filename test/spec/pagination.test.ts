@@ -1,6 +1,14 @@
 // Specification, "Pagination headers" and `offset`, `limit`; conventions, "Reading".
 import { describe, expect, it } from 'vitest'
-import { type Item, parseLink, type Store } from '../../src/index.ts'
+import { z } from 'zod'
+import {
+  defineApi,
+  defineCollection,
+  type Item,
+  memoryStore,
+  parseLink,
+  type Store,
+} from '../../src/index.ts'
 import { type Answer, eachDoor } from '../doors.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
 
@@ -651,4 +659,55 @@ describe('Pagination headers: sub-collections and relations', () => {
     },
     { once: true },
   )
+})
+
+describe('Pagination headers: a place that no link can hold', () => {
+  const TEXTS = ['a', 'b'.repeat(20_000), 'c'.repeat(1600), `d${'é'.repeat(900)}`, 'z']
+  const make = async () => {
+    const notes = defineCollection({
+      name: 'notes',
+      id: 'integer',
+      schema: z.object({ text: z.string(), more: z.record(z.string(), z.string()).default({}) }),
+      store: memoryStore(),
+    })
+    const api = defineApi({ collections: [notes] })
+    for (const text of TEXTS) await api.collection(notes).create({ text })
+    return { api }
+  }
+  eachDoor(make, door => {
+    it.each([
+      ['', ''],
+      ['the total unknown', 'count=none'],
+    ])('is gone on from by position %s', async (_row, prefer) => {
+      const page = (href: string) => door.request(href, { headers: { prefer } })
+      let answer = await page('/notes?sort=text&fields=id&limit=1')
+      const forth = [ids(answer)]
+      const forms: string[] = []
+      for (let next = rels(answer).next; next; next = rels(answer).next) {
+        forms.push(/(offset|cursor)=/.exec(next)?.[1] ?? '')
+        expect(answer.headers.get('link')?.length).toBeLessThan(8192)
+        answer = await page(next)
+        forth.push(ids(answer))
+      }
+      expect(forth.flat()).toEqual([1, 2, 3, 4, 5])
+      expect(forms).toEqual(['cursor', 'offset', 'offset', 'offset'])
+    })
+
+    it('backwards too, and by a sort too long for any cursor', async () => {
+      let answer = await door.request('/notes?sort=text&fields=id&limit=2')
+      answer = await door.request(rels(answer).last ?? '')
+      expect(ids(answer)).toEqual([4, 5])
+      const { previous = '' } = rels(answer)
+      expect(new URL(previous).search).toBe('?sort=text&fields=id&limit=2&offset=1')
+      expect(ids(await door.request(previous))).toEqual([2, 3])
+
+      const sort = `more.${'x'.repeat(2000)}`
+      answer = await door.request(`/notes?sort=${sort}&fields=id&limit=2`)
+      const { next = '', last = '' } = rels(answer)
+      expect([next, last].map(href => new URL(href).search.slice(-9))).toEqual([
+        '&offset=2',
+        '&offset=3',
+      ])
+    })
+  })
 })
