@@ -1,5 +1,6 @@
 // Limits are on, each has its option and its own clear refusal (promise 7).
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { get as getByNode } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, test, vi } from 'vitest'
@@ -290,6 +291,15 @@ describe('limits', () => {
   ])('%j is a mistake', limits => {
     // Wrong on purpose.
     expect(() => example({ limits: limits as Partial<Limits> })).toThrow(TypeError)
+  })
+
+  test('docs/SECURITY.md names every one', () => {
+    const source = readFileSync('src/limits.ts', 'utf8')
+    const names = [...source.matchAll(/^ {2}readonly (\w+): number$/gm)].map(([, name]) => name)
+    const [, after = ''] = readFileSync('docs/SECURITY.md', 'utf8').split('\n## Limits\n')
+    const [table] = after.split('\n## ')
+    expect(names).toContain('concurrency')
+    expect(names.filter(name => !table?.includes(`\`${name}\``))).toEqual([])
   })
 
   test('an answer longer than a text can be is refused, not a failure', async () => {
