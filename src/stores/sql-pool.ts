@@ -11,6 +11,7 @@ import {
   executorOf,
   type GivenKysely,
   inQueue,
+  isSomeGone,
   meaningOf,
   nextWrites,
   type Row,
@@ -19,6 +20,7 @@ import {
   type Session,
   type SharedWork,
   settled,
+  sharedOptions,
   together,
   type Write,
 } from './sql-session.ts'
@@ -123,7 +125,9 @@ export class PoolSession implements Session {
       try {
         answer(writes, await this.#batch(writes), this.#dialect)
       } catch (error) {
-        for (const { reject } of writes) reject(error)
+        // Those who are still there go on without the others.
+        if (isSomeGone(error)) this.#queue.unshift(...writes)
+        else for (const { reject } of writes) reject(error)
       }
     }
     this.#flushing = false
@@ -135,10 +139,17 @@ export class PoolSession implements Session {
     if (!first) return []
     if (writes.length === 1) {
       const work = (runner: Runner) => alone(first, runner)
-      return [await settled(this.#tried(work, { options: {} }, first.single ? undefined : begin))]
+      const task = { options: first.options }
+      return [await settled(this.#heard(work, task, first.single ? undefined : begin))]
     }
     const work = (runner: Runner) => together(writes, runner, this.#dialect)
-    return this.#tried(work, { options: {} }, begin)
+    const task: Task = { options: sharedOptions(writes) }
+    const stop = whenAllAborted(writes, () => task.cancel?.())
+    try {
+      return await this.#tried(work, task, begin)
+    } finally {
+      stop()
+    }
   }
 
   async close(): Promise<void> {
@@ -169,17 +180,24 @@ export class PoolSession implements Session {
     begin: readonly string[] | undefined,
   ): Promise<T> {
     if (this.#closed) throw closed()
-    return this.#track(async () => {
-      const stop = whenAborted(task.options, () => {
-        task.cancel?.()
-        task.letGo?.(task.options.signal?.reason)
-      })
-      try {
-        return await this.#tried(work, task, begin)
-      } finally {
-        stop()
-      }
+    return this.#track(() => this.#heard(work, task, begin))
+  }
+
+  /** Work that its caller's signal ends. */
+  async #heard<T>(
+    work: (runner: Runner) => Promise<T>,
+    task: Task,
+    begin: readonly string[] | undefined,
+  ): Promise<T> {
+    const stop = whenAborted(task.options, () => {
+      task.cancel?.()
+      task.letGo?.(task.options.signal?.reason)
     })
+    try {
+      return await this.#tried(work, task, begin)
+    } finally {
+      stop()
+    }
   }
 
   async #tried<T>(
@@ -194,7 +212,7 @@ export class PoolSession implements Session {
         return await this.#executor.provideConnection(async connection => {
           await this.#meet(connection)
           return this.#watched(connection, task, (runner, leave) =>
-            begin === undefined ? work(runner) : between(begin, work, runner, leave),
+            begin === undefined ? work(runner) : between(begin, work, runner, leave, task.options),
           )
         })
       } catch (error) {
@@ -308,5 +326,21 @@ function whenAborted(options: StoreOptions, onAbort: () => void): () => void {
   return () => {
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
+  }
+}
+
+/**
+ * The same for writes that share a commit: while somebody waits for one of them, they go on.
+ * @returns what ends the waiting for the signals.
+ */
+function whenAllAborted(writes: readonly Write[], onAbort: () => void): () => void {
+  let left = writes.length
+  const onEach = () => {
+    left--
+    if (left === 0) onAbort()
+  }
+  const stops = writes.map(({ options }) => whenAborted(options, onEach))
+  return () => {
+    for (const stop of stops) stop()
   }
 }

@@ -74,6 +74,28 @@ export function nextWrites(queue: Write[]): Write[] {
   })
 }
 
+/** Whether nobody waits for a write any more. */
+export function isGivenUp({ options }: Write): boolean {
+  return options.aborted ?? options.signal?.aborted ?? false
+}
+
+/** The signal of writes that share a commit, once one of them is given up: without it they are done again. */
+const SOME_GONE = AbortSignal.abort()
+
+export function sharedOptions(writes: readonly Write[]): StoreOptions {
+  return {
+    get aborted() {
+      return writes.some(isGivenUp)
+    },
+    signal: SOME_GONE,
+  }
+}
+
+/** Whether an error says that nothing was done, since one of the writes was given up. */
+export function isSomeGone(error: unknown): boolean {
+  return error === SOME_GONE.reason
+}
+
 /** A write by itself. */
 export async function alone(
   { work, input }: Pick<Write, 'work' | 'input'>,
@@ -148,17 +170,20 @@ export function runnerOf(connection: DatabaseConnection): Runner {
 /**
  * All of the work in a transaction, or nothing of it.
  * @param leave is awaited before the transaction ends.
+ * @param options whose signal undoes the work until the commit begins.
  */
 export async function between<T>(
   begin: readonly string[],
   work: (runner: Runner) => Promise<T>,
   runner: Runner,
   leave: () => Promise<void> = async () => {},
+  options?: StoreOptions,
 ): Promise<T> {
   for (const each of begin) await runner.say(each)
   try {
     const result = await work(runner)
     await leave()
+    throwIfAborted(options)
     await runner.say('commit')
     return result
   } catch (error) {
@@ -236,7 +261,8 @@ async function undoable<T>(
   await runner.say(`savepoint ${SAVEPOINT}`)
   const result = await settled(work())
   if (result.status === 'rejected') {
-    if (SHARED.has(dialect.failure(result.reason)?.kind)) throw result.reason
+    const { reason } = result
+    if (isSomeGone(reason) || SHARED.has(dialect.failure(reason)?.kind)) throw reason
     await runner.say(`rollback to ${SAVEPOINT}`)
   }
   await runner.say(`release savepoint ${SAVEPOINT}`)

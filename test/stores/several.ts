@@ -210,6 +210,43 @@ export function severalStores(database: Database): void {
       })
     })
 
+    test('that creates, given up while it waits, is not done afterwards', async () => {
+      const table = newTable()
+      const store = open(table)
+      await closing([store], async () => {
+        await store.create(car('first'))
+        const reason = new Error('enough')
+        const create = (color: string) => {
+          const controller = new AbortController()
+          const made = store.create(car(color), { signal: controller.signal })
+          return { controller, ended: Promise.allSettled([made]) }
+        }
+        const refused = [{ status: 'rejected', reason }]
+        const { staying } = await database.locked(table, async () => {
+          for (const colors of [['alone'], ['one', 'two']]) {
+            const creates = colors.map(create)
+            while ((await database.waiting(table)).length === 0);
+            for (const { controller } of creates) controller.abort(reason)
+            for (const { ended } of creates) expect(await ended).toEqual(refused)
+            while ((await database.waiting(table)).length > 0);
+          }
+          const staying = ['a', 'gone', 'b'].map(create)
+          while ((await database.waiting(table)).length === 0);
+          staying[1]?.controller.abort(reason)
+          return { staying }
+        })
+        const results = await Promise.all(staying.map(({ ended }) => ended))
+        expect(results.map(([result]) => result?.status)).toEqual([
+          'fulfilled',
+          'rejected',
+          'fulfilled',
+        ])
+        expect(results[1]).toEqual(refused)
+        const page = await store.list({ where: [], sort: by('') }, { limit: 9, offset: 0 }, 'none')
+        expect(page.items.map(({ item }) => item.color)).toEqual(['first', 'a', 'b'])
+      })
+    })
+
     test('that is aborted lets its caller go, even where no connection is free', async () => {
       const table = newTable()
       const store = open(table)
