@@ -63,8 +63,12 @@ export type Failure =
 
 /** What a pool of connections is told. */
 export interface PoolWords {
-  /** Said to each new connection; the last one's row has its `backend`, by which it is cancelled. */
-  readonly meet: readonly string[]
+  /**
+   * Said to each new connection; the last one's row has its `backend`, by which it is cancelled.
+   * @param timeout after how many milliseconds the database itself ends a statement, 0 for never;
+   * `undefined` for whatever it is set to.
+   */
+  meet(timeout: number | undefined): readonly string[]
   /** Said by another connection: cancels what a backend does at the moment. */
   cancel(backend: number): string
   /** Begin what tables are made in, by one process at a time; ended by `commit`, then by `unlock`. */

@@ -178,6 +178,17 @@ function fieldsOf(error: Error & { errno?: unknown; code?: unknown; sqlMessage?:
   }
 }
 
+/** How long a lock of a row is waited for, in seconds. */
+const LOCK_WAIT = 5
+
+/** MySQL ends by itself what reads alone: of what writes, only the wait for a lock has an end there. */
+function limits(timeout: number | undefined): string {
+  if (timeout === undefined) return `innodb_lock_wait_timeout = ${LOCK_WAIT}`
+  const seconds = Math.ceil(timeout / 1000)
+  const wait = seconds === 0 ? 'default' : seconds
+  return `innodb_lock_wait_timeout = ${Math.min(LOCK_WAIT, seconds || LOCK_WAIT)}, lock_wait_timeout = ${wait} /*M! , max_statement_time = ${timeout / 1000} */ /*!80017 , max_execution_time = ${timeout} */`
+}
+
 export const mysql: SqlDialect = {
   name: 'mysql',
   placeholder: () => '?',
@@ -204,10 +215,10 @@ export const mysql: SqlDialect = {
   begin: ['start transaction'],
   beginRead: ['set transaction isolation level repeatable read', 'start transaction read only'],
   pool: {
-    meet: [
+    meet: timeout => [
       // What the driver escapes with backslashes must be read with them; texts are never cut; texts
       // are told apart in their order beyond the first 1024 bytes; who waits for a lock is tried again.
-      "set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', max_sort_length = 16384, innodb_lock_wait_timeout = 5, time_zone = '+00:00'",
+      `set session sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', max_sort_length = 16384, time_zone = '+00:00', ${limits(timeout)}`,
       'set session transaction isolation level read committed',
       'select connection_id() as backend',
     ],

@@ -34,6 +34,9 @@ const TRIES = 10
  */
 const PATIENCE = 20
 
+/** How long after there was no connection to cancel by another one is asked for, in milliseconds. */
+const PAUSE = 200
+
 /** Work that somebody waits for. */
 interface Task {
   readonly options: StoreOptions
@@ -41,6 +44,8 @@ interface Task {
   readonly letGo?: (reason: unknown) => void
   /** Has the statement that runs at the moment cancelled. */
   cancel?: (() => void) | undefined
+  /** When its time is over, where there is a timeout, by `performance.now()`. */
+  until?: number
 }
 
 export class PoolSession implements Session {
@@ -51,6 +56,8 @@ export class PoolSession implements Session {
   readonly #words: PoolWords
   readonly #prepare: ((runner: Runner) => Promise<void>) | undefined
   readonly #timeout: number | undefined
+  /** What each connection is told. */
+  readonly #meeting: readonly string[]
   /** The backend of each connection: what to cancel. */
   readonly #backends = new WeakMap<DatabaseConnection, number>()
   #running = 0
@@ -77,6 +84,7 @@ export class PoolSession implements Session {
     this.#words = words
     this.#prepare = prepare
     this.#timeout = timeout
+    this.#meeting = words.meet(timeout)
   }
 
   renew(): void {
@@ -218,7 +226,8 @@ export class PoolSession implements Session {
       } catch (error) {
         const kind = this.#dialect.failure(error)?.kind
         if (kind === 'cancelled') throwIfAborted(task.options)
-        if (kind !== 'again' || tries === TRIES) throw meaningOf(error, this.#dialect)
+        const late = task.until !== undefined && performance.now() >= task.until
+        if (kind !== 'again' || tries === TRIES || late) throw meaningOf(error, this.#dialect)
         await new Promise(resolve => setTimeout(resolve, Math.random() * 2 ** tries))
       }
     }
@@ -235,23 +244,32 @@ export class PoolSession implements Session {
   async #make(): Promise<void> {
     const prepare = this.#prepare
     if (!prepare) return
-    const { lock, unlock } = this.#words
+    const { lock, unlock, meet } = this.#words
     await this.#executor.provideConnection(async connection => {
-      await this.#meet(connection)
+      // To make an index takes as long as it takes.
+      const patient = this.#timeout === undefined ? this.#meeting : meet(0)
+      await this.#tell(connection, patient)
       const runner = runnerOf(connection)
       try {
         await between(lock, prepare, runner)
       } finally {
         for (const each of unlock) await runner.say(each).catch(() => undefined)
+        // Another store, which has met it already, may be the next on it.
+        if (patient !== this.#meeting) {
+          await this.#tell(connection, this.#meeting).catch(() => this.#backends.delete(connection))
+        }
       }
     })
   }
 
   /** Says to a connection that is new what each is told, and learns its backend. */
   async #meet(connection: DatabaseConnection): Promise<void> {
-    if (this.#backends.has(connection)) return
+    if (!this.#backends.has(connection)) await this.#tell(connection, this.#meeting)
+  }
+
+  async #tell(connection: DatabaseConnection, words: readonly string[]): Promise<void> {
     let backend = 0
-    for (const each of this.#words.meet) {
+    for (const each of words) {
       const { rows } = await connection.executeQuery<Row>(CompiledQuery.raw(each))
       backend = Number(rows[0]?.backend ?? 0)
     }
@@ -268,18 +286,28 @@ export class PoolSession implements Session {
     let over = false
     let sent: Promise<unknown> | undefined
     const cancel = async () => {
-      await this.#executor.provideConnection(async other => {
-        // By now somebody else may be served by that backend.
-        if (over) return
-        const backend = this.#backends.get(connection) ?? 0
-        sent = other.executeQuery(CompiledQuery.raw(this.#words.cancel(backend)))
-        await sent
-      })
+      let reached = false
+      while (!over && !reached) {
+        const sending = this.#executor.provideConnection(async other => {
+          reached = true
+          // By now somebody else may be served by that backend.
+          if (over) return
+          const backend = this.#backends.get(connection) ?? 0
+          sent = other.executeQuery(CompiledQuery.raw(this.#words.cancel(backend)))
+          await sent
+        })
+        await sending.catch(() => undefined)
+        if (!reached) await new Promise(resolve => setTimeout(resolve, PAUSE))
+      }
     }
     const onEnd = () => {
-      this.#track(cancel).catch(() => undefined)
+      void this.#track(cancel)
     }
-    const timer = this.#timeout === undefined ? undefined : setTimeout(onEnd, this.#timeout)
+    let timer: NodeJS.Timeout | undefined
+    if (this.#timeout !== undefined) {
+      task.until ??= performance.now() + this.#timeout
+      timer = setTimeout(onEnd, task.until - performance.now())
+    }
     task.cancel = onEnd
     const leave = async () => {
       if (over) return

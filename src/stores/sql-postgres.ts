@@ -256,7 +256,11 @@ export const postgres: SqlDialect = {
   begin: [BEGIN],
   beginRead: ['begin isolation level repeatable read read only'],
   pool: {
-    meet: ['select pg_backend_pid() as backend'],
+    meet(timeout) {
+      const limit =
+        timeout === undefined ? '' : `, set_config('statement_timeout', '${timeout}', false)`
+      return [`select pg_backend_pid() as backend${limit}`]
+    },
     cancel: backend => `select pg_cancel_backend(${backend})`,
     // `if not exists` alone is an error where two make the same table at the same time.
     lock: [BEGIN, `select pg_advisory_xact_lock(${LOCK}::bigint)`],

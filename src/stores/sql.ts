@@ -67,7 +67,9 @@ export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
   readonly create?: boolean
   /**
    * How long a call may take in PostgreSQL, MySQL or MariaDB, in milliseconds, before it is cancelled
-   * there and throws an `UnavailableError`; the wait for a connection not counted. Default: no limit.
+   * there and throws an `UnavailableError`; the wait for a connection not counted. Each connection is
+   * told it for its statements, whoever sends them: give all stores of a pool the same. Default: no
+   * limit, and a call that was given up is cancelled only where a connection is free.
    */
   readonly timeout?: number
   /**

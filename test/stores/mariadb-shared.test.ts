@@ -11,7 +11,7 @@ import { car, closing, type Database, newTable, opener, severalStores } from './
 useMariadb()
 
 const database: Database = {
-  connect: () => openMariadb(),
+  connect: (connections = 8) => openMariadb({ connectionLimit: connections }),
   async waiting(table) {
     const query =
       "select info from information_schema.processlist where command = 'Query' and info like concat('%`', ?, '`%') and info not like 'lock%' and id <> connection_id()"

@@ -12,7 +12,7 @@ import { car, closing, type Database, newTable, opener, severalStores } from './
 usePostgres()
 
 const database: Database = {
-  connect: () => openPostgres(),
+  connect: (connections = 8) => openPostgres({ max: connections }),
   waiting: table =>
     ask(
       postgres().url,

@@ -7,8 +7,8 @@ import { sqlStore } from '../../src/stores/sql.ts'
 import { by, is, plain, SHAPE } from './questions.ts'
 
 export interface Database {
-  /** A pool of connections of its own. */
-  connect(): Kysely<unknown>
+  /** A pool of connections of its own; of eight where nothing is said. */
+  connect(connections?: number): Kysely<unknown>
   /** The statements on a table that run at this moment and wait. */
   waiting(table: string): Promise<unknown[]>
   /** Has every other statement on a table wait meanwhile. */
@@ -184,6 +184,55 @@ export function severalStores(database: Database): void {
         })
         expect((await store.create(car('second'))).id).toBe(2)
         expect(await patient.count({ where: [] }, 'exact')).toBe(2)
+      })
+    })
+
+    test('that takes too long ends, even where no connection is free to cancel it', async () => {
+      const [table, other] = [newTable(), newTable()]
+      const patient = open(table)
+      const db = database.connect(3)
+      const options = { db, create: true, timeout: 300 }
+      const store = sqlStore({ ...options, table })
+      const beside = sqlStore({ ...options, table: other })
+      await closing([store, beside, patient], async () => {
+        for (const each of [store, beside]) each.attach(SHAPE)
+        const { id } = await beside.create(car('beside'))
+        const rows = await Promise.all(['a', 'b', 'c'].map(color => patient.create(car(color))))
+        await store.get(0)
+        await database.locked(table, async () => {
+          const calls = [
+            ...rows.map(row => store.update(row.id, row.version, car('late'))),
+            ...rows.map(row => store.delete(row.id, row.version)),
+            store.create(car('late')),
+            store.count({ where: [] }, 'exact'),
+          ]
+          for (const call of await Promise.allSettled(calls)) {
+            expect(call).toMatchObject({ reason: expect.any(UnavailableError) })
+          }
+          expect(await beside.get(id)).toMatchObject({ item: { color: 'beside' } })
+          expect(await database.waiting(table)).toEqual([])
+        })
+        const page = await store.list({ where: [], sort: by('') }, { limit: 9, offset: 0 }, 'none')
+        expect(page.items.map(({ version }) => version)).toEqual(rows.map(({ version }) => version))
+      })
+    })
+
+    test('waits for its tables to be made, however long that takes', async () => {
+      const table = newTable()
+      const stores = [open(table), open(table, SHAPE, { timeout: 50 })]
+      await closing(stores, async () => {
+        const [patient = open(table), store = open(table)] = stores
+        const { id } = await patient.create(car('red'))
+        const { read } = await database.locked(table, async () => {
+          const read = store.get(id)
+          while ((await database.waiting(table)).length === 0);
+          await new Promise(resolve => setTimeout(resolve, 500))
+          return { read }
+        })
+        expect(await read).toMatchObject({ item: { color: 'red' } })
+        await database.locked(table, () =>
+          expect(store.get(id)).rejects.toBeInstanceOf(UnavailableError),
+        )
       })
     })
 
