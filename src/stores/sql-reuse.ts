@@ -40,6 +40,8 @@ function reusable(text: string, database: SqliteDatabase, forget: () => void): S
       return work()
     } catch (error) {
       forget()
+      const { code } = Object(error)
+      if (String(code).startsWith('SQLITE_BUSY') && text !== 'commit') endLocked(work, database)
       throw error
     }
   }
@@ -49,6 +51,22 @@ function reusable(text: string, database: SqliteDatabase, forget: () => void): S
     run: parameters => tried(() => statement.run(parameters)),
     // Two at a time would be in each other's way.
     iterate: parameters => database.prepare(text).iterate(parameters),
+  }
+}
+
+/**
+ * Ends a statement that has met a lock. libsql leaves it half done, and until it is collected nothing
+ * that comes after it is committed; another error ends it, and changes nothing.
+ */
+function endLocked(work: () => unknown, database: SqliteDatabase): void {
+  const sayQueryOnly = (value: 0 | 1) => database.prepare(`pragma query_only = ${value}`).run([])
+  sayQueryOnly(1)
+  try {
+    work()
+  } catch {
+    // What it would write is refused before it asks for the lock.
+  } finally {
+    sayQueryOnly(0)
   }
 }
 

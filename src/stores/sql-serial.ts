@@ -17,10 +17,20 @@ import {
   runnerOf,
   type Session,
   type SharedWork,
-  settled,
   together,
   type Write,
 } from './sql-session.ts'
+
+/** How long a lock that another process has on the file is waited for, in milliseconds. */
+const PATIENCE = 5000
+/** How long until it is asked for again: at first, and at most. */
+const FIRST_PAUSE = 5
+const LONGEST_PAUSE = 100
+
+/** How long to wait after so many tries. */
+function pauseAfter(tries: number): number {
+  return Math.min(FIRST_PAUSE * 2 ** tries, LONGEST_PAUSE)
+}
 
 export class SerialSession implements Session {
   /** One connection is one way. */
@@ -32,6 +42,9 @@ export class SerialSession implements Session {
   #prepared = false
   #last: Promise<unknown> = Promise.resolve()
   #writes: Write[] = []
+  /** Until the writes that have met a lock are tried again; reads go on. */
+  #pause: Promise<void> | undefined
+  #tries = 0
   #closed = false
 
   /** @param prepare makes the tables, before the first statement. */
@@ -86,14 +99,15 @@ export class SerialSession implements Session {
     if (this.#closed) return Promise.reject(closed())
     return inQueue(input, work, options, single, write => {
       this.#writes.push(write)
-      if (this.#writes.length === 1) this.#flushInTurn()
+      if (this.#writes.length === 1 && !this.#pause) this.#flushInTurn()
     })
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    for (let last: unknown; last !== this.#last; ) {
+    for (let last: unknown; last !== this.#last || this.#pause; ) {
+      await this.#pause
       last = this.#last
       await last
     }
@@ -111,19 +125,42 @@ export class SerialSession implements Session {
     const dialect = this.#dialect
     // Lets the requests that came at the same time add their writes.
     await new Promise(resolve => setImmediate(resolve))
+    // What waits is not to ask for the lock before its time.
+    if (this.#pause) return
     const writes = nextWrites(this.#writes)
     if (this.#writes.length > 0) this.#flushInTurn()
     const [first] = writes
     if (!first) return
     try {
-      const results =
-        writes.length === 1
-          ? [await settled(this.#alone(first, runner))]
-          : await between(dialect.begin, each => together(writes, each, dialect), runner)
-      answer(writes, results, dialect)
+      if (writes.length === 1) first.resolve(await this.#alone(first, runner))
+      else {
+        const work = (each: Runner) => together(writes, each, dialect)
+        answer(writes, await between(dialect.begin, work, runner), dialect)
+      }
+      this.#tries = 0
     } catch (error) {
-      for (const { reject } of writes) reject(meaningOf(error, dialect))
+      this.#fail(writes, error)
     }
+  }
+
+  /** Nothing of them was done: who has met a lock waits for it, together with those who come meanwhile. */
+  #fail(writes: readonly Write[], error: unknown): void {
+    const locked = this.#dialect.failure(error)?.kind === 'again'
+    const now = performance.now()
+    const patient = writes.filter(({ came }) => locked && now < came + PATIENCE)
+    for (const write of writes) {
+      if (!patient.includes(write)) write.reject(meaningOf(error, this.#dialect))
+    }
+    this.#writes.unshift(...patient)
+    if (!locked) {
+      this.#tries = 0
+      return
+    }
+    const pause = pauseAfter(this.#tries++)
+    this.#pause = new Promise<void>(resolve => setTimeout(resolve, pause)).then(() => {
+      this.#pause = undefined
+      this.#flushInTurn()
+    })
   }
 
   #alone(write: Write, runner: Runner): Promise<unknown> {
@@ -134,15 +171,23 @@ export class SerialSession implements Session {
   /** One after another: Kysely's own lock for the connection of SQLite wakes all that wait, each time. */
   #inTurn<T>(work: (runner: Runner) => Promise<T>, closing = false): Promise<T> {
     if (this.#closed && !closing) return Promise.reject(closed())
-    const result = this.#last.then(async () => {
+    const result = this.#last.then(() => this.#turn(work))
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
+  async #turn<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
+    for (let tries = 0, until = 0; ; tries++) {
       try {
         return await this.#executor.provideConnection(connection => this.#on(connection, work))
       } catch (error) {
-        throw meaningOf(error, this.#dialect)
+        const now = performance.now()
+        until ||= now + PATIENCE
+        const locked = this.#dialect.failure(error)?.kind === 'again'
+        if (!locked || now >= until) throw meaningOf(error, this.#dialect)
+        await new Promise(resolve => setTimeout(resolve, pauseAfter(tries)))
       }
-    })
-    this.#last = result.catch(() => undefined)
-    return result
+    }
   }
 
   async #on<T>(connection: DatabaseConnection, work: (runner: Runner) => Promise<T>): Promise<T> {

@@ -33,6 +33,8 @@ export type SharedWork<Input, Result> = (
 export interface Write {
   readonly input: unknown
   readonly options: StoreOptions
+  /** When it came, by `performance.now()`. */
+  readonly came: number
   /** Whether the work on its input alone is one statement, which is a transaction by itself. */
   readonly single: boolean
   // Methods, so that a queue holds writes of all types.
@@ -54,7 +56,7 @@ export function inQueue<Input, Result>(
   add: (write: Write) => void,
 ): Promise<Result> {
   return new Promise((resolve, reject) => {
-    add({ input, work, options, single, resolve, reject })
+    add({ input, work, options, came: performance.now(), single, resolve, reject })
   })
 }
 

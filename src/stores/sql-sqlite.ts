@@ -53,7 +53,9 @@ function sqliteMixed(value: Fragment, type: Fragment): Mixed {
 }
 
 const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
-const UNAVAILABLE = /^SQLITE_(?:BUSY|LOCKED|CANTOPEN|IOERR|FULL|PROTOCOL|READONLY)/
+const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|FULL|PROTOCOL|READONLY)/
+/** Another connection writes. The code of node:sqlite says nothing. */
+const LOCKED = /^database is locked/
 const CLOSED = /connection is not open|database is not open|already been destroyed/
 
 export const sqlite: SqlDialect = {
@@ -115,6 +117,7 @@ export const sqlite: SqlDialect = {
     if (/(?:NOT NULL|CHECK) constraint failed/.test(error.message)) return { kind: 'unstorable' }
     if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
     const code = 'code' in error ? String(error.code) : ''
+    if (code.startsWith('SQLITE_BUSY') || LOCKED.test(error.message)) return { kind: 'again' }
     const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
     return lost ? { kind: 'unavailable' } : undefined
   },
