@@ -207,7 +207,7 @@ function failure(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error ? String(error.code) : ''
   if (code === '23505') return uniqueFailure(error)
-  if (code === '40001' || code === '40P01') return { kind: 'again' }
+  if (code === '40001' || code === '40P01' || isStale(error, code)) return { kind: 'again' }
   if (code === '54000') {
     // `index row size 2728 exceeds btree version 4 maximum 2704 for index "cars_by_color"`
     const index = /"([^"]+)"/.exec(error.message)?.[1]
@@ -220,6 +220,13 @@ function failure(error: unknown): Failure | undefined {
   const [first] = error instanceof AggregateError ? error.errors : []
   if (first !== undefined && code === '') return failure(first)
   return UNAVAILABLE.test(code) || LOST.test(error.message) ? { kind: 'unavailable' } : undefined
+}
+
+/** Whether a statement was prepared before its table was altered, or all were dropped: it is prepared anew. */
+function isStale(error: Error, code: string): boolean {
+  // The message is in the server's language.
+  const revalidated = 'routine' in error && error.routine === 'RevalidateCachedQuery'
+  return code === '26000' || (code === '0A000' && revalidated)
 }
 
 function uniqueFailure(error: Error): Failure {

@@ -1,5 +1,5 @@
 // One PostgreSQL, several stores, and what happens when it stops.
-import { sql } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Shape } from '../../src/store.ts'
 import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
@@ -53,6 +53,30 @@ test('a total is counted once while nobody changes anything', async () => {
     let least = await counts()
     for (let round = 0; round < 20 && least > 0; round++) least = Math.min(least, await counts())
     expect(least).toBe(0)
+  })
+})
+
+test('a table whose columns change their types meanwhile is served as before', async () => {
+  const table = newTable()
+  const db = openPostgres({ max: 3 })
+  const store = sqlStore({ db, table, create: true })
+  store.attach(SHAPE)
+  await closing([store], async () => {
+    const calls = async (price: number) => {
+      const { id, version } = await store.create({ ...car('red'), price })
+      const reads = await Promise.all(Array.from({ length: 6 }, () => store.get(id)))
+      expect(reads.map(read => read?.item.price)).toEqual(Array(6).fill(price))
+      const next = await store.update(id, version, { ...car('blue'), price })
+      expect(next?.item.price).toBe(price)
+      expect(await store.delete(id, next?.version ?? '')).toBe(true)
+    }
+    await calls(1.5)
+    for (const type of ['numeric', 'double precision']) {
+      await ask(postgres().url, `alter table ${table} alter column price type ${type}`)
+      await calls(2.5)
+    }
+    await db.executeQuery(CompiledQuery.raw('deallocate all'))
+    await calls(3.5)
   })
 })
 
