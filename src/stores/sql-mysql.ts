@@ -115,14 +115,18 @@ function failure(error: unknown): Failure | undefined {
       const column = columnOf(message)
       return { kind: 'unstorable', ...(column !== undefined && { column }) }
     }
+    // Null, no default: `Column 'color' cannot be null`.
+    case 1048:
+    case 1364: {
+      const [, column] = message.split("'")
+      return { kind: 'unstorable', ...(column !== undefined && { column }) }
+    }
     // More than a packet, more than a row, JSON deeper than functions of it read.
     case 1153:
     case 1118:
     case 4040:
     case 3157:
-    // Null, no default, a check, no value of an enum.
-    case 1048:
-    case 1364:
+    // A check, no value of an enum.
     case 1265:
     case 1366:
     case 3819:
@@ -146,6 +150,8 @@ function failure(error: unknown): Failure | undefined {
     case 3024:
       return { kind: 'cancelled' }
   }
+  // What a trigger says, by whatever number.
+  if ('sqlState' in error && error.sqlState === '45000') return { kind: 'unstorable' }
   // Several addresses tried at once fail as one.
   const [first] = error instanceof AggregateError ? error.errors : []
   if (first !== undefined && code === undefined) return failure(first)

@@ -185,7 +185,7 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
 }
 
-/** A text too long for its column, a number or a date out of its range, no value of an enum; null, or a check. */
+/** A text too long for its column, a number or a date out of its range, no value of an enum; null, a check, a trigger. */
 const UNSTORABLE: ReadonlySet<string> = new Set([
   '22001',
   '22003',
@@ -193,6 +193,7 @@ const UNSTORABLE: ReadonlySet<string> = new Set([
   '22P02',
   '23502',
   '23514',
+  'P0001',
 ])
 /** Foreign keys, exclusions. */
 const CONFLICT: ReadonlySet<string> = new Set(['23001', '23503', '23P01'])
@@ -213,7 +214,10 @@ function failure(error: unknown): Failure | undefined {
     const index = /"([^"]+)"/.exec(error.message)?.[1]
     return { kind: 'unstorable', ...(index !== undefined && { index }) }
   }
-  if (UNSTORABLE.has(code)) return { kind: 'unstorable' }
+  if (UNSTORABLE.has(code)) {
+    const column = 'column' in error ? error.column : undefined
+    return { kind: 'unstorable', ...(typeof column === 'string' && { column }) }
+  }
   if (CONFLICT.has(code)) return { kind: 'conflict' }
   if (code === '57014') return { kind: 'cancelled' }
   // Several addresses tried at once fail as one.

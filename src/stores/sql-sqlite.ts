@@ -53,6 +53,7 @@ function sqliteMixed(value: Fragment, type: Fragment): Mixed {
 }
 
 const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
+const NOT_NULL = 'NOT NULL constraint failed: '
 const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|FULL|PROTOCOL|READONLY)/
 /** Another connection writes. The code of node:sqlite says nothing. */
 const LOCKED = /^database is locked/
@@ -111,16 +112,24 @@ export const sqlite: SqlDialect = {
     if (unique?.[1] !== undefined) return { kind: 'unique', index: unique[1] }
     if (unique?.[2] !== undefined) {
       // `table.column, table.column`; neither has a comma and a space in its name.
-      const columns = unique[2].split(', ').map(each => each.slice(each.indexOf('.') + 1))
+      const columns = unique[2].split(', ').map(columnOf)
       return { kind: 'unique', columns }
     }
-    if (/(?:NOT NULL|CHECK) constraint failed/.test(error.message)) return { kind: 'unstorable' }
+    const [, place] = error.message.split(NOT_NULL)
+    if (place !== undefined) return { kind: 'unstorable', column: columnOf(place) }
+    if (/CHECK constraint failed/.test(error.message)) return { kind: 'unstorable' }
     if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
     const code = 'code' in error ? String(error.code) : ''
+    if (code === 'SQLITE_CONSTRAINT_TRIGGER') return { kind: 'unstorable' }
     if (code.startsWith('SQLITE_BUSY') || LOCKED.test(error.message)) return { kind: 'again' }
     const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
     return lost ? { kind: 'unavailable' } : undefined
   },
+}
+
+/** Of `table.column`. */
+function columnOf(place: string): string {
+  return place.slice(place.indexOf('.') + 1)
 }
 
 function globOf(step: LikeStep): string {

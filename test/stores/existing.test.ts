@@ -507,12 +507,25 @@ test('the store makes tables of declared types too', async () => {
   expect(other).toContain('`seen` datetime(3),')
 })
 
+const SQLITE_TRIGGER = [
+  "create trigger strict before insert on ruled when new.color = 'no' begin select raise(abort, 'secret'); end",
+]
+const POSTGRES_TRIGGER = [
+  "create function strict() returns trigger language plpgsql as 'begin if new.color = ''no'' then raise exception ''secret''; end if; return new; end'",
+  'create trigger strict before insert on ruled for each row execute function strict()',
+]
+const MARIADB_TRIGGER = [
+  "create trigger strict before insert on ruled for each row if new.color = 'no' then signal sqlstate '45000' set message_text = 'secret'; end if",
+]
+
 describe.each([
-  ['SQLite', () => openDatabase(), false],
-  ['PostgreSQL', async () => openPostgres(), false],
-  ['MariaDB', async () => openMariadb(), noMariadb],
-] as const)('a table of %s with rules of its own', (_name, open, skipped) => {
-  let ask: (method: string, path: string, json?: Item) => Promise<number>
+  ['SQLite', () => openDatabase(), SQLITE_TRIGGER, false],
+  ['PostgreSQL', async () => openPostgres(), POSTGRES_TRIGGER, false],
+  ['MariaDB', async () => openMariadb(), MARIADB_TRIGGER, noMariadb],
+] as const)('a table of %s with rules of its own', (_name, open, trigger, skipped) => {
+  let answer: (method: string, path: string, json?: Item) => Promise<Response>
+  const ask = async (method: string, path: string, json?: Item) =>
+    (await answer(method, path, json)).status
 
   beforeAll(async () => {
     if (skipped) return
@@ -525,6 +538,7 @@ describe.each([
       'create table wheels (car_id int not null, foreign key (car_id) references ruled (id))',
       "insert into ruled (id, maker_id, doors, color) values (1, 1, 4, 'red'), (2, 1, 4, 'red')",
       'insert into wheels (car_id) values (1)',
+      ...trigger,
     ]) {
       await db.executeQuery(CompiledQuery.raw(statement))
     }
@@ -537,11 +551,11 @@ describe.each([
       id: 'integer',
       timestamps: false,
     })
-    ask = async (method, path, json) => {
+    answer = async (method, path, json) => {
       const headers = { 'content-type': 'application/json', prefer: 'return=representation' }
       const body = json && { body: JSON.stringify(json) }
       const request = new Request(`http://a.example${path}`, { method, headers, ...body })
-      return (await fetch(request)).status
+      return fetch(request)
     }
     return () => store.close()
   }, 60_000)
@@ -553,10 +567,21 @@ describe.each([
     ['breaks a check', 'POST', '/cars', { ...car, doors: 12 }, 400],
     ['comes to break a check', 'PATCH', '/cars/2', { doors: 12 }, 400],
     ['lacks what must be there', 'POST', '/cars', { maker_id: 1, doors: 4 }, 400],
+    ['a trigger refuses', 'POST', '/cars', { ...car, color: 'no' }, 400],
   ])('what %s is refused, and nothing is lost', async (_what, method, path, json, status) => {
     expect(await ask(method, path, { ...json })).toBe(status)
     expect(await ask('GET', '/cars/2')).toBe(200)
     expect(await ask('POST', '/cars', car)).toBe(201)
+  })
+
+  it.skipIf(skipped)('what must be there is asked for by its field', async () => {
+    const refused = await answer('POST', '/cars', { maker_id: 1, doors: 4 })
+    expect(await refused.json()).toMatchObject({ errors: [{ field: 'color' }] })
+  })
+
+  it.skipIf(skipped)('what a trigger says is not told', async () => {
+    const refused = await answer('POST', '/cars', { ...car, color: 'no' })
+    expect(await refused.text()).not.toContain('secret')
   })
 
   it.skipIf(skipped)('what others refer to is not deleted', async () => {
