@@ -164,11 +164,11 @@ export const IDEMPOTENCY_ANSWER = 86_400_000
 /** Thrown by a store where an item would equal another in a set of fields that must be unique. */
 export class UniqueError extends Error {
   override readonly name = 'UniqueError'
-  /** The dotted paths of the set; the identity's name where the id is taken. */
+  /** The dotted paths of the set, as far as they are fields; the identity's name where the id is taken. */
   readonly fields: readonly string[]
 
   constructor(fields: readonly string[], options?: { cause?: unknown }) {
-    super(`Another item has the same ${fields.join(' and ')}`, options)
+    super(`Another item has the same ${fields.join(' and ') || 'values'}`, options)
     this.fields = fields
   }
 }

@@ -229,9 +229,12 @@ export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError 
 /** A store's error as a refusal; anything else as it is. */
 export function fromStore(error: unknown): unknown {
   if (error instanceof UniqueError) {
-    const message = `Another item has the same ${error.fields.join(' and ')}`
-    const mistakes = error.fields.map(field => ({ message, field, type: 'not_unique' }))
-    return new HttpError(409, mistakes, { cause: error })
+    const { message, fields } = error
+    const type = 'not_unique'
+    const mistakes = fields.map(field => ({ message, field, type }))
+    return new HttpError(409, mistakes.length > 0 ? mistakes : [{ message, type }], {
+      cause: error,
+    })
   }
   if (error instanceof ConflictError) {
     const { message } = error

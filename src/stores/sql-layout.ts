@@ -258,15 +258,18 @@ export class Layout {
     }
   }
 
-  /** The dotted paths of the unique set that a database names, or the identity's name. */
+  /**
+   * The dotted paths of the unique set that a database names, or the identity's name. Of somebody else's
+   * index those columns that are fields: clients know of no other, nor of an index's name.
+   */
   uniqueSet(index: string | undefined, columns: readonly string[] = []): readonly string[] {
     const { unique, identity } = this.shape
     const named = unique.find(set => this.indexes.name(set, 'unique') === index)
     if (named) return named
-    const names = columns.map(
-      column => this.columns.find(each => each.column === column)?.name ?? column,
-    )
-    if (names.length === 0) return index === undefined ? [identity.name] : [index]
+    if (columns.length === 0 && index === undefined) return [identity.name]
+    const names = this.columns
+      .filter(({ column }) => columns.includes(column))
+      .map(each => each.name)
     return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
   }
 
