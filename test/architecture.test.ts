@@ -80,6 +80,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'stores/sql-session',
     'stores/sql-serial',
     'stores/sql-pool',
+    'stores/sql-catalog',
     'stores/sql-reads',
     'stores/sql-statements',
     'stores/sql-attempts',

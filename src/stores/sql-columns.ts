@@ -5,7 +5,7 @@ import { UnstorableError } from '../store.ts'
 import type { ColumnType, OwnType, SqlDialect } from './sql-dialect.ts'
 import { COLUMN_TYPES } from './sql-indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
-import { type DeclaredType, heldText, KIND_OF } from './sql-types.ts'
+import { type CastType, type DeclaredType, heldText, isCast, KINDS_OF } from './sql-types.ts'
 
 /** How a field lies in a table that exists already. */
 export interface ColumnOptions {
@@ -19,9 +19,11 @@ export interface ColumnOptions {
   /**
    * What the column is, where it is none of text, numbers, booleans and JSON: `uuid` (PostgreSQL),
    * `timestamp` (PostgreSQL: with or without a time zone; MySQL and MariaDB: `datetime` too), `date`.
-   * A `timestamp` without a time zone is taken for UTC.
+   * A `timestamp` without a time zone is taken for UTC. Not in SQLite: `text` for what is read and
+   * sorted as a text, such as an enum; `double` for a number of another type, such as `real` or
+   * `numeric` of any precision. No index on the column serves these two.
    */
-  readonly type?: DeclaredType
+  readonly type?: DeclaredType | CastType
   /** How many digits of a second a `timestamp` keeps. Default 6 in PostgreSQL, 0 in MySQL and MariaDB. */
   readonly digits?: number
 }
@@ -33,6 +35,9 @@ export interface Column {
   /** Of what is declared: `text`. */
   readonly type: ColumnType
   readonly declared?: Declared
+  /** As it is compared and sorted. */
+  readonly ref: Fragment
+  readonly cast?: CastType
   /** What is read of it, and what that is called among the columns read. */
   readonly readable: Fragment
   readonly read: string
@@ -49,7 +54,7 @@ export interface Declared {
 const RULES: Rules<ColumnOptions> = {
   name: FILLED_TEXT,
   json: BOOLEAN,
-  type: oneOf(...Object.keys(KIND_OF)),
+  type: oneOf(...Object.keys(KINDS_OF)),
   digits: wholeFrom(0),
 }
 
@@ -69,13 +74,17 @@ export function columnOf(
   checkOptions(`${collection}, the column of ${name}`, options, RULES)
   const column = options.name ?? name
   const id = sql.id(column)
-  const declared =
-    options.type && declaredOf(name, field, options, options.type, collection, dialect)
+  if (options.type) checkType(name, field, options, options.type, collection)
+  const own = isCast(options.type) ? undefined : options.type
+  const cast = isCast(options.type) ? options.type : undefined
+  const declared = own && declaredOf(name, options, own, collection, dialect)
   const type = declared ? 'text' : typeOf(name, field, options, collection)
-  const readable = declared ? declared.own.read(id) : dialect.read(id, type)
+  const ref = cast ? offered(dialect.casts[cast], name, cast, collection, dialect)(id) : id
+  const readable = declared ? declared.own.read(id) : dialect.read(ref, type)
   // Under its own name, an order by the column would be by what is read.
   const read = readable === id ? column : `rest_${at}`
-  return { name, field, column, type, readable, read, ...(declared && { declared }) }
+  const more = { ...(declared && { declared }), ...(cast && { cast }) }
+  return { name, field, column, type, ref, readable, read, ...more }
 }
 
 function typeOf(
@@ -91,26 +100,43 @@ function typeOf(
   throw new TypeError(`${name} of ${collection} is no scalar: its column must hold JSON`)
 }
 
-function declaredOf(
+function checkType(
   name: string,
   { kind }: Field,
-  { json, digits }: ColumnOptions,
+  { json }: ColumnOptions,
+  type: DeclaredType | CastType,
+  collection: string,
+): void {
+  const kinds = KINDS_OF[type]
+  if (kinds.includes(kind) && json !== true) return
+  throw new TypeError(
+    `${name} of ${collection}: a column of the type ${type} holds ${kinds.join(' or ')}, not ${json ? 'JSON' : kind}`,
+  )
+}
+
+function declaredOf(
+  name: string,
+  { digits }: ColumnOptions,
   type: DeclaredType,
   collection: string,
   dialect: SqlDialect,
 ): Declared {
-  const own = dialect.own[type]
-  if (!own) {
-    throw new TypeError(
-      `${name} of ${collection}: ${dialect.name} has no columns of the type ${type}; a text needs no declaration`,
-    )
-  }
-  if (kind !== KIND_OF[type] || json === true) {
-    throw new TypeError(
-      `${name} of ${collection}: a column of the type ${type} holds ${KIND_OF[type]}, not ${json ? 'JSON' : kind}`,
-    )
-  }
+  const own = offered(dialect.own[type], name, type, collection, dialect)
   return { type, own, digits: type === 'timestamp' ? (digits ?? dialect.digits) : undefined }
+}
+
+/** What a dialect has of a type. @throws TypeError where that is nothing. */
+function offered<T>(
+  given: T | undefined,
+  name: string,
+  type: DeclaredType | CastType,
+  collection: string,
+  dialect: SqlDialect,
+): T {
+  if (given !== undefined) return given
+  throw new TypeError(
+    `${name} of ${collection}: ${dialect.name} has no columns of the type ${type}; what it has needs no declaration`,
+  )
 }
 
 /** A value as it will be read: `undefined` where the column cannot hold it. */
@@ -142,8 +168,12 @@ export function encodeValue(value: Json | undefined, column: Column, dialect: Sq
   return typeof value === 'boolean' ? dialect.boolean(value) : value
 }
 
-/** The value of what was read: absent where it is null and may not be. */
-export function decodeValue(value: unknown, { type, field, declared }: Column): Json | undefined {
+/**
+ * The value of what was read: absent where it is null and may not be.
+ * @throws Error for a whole number that is no number of JavaScript's: it would be another one.
+ */
+export function decodeValue(value: unknown, column: Column): Json | undefined {
+  const { type, field, declared } = column
   if (value === null || value === undefined) {
     return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
   }
@@ -151,5 +181,12 @@ export function decodeValue(value: unknown, { type, field, declared }: Column): 
   // The column holds what `encode` put there, or what the owner of the table says is JSON.
   if (type === 'json') return typeof value === 'string' ? JSON.parse(value) : (value as Json)
   if (type === 'boolean') return value === true || value === 1 || value === 1n
-  return type === 'text' ? String(value) : Number(value)
+  if (type === 'text') return String(value)
+  const number = Number(value)
+  if (type === 'integer' && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
+    throw new Error(
+      `The column "${column.column}" holds ${value}, beyond 2^53: no number of JavaScript's is exactly that; as a text it is: z.string() in the schema and { type: 'text' } in columns`,
+    )
+  }
+  return number
 }

@@ -101,7 +101,10 @@ export class SqlCreates {
       await run(this.#statements.startLast, [table])
       found = await insert()
     }
-    if (!found) throw new Error(`${table} has taken no row: a trigger may have kept it out`)
+    if (!found) {
+      const ids = integer ? ', or its greatest id be beyond 2^53' : ''
+      throw new Error(`${table} has taken no row: a trigger may have kept it out${ids}`)
+    }
     row.item[shape.identity.name] = integer ? Number(found.made) : String(found.made)
     return row
   }
@@ -131,9 +134,10 @@ export class SqlCreates {
     }
     // What another program put into the table counts as made.
     const known = [row.last, row.most].filter(id => id !== null && id !== undefined)
-    return shape.identity.kind === 'integer'
-      ? Math.max(0, ...known.map(Number))
-      : known.map(String).sort().at(-1)
+    if (shape.identity.kind !== 'integer') return known.map(String).sort().at(-1)
+    const greatest = Math.max(0, ...known.map(Number))
+    if (greatest < Number.MAX_SAFE_INTEGER) return greatest
+    throw new Error(`${table} takes no row: its greatest id, ${row.most}, is beyond 2^53`)
   }
 
   /** @returns the ids, if the database chains. */
@@ -222,7 +226,9 @@ function numberedInsert(layout: Layout): Fragment {
   const made = integer
     ? sql`made.last_id::bigint`
     : sql`made.last_id${layout.id.declared ? sql`::uuid` : sql``}`
-  return sql`with ${given}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])})${layout.dialect.overriding} select ${sql.join([made, ...names.map(() => value)])} from made returning ${id} as made`
+  // A greater one is no number of JavaScript's: it would be read as another.
+  const served = integer ? sql` where ${made} <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
+  return sql`with ${given}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])})${layout.dialect.overriding} select ${sql.join([made, ...names.map(() => value)])} from made${served} returning ${id} as made`
 }
 
 /** What `nextUuid` gives: the given one where it is greater than the last; else the last one counted on. */

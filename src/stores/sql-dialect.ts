@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import type { Kind, Path, Scalar } from '../fields.ts'
 import type { LikeStep } from '../selection.ts'
 import { type Fragment, type Spelling, sql } from './sql-text.ts'
-import type { DeclaredType } from './sql-types.ts'
+import type { CastType, DeclaredType } from './sql-types.ts'
 
 /** A path inside a JSON column; `declared` where its names come from the schema and not from a request. */
 export interface JsonPath {
@@ -45,6 +45,34 @@ export interface OwnType {
   text(column: Fragment): Fragment
 }
 
+/** What a column of some type may hold. */
+export interface Served {
+  /** Of the fields whose columns need no declaration. */
+  readonly as: readonly ColumnType[]
+  /** What it may be declared to be. */
+  readonly types: readonly (DeclaredType | CastType)[]
+}
+
+/** What the database itself tells of a table. */
+export interface Catalog {
+  /**
+   * A row for each column, with what the table is: `name`, `type`, `category` (PostgreSQL's), `collation`;
+   * `alone`, whether an index keeps it unique, null where that cannot be told or asked for; `base`,
+   * whether the table's rows change by changes alone, as those of a view do not; `ruled`, whether it
+   * has triggers. No row where there is no table, or it is not told of.
+   */
+  columns(table: string): Fragment
+  /** Absent where a column holds values of any type. */
+  serves?(type: string, category: string): Served
+}
+
+/** A number of so many decimal digits, `scale` of them behind the point, is read as it is by a double. */
+export function servedDecimal(precision: number, scale: number): Served {
+  const types = ['double', 'text'] as const
+  if (precision <= 15) return { as: ['integer', 'real'], types }
+  return { as: scale === 0 ? ['integer'] : [], types }
+}
+
 /** What an error of a driver means to a store. */
 export type Failure =
   /** The constraint's or index's name, or the columns of it. */
@@ -82,6 +110,9 @@ export interface SqlDialect extends Spelling {
   readonly types: Readonly<Record<ColumnType, string>>
   /** Other types that columns may be declared to have. */
   readonly own: Readonly<Partial<Record<DeclaredType, OwnType>>>
+  /** A column of another type as one of these. */
+  readonly casts: Readonly<Partial<Record<CastType, (column: Fragment) => Fragment>>>
+  readonly catalog: Catalog
   /** How many digits of a second a `timestamp` keeps where nothing is said. */
   readonly digits: number
   /** A text column that stands in a key or an index; absent where it needs no other type. */

@@ -13,8 +13,8 @@ export type IndexKind = 'unique' | 'by' | 'down'
 export interface Indexed {
   readonly kind: Kind
   readonly maybe: boolean
-  /** Its column, where it has one of its own. */
-  readonly column?: Fragment
+  /** Its column, where it has one of its own and is compared as it stands there. */
+  readonly column?: Fragment | undefined
   readonly value: Fragment
   /** As it is compared and sorted. */
   readonly order: Fragment

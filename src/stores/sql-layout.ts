@@ -41,8 +41,8 @@ export interface Place {
   readonly kind: Kind
   /** Whether it may be null or absent. */
   readonly maybe: boolean
-  /** Its column, where it has one of its own. */
-  readonly column?: Fragment
+  /** Its column, where it has one of its own and is compared as it stands there. */
+  readonly column?: Fragment | undefined
   /** As it is stored. */
   readonly value: Fragment
   /** As it is compared and sorted: date-times as milliseconds, save the store's own. */
@@ -139,7 +139,7 @@ export class Layout {
     const field = inner.length === 0 ? column?.field : fieldAt(this.shape.fields, path)
     if (!column || !field) return undefined
     const { dialect } = this
-    const ref = sql.id(column.column)
+    const { ref, cast } = column
     const { kind } = field
     if (column.type !== 'json') {
       const maybe = field.nullable || field.optional
@@ -154,7 +154,8 @@ export class Layout {
         return { kind, maybe, column: ref, value, order: dialect.instant(ref), canonical: false }
       }
       const equal = dialect.equalsAnyhow ? ref : value
-      return { kind, maybe, column: ref, value, order: value, equal, canonical: own }
+      const plain = cast ? undefined : ref
+      return { kind, maybe, column: plain, value, order: value, equal, canonical: own }
     }
     const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
     const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))
@@ -214,11 +215,11 @@ export class Layout {
 
   /** A query of the greatest id that is there. */
   get greatestId(): Fragment {
-    const column = sql.id(this.id.column)
+    const { ref, readable, declared } = this.id
     // Not every type has a `max`.
-    return this.id.declared
-      ? sql`select ${this.id.readable} from ${this.from} order by ${column} desc limit 1`
-      : sql`select max(${column}) from ${this.from}`
+    return declared
+      ? sql`select ${readable} from ${this.from} order by ${ref} desc limit 1`
+      : sql`select max(${ref}) from ${this.from}`
   }
 
   /** An item of a row's columns: what is null and may not be null is absent. */

@@ -1,7 +1,7 @@
 // MariaDB, 10.6 and later, and MySQL, 8.0.21 and later, with InnoDB.
 import type { Kind, Scalar } from '../fields.ts'
 import type { LikeStep } from '../selection.ts'
-import type { Failure, SqlDialect } from './sql-dialect.ts'
+import { type Failure, type Served, type SqlDialect, servedDecimal } from './sql-dialect.ts'
 import { C, COLLATE, inside, mixed, mixedKey, typed } from './sql-mysql-json.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import { timestampText } from './sql-types.ts'
@@ -80,6 +80,37 @@ function datetimeOf(text: string): string {
   if (text.startsWith('+')) return '9999-12-31 23:59:59.999999'
   if (text.startsWith('-')) return '0000-01-01 00:00:00'
   return literalOf(text)
+}
+
+const OF_TYPE: Readonly<Record<string, Served>> = {
+  char: { as: ['text', 'json'], types: ['text'] },
+  varchar: { as: ['text', 'json'], types: ['text'] },
+  tinytext: { as: ['text', 'json'], types: ['text'] },
+  text: { as: ['text', 'json'], types: ['text'] },
+  mediumtext: { as: ['text', 'json'], types: ['text'] },
+  longtext: { as: ['text', 'json'], types: ['text'] },
+  json: { as: ['json'], types: [] },
+  boolean: { as: ['boolean', 'integer', 'real'], types: ['double'] },
+  tinyint: { as: ['boolean', 'integer', 'real'], types: ['double'] },
+  smallint: { as: ['boolean', 'integer', 'real'], types: ['double', 'text'] },
+  mediumint: { as: ['boolean', 'integer', 'real'], types: ['double', 'text'] },
+  int: { as: ['boolean', 'integer', 'real'], types: ['double', 'text'] },
+  bigint: { as: ['boolean', 'integer'], types: ['double', 'text'] },
+  year: { as: ['integer', 'real'], types: [] },
+  double: { as: ['integer', 'real'], types: ['double'] },
+  float: { as: [], types: ['double'] },
+  date: { as: [], types: ['date'] },
+  datetime: { as: [], types: ['timestamp'] },
+  timestamp: { as: [], types: ['timestamp'] },
+  enum: { as: [], types: ['text'] },
+  set: { as: [], types: ['text'] },
+  uuid: { as: [], types: ['text'] },
+}
+
+function serves(type: string): Served {
+  const [, precision, scale] = /^decimal\((\d+),(\d+)\)/.exec(type) ?? []
+  if (precision !== undefined) return servedDecimal(Number(precision), Number(scale))
+  return OF_TYPE[/^[a-z]+/.exec(type)?.[0] ?? ''] ?? { as: [], types: [] }
 }
 
 /** What Node and mysql2 say of connections, and errors of the server by which it serves nobody. */
@@ -208,6 +239,28 @@ export const mysql: SqlDialect = {
     json: `longtext ${COLLATE}`,
   },
   own: OWN,
+  catalog: {
+    columns(table) {
+      const [name = '', schema] = table.split('.').reverse()
+      const here = (alias: string) =>
+        sql`${sql.raw(alias)}.table_schema = ${schema === undefined ? sql`database()` : schema} and ${sql.raw(alias)}.table_name = ${name}`
+      // Indexes may be hidden from who may see the table.
+      return sql`select c.column_name as name, replace(replace(lower(c.column_type), 'tinyint(1)', 'boolean'), 'bigint(20)', 'bigint') as type, '' as category, c.collation_name as collation,
+        t.table_type = 'BASE TABLE' as base,
+        exists (select 1 from information_schema.triggers as g where g.event_object_schema = c.table_schema and g.event_object_table = c.table_name) as ruled,
+        case when t.table_type = 'BASE TABLE' and exists (select 1 from information_schema.statistics as s where ${here('s')})
+          then exists (select 1 from information_schema.statistics as s where ${here('s')} and s.non_unique = 0 and s.column_name = c.column_name and s.sub_part is null
+            and not exists (select 1 from information_schema.statistics as o where ${here('o')} and o.index_name = s.index_name and o.column_name <> s.column_name)) end as alone
+        from information_schema.columns as c join information_schema.tables as t on t.table_schema = c.table_schema and t.table_name = c.table_name
+        where ${here('c')}`
+    },
+    serves,
+  },
+  casts: {
+    text: column => sql`convert(${column} using utf8mb4) ${C}`,
+    // By way of its text: 0.1 of a `float` is 0.1 then.
+    double: column => sql`cast(cast(${column} as char) as double)`,
+  },
   digits: 0,
   // A key of InnoDB holds 3072 bytes, and each character counts as four.
   keys: {

@@ -7,7 +7,9 @@ import {
   type JsonPath,
   literalOrBound,
   type Mixed,
+  type Served,
   type SqlDialect,
+  servedDecimal,
 } from './sql-dialect.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import { timestampText } from './sql-types.ts'
@@ -185,6 +187,49 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
 }
 
+/** The type of a column, or that of which its domain is. */
+const CATALOG =
+  sql.raw(`select a.attname as name, t.typcategory::text as category, l.collname as collation,
+  case t.typtype when 'd' then format_type(t.typbasetype, t.typtypmod) else format_type(a.atttypid, a.atttypmod) end as type,
+  c.relkind in ('r', 'p') and not c.relrowsecurity as base, c.relhastriggers as ruled,
+  case c.relkind when 'r' then exists (select 1 from pg_index as i where i.indrelid = c.oid and i.indisunique
+    and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum) end as alone
+  from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_type as t on t.oid = a.atttypid left join pg_collation as l on l.oid = a.attcollation
+  where c.oid = to_regclass(`)
+
+const NOTHING: Served = { as: [], types: [] }
+const OF_TYPE: Readonly<Record<string, Served>> = {
+  text: { as: ['text', 'json'], types: ['text'] },
+  'character varying': { as: ['text', 'json'], types: ['text'] },
+  smallint: { as: ['integer', 'real'], types: ['double', 'text'] },
+  integer: { as: ['integer', 'real'], types: ['double', 'text'] },
+  bigint: { as: ['integer'], types: ['double', 'text'] },
+  'double precision': { as: ['integer', 'real'], types: ['double'] },
+  real: { as: [], types: ['double'] },
+  boolean: { as: ['boolean'], types: [] },
+  json: { as: ['json'], types: [] },
+  jsonb: { as: ['json'], types: [] },
+  uuid: { as: [], types: ['uuid'] },
+  date: { as: [], types: ['date'] },
+  'timestamp with time zone': { as: [], types: ['timestamp'] },
+  'timestamp without time zone': { as: [], types: ['timestamp'] },
+}
+
+/** Of what is read with blanks at its end and compared without, the one that a UUID fills. */
+const UUID_TEXT = 'character(36)'
+
+function serves(type: string, category: string): Served {
+  const [, digits, scale] = /^numeric\((\d+),(-?\d+)\)$/.exec(type) ?? []
+  if (digits !== undefined) return servedDecimal(Number(digits), Number(scale))
+  if (type === 'numeric') return { as: [], types: ['double', 'text'] }
+  const known = OF_TYPE[type.replace(/\(\d+\)/, '')]
+  if (known) return known
+  // Strings and enums.
+  if (category !== 'S' && category !== 'E') return NOTHING
+  return { as: type === UUID_TEXT ? ['text'] : [], types: ['text'] }
+}
+
 /** A text too long for its column, a number or a date out of its range, no value of an enum; null, a check, a trigger. */
 const UNSTORABLE: ReadonlySet<string> = new Set([
   '22001',
@@ -260,6 +305,18 @@ export const postgres: SqlDialect = {
     json: 'json',
   },
   own: OWN,
+  catalog: {
+    columns(table) {
+      const names = table.split('.').map(name => `"${name.replaceAll('"', '""')}"`)
+      return sql`${CATALOG}${names.join('.')})`
+    },
+    serves,
+  },
+  casts: {
+    text: column => sql`(${column})::text`,
+    // By way of its text: 0.1 of a `real` is 0.1 then.
+    double: column => sql`(${column})::text::double precision`,
+  },
   digits: 6,
   longestName: 63,
   generates: false,

@@ -1,7 +1,9 @@
 // Lists and counts of a table. A total is counted once and then remembered until the database
 // changes: counting is most of what a filtered list costs.
-import type { Selection } from '../selection.ts'
+import { sameJson } from '../fields.ts'
+import { type Selection, sortKeyOf } from '../selection.ts'
 import type { Page, Slice, Stored, StoreOptions } from '../store.ts'
+import type { Known } from './sql-catalog.ts'
 import type { Layout } from './sql-layout.ts'
 import { type Beside, besideStatement, listStatement, matchesStatement } from './sql-lists.ts'
 import { compileFor, type Row, type Runner, type Session } from './sql-session.ts'
@@ -17,16 +19,23 @@ const CHEAP = 1000
 export class SqlReads {
   readonly #session: Session
   readonly #layout: Layout
-  readonly #remembers: boolean
+  readonly #known: Known
+  readonly #tells: boolean
   /** The totals at one state of the database, by their filters. */
   readonly #totals = new Map<string, number>()
   #state: string | undefined
 
   /** @param remember whether totals may be remembered, where the database tells of its changes. */
-  constructor(session: Session, layout: Layout, remember: boolean) {
+  constructor(session: Session, layout: Layout, known: Known, remember: boolean) {
     this.#session = session
     this.#layout = layout
-    this.#remembers = remember && layout.dialect.state !== undefined
+    this.#known = known
+    this.#tells = remember && layout.dialect.state !== undefined
+  }
+
+  /** Whether totals are remembered: what a view shows may change by the time alone. */
+  get #remembers(): boolean {
+    return this.#tells && this.#known.base
   }
 
   total(filters: Filters, mode: 'exact' | 'estimated', options?: StoreOptions): Promise<number> {
@@ -63,7 +72,7 @@ export class SqlReads {
     const none = { total: false, state: false }
     return this.#session.read(async runner => {
       const rows = await this.#rows(selection, slice, none, runner)
-      return this.#itemsOf(rows, slice)
+      return this.#itemsOf(rows, selection, slice)
     }, options)
   }
 
@@ -85,12 +94,14 @@ export class SqlReads {
       if (this.#totals.has(key)) {
         const rows = await this.#rows(selection, slice, { total: false, state: true }, runner)
         const total = rows[0] && this.#recall(key, rows[0], generation)
-        if (total !== undefined) return { items: this.#itemsOf(rows, slice), total }
+        if (total !== undefined) return { items: this.#itemsOf(rows, selection, slice), total }
       }
       const beside = { total: true, state: this.#remembers }
       const rows = await this.#rows(selection, slice, beside, runner)
       const total = rows[0] && this.#remember(key, rows[0], generation)
-      return total === undefined ? undefined : { items: this.#itemsOf(rows, slice), total }
+      return total === undefined
+        ? undefined
+        : { items: this.#itemsOf(rows, selection, slice), total }
     }, options)
     if (page) return page
     // No row brought the total along. From the start, that is the total.
@@ -99,7 +110,7 @@ export class SqlReads {
     return this.#session.snapshot(async runner => {
       const rows = await this.#rows(selection, slice, { total: false, state: false }, runner)
       return {
-        items: this.#itemsOf(rows, slice),
+        items: this.#itemsOf(rows, selection, slice),
         total: await this.#counted(selection, key, runner),
       }
     }, options)
@@ -128,9 +139,19 @@ export class SqlReads {
     return (await runner.run(statement)).rows
   }
 
-  #itemsOf(rows: readonly Row[], slice: Slice): Stored[] {
+  /** @throws Error for a page that has the place it follows: the next one might be the same, and so on. */
+  #itemsOf(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
     const items = rows.map(row => this.#layout.stored(row))
-    return 'key' in slice && slice.backward ? items.reverse() : items
+    if (!('key' in slice)) return items
+    const { key } = slice
+    const last = key?.at(-1)
+    if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
+      const fields = sort.map(({ path }) => path.join('.')).join(', ')
+      throw new Error(
+        `${this.#layout.table} does not go on after ${JSON.stringify(key)} in the order of ${fields}: what is read of these columns is not what the database compares`,
+      )
+    }
+    return slice.backward ? items.reverse() : items
   }
 
   #recall(key: string, row: Row, generation: number): number | undefined {

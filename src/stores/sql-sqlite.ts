@@ -64,6 +64,21 @@ export const sqlite: SqlDialect = {
   placeholder: () => '?',
   types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
   own: {},
+  casts: {},
+  catalog: {
+    columns(table) {
+      const [name = '', schema = 'main'] = table.split('.').reverse()
+      const kept = sql`${sql.id(schema)}.sqlite_schema`
+      const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
+      return sql`select p.name as name, upper(p.type) as type, '' as category, null as collation,
+        exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as base,
+        exists (select 1 from ${kept} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as ruled,
+        case when exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
+          then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
+            or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as alone
+        from pragma_table_xinfo(${name}, ${schema}) as p`
+    },
+  },
   digits: 0,
   generates: false,
   ifNotExists: 'if not exists ',

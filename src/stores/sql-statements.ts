@@ -49,7 +49,7 @@ export function statementsOf(layout: Layout): Statements {
     columns.push(version)
     changed.push(version)
   }
-  const same = sql`${id} = ${layout.idValue}`
+  const same = sql`${layout.id.ref} = ${layout.idValue}`
   const which = version ? sql`${same} and ${version} = ${value}` : same
   const { chains, forUpdate, overriding, returns } = layout.dialect
   const given = (layout.created ?? layout.id).readable

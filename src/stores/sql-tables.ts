@@ -1,6 +1,7 @@
 // The tables of a SQL store: the collection's own, and two small ones that all stores of a database share.
 import { CompiledQuery, type Kysely } from 'kysely'
 import type { Shape } from '../store.ts'
+import type { Column } from './sql-columns.ts'
 import type { ColumnType, DialectName, SqlDialect } from './sql-dialect.ts'
 import type { IndexKind } from './sql-indexes.ts'
 import { Layout, type LayoutOptions } from './sql-layout.ts'
@@ -20,17 +21,12 @@ export const IDEMPOTENCY = 'rest_idempotency'
 export function tableStatements(layout: Layout): Fragment[] {
   const { dialect, shape } = layout
   const { text, integer } = dialect.types
-  const typeOf = (path: string, type: ColumnType) => {
-    const longest = type === 'text' ? layout.indexes.longest(path) : undefined
-    const key = longest === undefined ? undefined : dialect.keys?.type(longest)
-    return key ?? dialect.types[type]
-  }
-  const columns = layout.columns.map(({ name, column, field, type, declared }) => {
+  const columns = layout.columns.map(each => {
+    const { name, column, field } = each
     const required = !field.nullable && !field.optional
     const constraint =
       name === shape.identity.name ? ' primary key not null' : required ? ' not null' : ''
-    const made = declared ? declared.own.made(declared.digits ?? 0) : typeOf(name, type)
-    return sql`${sql.id(column)} ${sql.raw(made + constraint)}`
+    return sql`${sql.id(column)} ${sql.raw(madeType(layout, each) + constraint)}`
   })
   if (layout.versionColumn !== undefined) {
     columns.push(sql`${sql.id(layout.versionColumn)} ${sql.raw(text)} not null`)
@@ -41,7 +37,7 @@ export function tableStatements(layout: Layout): Fragment[] {
     sql`create table if not exists ${layout.from} (${sql.join(columns)})`,
     ...layout.indexes.generated.map(
       ({ name, path, type, value }) =>
-        sql`alter table ${layout.from} add column ${ifNot}${sql.id(name)} ${sql.raw(typeOf(path, type))} as (${value}) virtual`,
+        sql`alter table ${layout.from} add column ${ifNot}${sql.id(name)} ${sql.raw(typeOf(layout, path, type))} as (${value}) virtual`,
     ),
     ...layout.indexes.sets('unique').map(set => indexStatement(layout, set, 'unique')),
     ...layout.indexes.sets('by').map(set => indexStatement(layout, set, 'by')),
@@ -50,6 +46,17 @@ export function tableStatements(layout: Layout): Fragment[] {
     sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.id('name')} ${key} not null, ${sql.id('key')} ${key} not null, ${sql.id('fingerprint')} ${sql.raw(text)} not null, ${sql.id('answer')} ${sql.raw(text)}, ${sql.id('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.id('name')}, ${sql.id('key')}))`,
     sql`create index ${ifNot}${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
   ]
+}
+
+/** The type of a column that the store makes. */
+export function madeType(layout: Layout, { name, type, declared }: Column): string {
+  return declared ? declared.own.made(declared.digits ?? 0) : typeOf(layout, name, type)
+}
+
+function typeOf({ indexes, dialect }: Layout, path: string, type: ColumnType): string {
+  const longest = type === 'text' ? indexes.longest(path) : undefined
+  const key = longest === undefined ? undefined : dialect.keys?.type(longest)
+  return key ?? dialect.types[type]
 }
 
 /** An index of `set` and then the id, or one that keeps the set unique. */

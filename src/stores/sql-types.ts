@@ -4,14 +4,23 @@ import { instantOf, isDate, isUuid, type Kind } from '../fields.ts'
 /** A type that a column of a table which exists may have: of PostgreSQL, or of MySQL and MariaDB. */
 export type DeclaredType = 'uuid' | 'timestamp' | 'date'
 
+/** Columns of other types are read, compared and sorted as texts by code point, or as doubles. */
+export type CastType = 'text' | 'double'
+
 /** How many digits of a second a database's types hold at most. */
 const MICROSECONDS = 6
 
-/** What kind of field a column of each type holds. */
-export const KIND_OF: Readonly<Record<DeclaredType, Kind>> = {
-  uuid: 'string',
-  timestamp: 'date-time',
-  date: 'date',
+/** What kinds of field a column of each type holds. */
+export const KINDS_OF: Readonly<Record<DeclaredType | CastType, readonly Kind[]>> = {
+  uuid: ['string'],
+  timestamp: ['date-time'],
+  date: ['date'],
+  text: ['string'],
+  double: ['number', 'integer'],
+}
+
+export function isCast(type: DeclaredType | CastType | undefined): type is CastType {
+  return type === 'text' || type === 'double'
 }
 
 /**

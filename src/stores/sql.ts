@@ -28,6 +28,7 @@ import {
 import { newVersion } from './ids.ts'
 import { BATCH, mergeShapes } from './shapes.ts'
 import { SqlAttempts } from './sql-attempts.ts'
+import { type Known, learn, UNKNOWN } from './sql-catalog.ts'
 import { decodeValue } from './sql-columns.ts'
 import { SqlCreates } from './sql-creates.ts'
 import { type DialectName, dialectOf } from './sql-dialect.ts'
@@ -74,8 +75,9 @@ export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
   readonly timeout?: number
   /**
    * Whether exact totals are remembered until the database changes. Default true; say false for a
-   * database that is not plain PostgreSQL although it says so. Never in effect on a standby, nor in
-   * MySQL and MariaDB, which do not tell of changes.
+   * database that is not plain PostgreSQL although it says so. Never in effect on a standby, on a view
+   * (of which rows may come and go by the time), a foreign table or one with row security, nor in MySQL
+   * and MariaDB, which do not tell of changes.
    */
   readonly rememberTotals?: boolean
   /** The time in milliseconds since 1970. Default `Date.now`. */
@@ -99,14 +101,17 @@ interface Attached {
   readonly attempts: SqlAttempts
   readonly creates: SqlCreates
   readonly reads: SqlReads
+  /** What was learned of the table, by now. */
+  readonly known: { -readonly [Name in keyof Known]: Known[Name] }
 }
 
 /**
  * A store in a table of a SQL database: a column for each top-level field. SQLite as of 3.38,
  * PostgreSQL as of 13 with the encoding UTF8, MariaDB as of 10.6, MySQL as of 8.0.21 with InnoDB.
- * Dates of creation and update are `toISOString()` text. Not checked: that a table which exists has
- * the columns, and that its values are what the schema says. Without a version column a version is a
- * hash of the values, which comes again when the values do.
+ * Dates of creation and update are `toISOString()` text. At first use the database is asked for the
+ * columns: a call of a table that lacks one, or of which one cannot be served as it is declared, throws
+ * an `Error` that says so. Not checked: that values are what the schema says. Without a version column
+ * a version is a hash of the values, which comes again when the values do.
  */
 export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   checkOptions('sqlStore', options, RULES)
@@ -125,18 +130,21 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   }
   const dialect = DIALECTS[kind]
   let own: Attached | undefined
-  /** Makes what is not there yet. */
+  /** Makes what is not there yet, if that is asked for, and learns what is there. */
   const prepare = async (runner: Runner) => {
     if (!own) return
-    for (const statement of tableStatements(own.layout)) {
+    for (const statement of create ? tableStatements(own.layout) : []) {
       await runner.run(compileFor(dialect, statement)).catch(error => {
         if (dialect.failure(error)?.kind !== 'exists') throw error
       })
     }
+    Object.assign(own.known, await learn(own.layout, runner))
   }
+  // To learn takes no lock, which a standby or a pooler may refuse.
+  const words = dialect.pool && !create && { ...dialect.pool, lock: dialect.beginRead, unlock: [] }
   const session: Session = dialect.pool
-    ? new PoolSession(db, dialect, dialect.pool, create ? prepare : undefined, timeout)
-    : new SerialSession(db, dialect, create ? prepare : undefined)
+    ? new PoolSession(db, dialect, words || dialect.pool, prepare, timeout)
+    : new SerialSession(db, dialect, prepare)
 
   function attached(): Attached {
     if (!own) throw new TypeError('The store belongs to no collection yet')
@@ -228,8 +236,9 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       const statements = statementsOf(layout)
       const attempts = new SqlAttempts(session, dialect, layout.table, clock)
       const creates = new SqlCreates(session, layout, statements, attempts, clock)
-      const reads = new SqlReads(session, layout, rememberTotals)
-      own = { layout, statements, attempts, creates, reads }
+      const known = { ...UNKNOWN }
+      const reads = new SqlReads(session, layout, known, rememberTotals)
+      own = { layout, statements, attempts, creates, reads, known }
       session.renew()
     },
     async get(id, given) {
