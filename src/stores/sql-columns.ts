@@ -185,7 +185,7 @@ export function decodeValue(value: unknown, column: Column): Json | undefined {
   const number = Number(value)
   if (type === 'integer' && Math.abs(number) > Number.MAX_SAFE_INTEGER) {
     throw new Error(
-      `The column "${column.column}" holds ${value}, beyond 2^53: no number of JavaScript's is exactly that; as a text it is: z.string() in the schema and { type: 'text' } in columns`,
+      `The column "${column.column}" holds ${value}, beyond 2^53: no number of JavaScript's is exactly that; as a text it is: z.string() in the schema, and { type: 'text' } in columns or a view that casts it`,
     )
   }
   return number

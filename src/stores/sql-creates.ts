@@ -6,8 +6,9 @@ import type { Item } from '../fields.ts'
 import { assemble, type Id, type Stored, type StoreOptions } from '../store.ts'
 import { chosenId, newVersion, nextId, nextUuid } from './ids.ts'
 import type { SqlAttempts } from './sql-attempts.ts'
+import type { Known } from './sql-catalog.ts'
 import type { Layout } from './sql-layout.ts'
-import { compileFor, type Prepared, type Runner, type Session } from './sql-session.ts'
+import { compileFor, type Prepared, type Row, type Runner, type Session } from './sql-session.ts'
 import type { Statements } from './sql-statements.ts'
 import { SEQUENCES } from './sql-tables.ts'
 import { type Fragment, sql } from './sql-text.ts'
@@ -24,6 +25,8 @@ interface NewRow {
   readonly item: Item
   readonly version: string | undefined
   readonly key: string | undefined
+  /** As the database says that it is kept, where that need not be what it was given. */
+  kept?: Stored | undefined
 }
 
 export class SqlCreates {
@@ -31,24 +34,31 @@ export class SqlCreates {
   readonly #layout: Layout
   readonly #statements: Statements
   readonly #attempts: SqlAttempts
+  readonly #known: Known
   readonly #clock: () => number
-  /** Makes an id and inserts the row under it in one statement. */
-  readonly #numbered: Prepared | undefined
+  /** Makes an id and inserts the row under it in one statement; the other gives the whole row. */
+  readonly #numbered: { readonly id: Prepared; readonly whole: Prepared } | undefined
 
   constructor(
     session: Session,
     layout: Layout,
     statements: Statements,
     attempts: SqlAttempts,
+    known: Known,
     clock: () => number,
   ) {
     this.#session = session
     this.#layout = layout
     this.#statements = statements
     this.#attempts = attempts
+    this.#known = known
     this.#clock = clock
     const { dialect } = layout
-    if (dialect.chains) this.#numbered = compileFor(dialect, numberedInsert(layout))
+    const numbered = (given: Fragment) => compileFor(dialect, numberedInsert(layout, given))
+    if (dialect.chains) {
+      const id = sql`${sql.id(layout.id.column)} as made`
+      this.#numbered = { id: numbered(id), whole: numbered(layout.all) }
+    }
   }
 
   /** @throws whatever the driver throws where a row would break a unique set. */
@@ -68,7 +78,9 @@ export class SqlCreates {
       await this.#insert([row], runner)
       return this.#answered(row, runner)
     }
-    return this.#session.write(insert, options, unkeyed)
+    // Without `returning` a row of others is read again in the same transaction.
+    const single = unkeyed && (this.#layout.dialect.returns || this.#known.own)
+    return this.#session.write(insert, options, single)
   }
 
   /** Rows under ids that are made for them. */
@@ -79,7 +91,7 @@ export class SqlCreates {
     const [first] = creates
     const rows =
       first && creates.length === 1 && this.#numbered
-        ? [await this.#insertNumbered(first, this.#numbered, runner)]
+        ? [await this.#insertNumbered(first, this.#numbered[this.#gives], runner)]
         : await this.#insertCounted(creates, runner)
     const stored: Stored[] = []
     for (const row of rows) stored.push(await this.#answered(row, runner))
@@ -105,7 +117,8 @@ export class SqlCreates {
       const ids = integer ? ', or its greatest id be beyond 2^53' : ''
       throw new Error(`${table} has taken no row: a trigger may have kept it out${ids}`)
     }
-    row.item[shape.identity.name] = integer ? Number(found.made) : String(found.made)
+    if (this.#gives === 'whole') row.kept = this.#layout.stored(found)
+    else row.item[shape.identity.name] = integer ? Number(found.made) : String(found.made)
     return row
   }
 
@@ -140,14 +153,26 @@ export class SqlCreates {
     throw new Error(`${table} takes no row: its greatest id, ${row.most}, is beyond 2^53`)
   }
 
+  /** What an insert gives: others' tables may keep another value than they are given. */
+  get #gives(): 'id' | 'whole' {
+    return this.#known.own || !this.#layout.dialect.returns ? 'id' : 'whole'
+  }
+
   /** @returns the ids, if the database chains. */
   async #insert(rows: readonly NewRow[], { run }: Runner): Promise<string[]> {
-    const ids: string[] = []
+    const whole = this.#gives === 'whole'
+    const given: Row[] = []
     for (const part of inParts(rows.map(row => this.#encode(row)))) {
-      const given = await run(this.#statements.insert(part.length), part.flat())
-      ids.push(...given.rows.map(({ made }) => String(made)))
+      given.push(...(await run(this.#statements.insert(part.length, whole), part.flat())).rows)
     }
-    return ids
+    if (!whole) return given.map(({ made }) => String(made))
+    const kept = given.map(row => this.#layout.stored(row))
+    const { name } = this.#layout.shape.identity
+    // SQLite gives them in any order.
+    for (const row of rows) {
+      row.kept = rows.length === 1 ? kept[0] : kept.find(({ id }) => id === row.item[name])
+    }
+    return kept.map(({ id }) => String(id))
   }
 
   #newRow(id: Id, { values, key }: Create): NewRow {
@@ -163,10 +188,18 @@ export class SqlCreates {
   }
 
   /** What was stored, kept as the answer to its idempotency key. */
-  async #answered({ item, version, key }: NewRow, runner: Runner): Promise<Stored> {
-    const stored = this.#layout.storedItem(item, version)
+  async #answered(row: NewRow, runner: Runner): Promise<Stored> {
+    const { item, version, key } = row
+    const kept = row.kept ?? (this.#known.own ? undefined : await this.#read(item, runner))
+    const stored = kept ?? this.#layout.storedItem(item, version)
     if (key !== undefined) await this.#attempts.answer(key, { ...stored }, runner)
     return stored
+  }
+
+  async #read(item: Item, { run }: Runner): Promise<Stored | undefined> {
+    const id = item[this.#layout.shape.identity.name]
+    const [row] = (await run(this.#statements.get, [id])).rows
+    return row && this.#layout.stored(row)
   }
 }
 
@@ -200,10 +233,11 @@ function isLarge(rows: readonly (readonly unknown[])[]): boolean {
 
 /**
  * `[...made, table, ...columns but the id, version]`, where `made` is `[uuid, step]` for other ids
- * than integers; gives `made`, or no row where the table has no last id yet. The lock on the last id
- * is kept until the row is committed: a greater id becomes visible later.
+ * than integers; no row where the table has no last id yet. The lock on the last id is kept until the
+ * row is committed: a greater id becomes visible later.
+ * @param given what it gives of the row.
  */
-function numberedInsert(layout: Layout): Fragment {
+function numberedInsert(layout: Layout, given: Fragment): Fragment {
   const { shape, from } = layout
   const id = sql.id(layout.id.column)
   // Only its place counts: the values are given at each run.
@@ -216,7 +250,7 @@ function numberedInsert(layout: Layout): Fragment {
     shape.identity.kind === 'text'
       ? sql`select null::text as most`
       : sql`select (${layout.greatestId}) as most`
-  const given = integer
+  const begun = integer
     ? sql``
     : sql`given as (select ${value}::text as uuid, ${value}::bigint as step), `
   const next = integer
@@ -228,7 +262,7 @@ function numberedInsert(layout: Layout): Fragment {
     : sql`made.last_id${layout.id.declared ? sql`::uuid` : sql``}`
   // A greater one is no number of JavaScript's: it would be read as another.
   const served = integer ? sql` where ${made} <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
-  return sql`with ${given}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])})${layout.dialect.overriding} select ${sql.join([made, ...names.map(() => value)])} from made${served} returning ${id} as made`
+  return sql`with ${begun}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])})${layout.dialect.overriding} select ${sql.join([made, ...names.map(() => value)])} from made${served} returning ${given}`
 }
 
 /** What `nextUuid` gives: the given one where it is greater than the last; else the last one counted on. */

@@ -1,4 +1,5 @@
 // The statements of one item, printed once for a table.
+import type { Column } from './sql-columns.ts'
 import type { Layout } from './sql-layout.ts'
 import { compileFor, type Prepared } from './sql-session.ts'
 import { SEQUENCES } from './sql-tables.ts'
@@ -13,13 +14,16 @@ export interface Statements {
   /**
    * `[...columns, version]` of each row; gives the ids as `made`, if the database chains.
    * @param rows how many; each number is a statement of its own.
+   * @param whole has it give all columns of the rows instead.
    */
-  insert(rows: number): Prepared
+  insert(rows: number, whole: boolean): Prepared
   /**
    * `[...columns but the id and the creation date, version, id, old version]`; gives the creation
    * date, if the database does.
    */
   readonly update: Prepared
+  /** `[...columns, version, id]`; gives all columns, if the database does. */
+  change(columns: readonly Column[]): Prepared
   /** `[id]`; the creation date alone. */
   readonly created: Prepared
   /** `[id, version]` */
@@ -35,7 +39,7 @@ export interface Statements {
   readonly startLast: Prepared
 }
 
-/** Without a version column `update` and `remove` take no version: the caller compares beforehand. */
+/** Without a version column there is none to give: the caller compares beforehand. */
 export function statementsOf(layout: Layout): Statements {
   const compile = (statement: Fragment) => compileFor(layout.dialect, statement)
   const { shape, from } = layout
@@ -56,24 +60,33 @@ export function statementsOf(layout: Layout): Statements {
   const counted = shape.identity.kind !== 'text'
   const none = shape.identity.kind === 'integer' ? '0' : ''
   const row = sql`(${sql.join(columns.map(() => value))})`
-  const inserts = new Map<number, Prepared>()
+  const inserts = new Map<string, Prepared>()
+  const chained = chains ? sql` returning ${id} as made` : sql``
   const [name, lastId] = [sql.id('name'), sql.id('last_id')]
   return {
     get: compile(sql`select ${layout.all} from ${from} where ${same}`),
     lock: compile(sql`select ${layout.all} from ${from} where ${same}${forUpdate}`),
-    insert(rows) {
-      const known = inserts.get(rows)
+    insert(rows, whole) {
+      const key = `${rows} ${whole}`
+      const known = inserts.get(key)
       if (known) return known
       const all = sql.join(Array.from({ length: rows }, () => row))
       const made = compile(
-        sql`insert into ${from} (${sql.join(columns)})${overriding} values ${all}${chains ? sql` returning ${id} as made` : sql``}`,
+        sql`insert into ${from} (${sql.join(columns)})${overriding} values ${all}${whole ? sql` returning ${layout.all}` : chained}`,
       )
-      inserts.set(rows, made)
+      inserts.set(key, made)
       return made
     },
     update: compile(
       sql`update ${from} set ${sql.join(changed.map(column => sql`${column} = ${value}`))} where ${which}${returns ? sql` returning ${given}` : sql``}`,
     ),
+    change(columns) {
+      const set = columns.map(({ column }) => sql.id(column))
+      if (version) set.push(version)
+      return compile(
+        sql`update ${from} set ${sql.join(set.map(column => sql`${column} = ${value}`))} where ${same}${returns ? sql` returning ${layout.all}` : sql``}`,
+      )
+    },
     created: compile(sql`select ${given} from ${from} where ${same}`),
     remove: compile(sql`delete from ${from} where ${which}`),
     last: compile(

@@ -1,6 +1,6 @@
 // Items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 import type { Kysely } from 'kysely'
-import type { Scalar } from '../fields.ts'
+import { type Scalar, sameJson } from '../fields.ts'
 import {
   BOOLEAN,
   checkOptions,
@@ -159,7 +159,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     return row && layout.stored(row)
   }
 
-  /** Replaces the values of a row at a version; where it has no column for one, the caller compared it. */
+  /** Replaces the values of a row of the store's own table, if it is at a version. */
   async function replace(
     id: Id,
     version: string,
@@ -167,18 +167,15 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     runner: Runner,
   ): Promise<Stored | undefined> {
     const { layout, statements } = attached()
-    const { shape } = layout
     const date = new Date(clock()).toISOString()
-    const item = assemble(shape, id, values, date, date)
+    const item = assemble(layout.shape, id, values, date, date)
     const given = layout.idGiven(id)
     // It never changes: where the update does not give it, it is read before.
     const [known] = dialect.returns ? [] : (await runner.run(statements.created, [given])).rows
-    const next = layout.versionColumn === undefined ? undefined : newVersion()
+    const next = newVersion()
     const row = layout.encode(item, layout.changing)
-    const { rows, numAffectedRows } = await runner.run(
-      statements.update,
-      next === undefined ? [...row, given] : [...row, next, given, version],
-    )
+    const parameters = [...row, next, given, version]
+    const { rows, numAffectedRows } = await runner.run(statements.update, parameters)
     const found = dialect.returns ? rows[0] : numAffectedRows === 1n && known
     if (!found) return undefined
     if (layout.created) {
@@ -187,22 +184,57 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     return layout.storedItem(item, next)
   }
 
-  /** Does something to a row if it is at a version: the statement compares, or a transaction does. */
+  /**
+   * Sets what is to be another value than was read of a row, which is locked: what is kept may be more
+   * than was read of it, such as digits beyond those of a double.
+   * @returns what is kept then.
+   */
+  async function change(
+    before: Stored,
+    values: Stored['item'],
+    runner: Runner,
+  ): Promise<Stored | undefined> {
+    const { layout, statements } = attached()
+    const { id } = before
+    const date = new Date(clock()).toISOString()
+    const item = assemble(layout.shape, id, values, date, date)
+    const columns = layout.changing.filter(({ name }) => !sameJson(item[name], before.item[name]))
+    const next = layout.versionColumn === undefined ? [] : [newVersion()]
+    const set = [...layout.encode(item, columns), ...next]
+    if (set.length === 0) return before
+    const parameters = [...set, layout.idGiven(id)]
+    const { rows, numAffectedRows } = await runner.run(statements.change(columns), parameters)
+    atMostOne(id, dialect.returns ? rows.length : numAffectedRows)
+    if (!dialect.returns) return find(id, runner)
+    return rows[0] && layout.stored(rows[0])
+  }
+
+  /** @throws Error, which undoes the transaction, where several rows have the id. */
+  function atMostOne(id: Id, rows: number | bigint | undefined): void {
+    if (rows === undefined || rows <= 1) return
+    throw new Error(
+      `${attached().layout.table} has ${rows} rows with the id ${id}: none of them was changed`,
+    )
+  }
+
+  /**
+   * Does something to a row if it is at a version: a statement on the store's own table compares, else
+   * a transaction does.
+   */
   function atVersion<T>(
     id: Id,
     version: string,
     otherwise: T,
-    work: (runner: Runner) => Promise<T>,
+    work: (runner: Runner, before: Stored | undefined) => Promise<T>,
     given: StoreOptions | undefined,
   ): Promise<T> {
-    const { layout } = attached()
+    const { layout, known } = attached()
     if (layout.idGiven(id) === undefined) return Promise.resolve(otherwise)
-    if (layout.versionColumn !== undefined) return session.write(work, given, true)
-    return session.write(
-      async runner =>
-        (await find(id, runner, true))?.version === version ? work(runner) : otherwise,
-      given,
-    )
+    if (known.own) return session.write(runner => work(runner, undefined), given, true)
+    return session.write(async runner => {
+      const before = await find(id, runner, true)
+      return before?.version === version ? work(runner, before) : otherwise
+    }, given)
   }
 
   /** What a rule of the table refuses, with the fields of a unique set, or of a value too long for its index. */
@@ -235,8 +267,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       const layout = new Layout(shape, dialect, options)
       const statements = statementsOf(layout)
       const attempts = new SqlAttempts(session, dialect, layout.table, clock)
-      const creates = new SqlCreates(session, layout, statements, attempts, clock)
       const known = { ...UNKNOWN }
+      const creates = new SqlCreates(session, layout, statements, attempts, known, clock)
       const reads = new SqlReads(session, layout, known, rememberTotals)
       own = { layout, statements, attempts, creates, reads, known }
       session.renew()
@@ -280,7 +312,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         id,
         version,
         undefined,
-        runner => replace(id, version, values, runner),
+        (runner, before) =>
+          before ? change(before, values, runner) : replace(id, version, values, runner),
         given,
       ).catch(named)
     },
@@ -292,7 +325,11 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         id,
         version,
         false,
-        async ({ run }) => (await run(statements.remove, parameters)).numAffectedRows === 1n,
+        async ({ run }) => {
+          const { numAffectedRows } = await run(statements.remove, parameters)
+          atMostOne(id, numAffectedRows)
+          return numAffectedRows === 1n
+        },
         given,
       ).catch(named)
     },
