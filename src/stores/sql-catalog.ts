@@ -36,6 +36,9 @@ export async function learn(layout: Layout, { run }: Runner): Promise<Known> {
     await run(compileFor(dialect, sql`select 1 from ${from} where 1 = 0`))
     return UNKNOWN
   }
+  for (const column of layout.columns) {
+    column.folds = column.type === 'text' && isTrue(rowOf(column.column, rows)?.folds)
+  }
   const mistakes = layout.columns.flatMap(column => mistakesOf(column, rows, layout))
   if (versionColumn !== undefined) {
     mistakes.push(...versionMistakes(versionColumn, rows, layout))

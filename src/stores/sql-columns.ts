@@ -38,6 +38,8 @@ export interface Column {
   /** As it is compared and sorted. */
   readonly ref: Fragment
   readonly cast?: CastType
+  /** Whether it sorts texts by a collation of its own, not by code point: what is learned of the table. */
+  folds?: boolean
   /** What is read of it, and what that is called among the columns read. */
   readonly readable: Fragment
   readonly read: string

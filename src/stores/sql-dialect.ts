@@ -57,7 +57,7 @@ export interface Served {
 export interface Catalog {
   /**
    * A row for each column, with what the table is: `name`, `type`, `category` (PostgreSQL's), `collation`;
-   * `alone`, whether an index keeps it unique, null where that cannot be told or asked for; `base`,
+   * `folds`, whether texts are sorted by that and no other where nothing is said; `alone`, whether an index keeps it unique, null where that cannot be told or asked for; `base`,
    * whether the table's rows change by changes alone, as those of a view do not; `ruled`, whether it
    * has triggers. No row where there is no table, or it is not told of.
    */

@@ -52,6 +52,8 @@ export interface Place {
   /** As it is compared for being equal, where an index serves that of which the order is another. */
   readonly equal?: Fragment
   readonly declared?: Declared
+  /** Whether it is sorted by a collation of its own, and so a place in the order too. */
+  readonly folds?: boolean | undefined
   /** Where the value may be of more than one type. */
   readonly mixed?: Mixed
   /** Inside of which column it lies, if that is JSON. */
@@ -139,7 +141,7 @@ export class Layout {
     const field = inner.length === 0 ? column?.field : fieldAt(this.shape.fields, path)
     if (!column || !field) return undefined
     const { dialect } = this
-    const { ref, cast } = column
+    const { ref, cast, folds } = column
     const { kind } = field
     if (column.type !== 'json') {
       const maybe = field.nullable || field.optional
@@ -155,7 +157,7 @@ export class Layout {
       }
       const equal = dialect.equalsAnyhow ? ref : value
       const plain = cast ? undefined : ref
-      return { kind, maybe, column: plain, value, order: value, equal, canonical: own }
+      return { kind, maybe, column: plain, value, order: value, equal, canonical: own, folds }
     }
     const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
     const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))

@@ -246,6 +246,7 @@ export const mysql: SqlDialect = {
         sql`${sql.raw(alias)}.table_schema = ${schema === undefined ? sql`database()` : schema} and ${sql.raw(alias)}.table_name = ${name}`
       // Indexes may be hidden from who may see the table.
       return sql`select c.column_name as name, replace(replace(lower(c.column_type), 'tinyint(1)', 'boolean'), 'bigint(20)', 'bigint') as type, '' as category, c.collation_name as collation,
+        c.collation_name not in ('utf8mb4_nopad_bin', 'utf8mb4_0900_bin') as folds,
         t.table_type = 'BASE TABLE' as base,
         exists (select 1 from information_schema.triggers as g where g.event_object_schema = c.table_schema and g.event_object_table = c.table_name) as ruled,
         case when t.table_type = 'BASE TABLE' and exists (select 1 from information_schema.statistics as s where ${here('s')})

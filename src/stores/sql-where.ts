@@ -272,7 +272,7 @@ function afterCondition(keys: readonly PlaceKey[], dialect: SqlDialect): Fragmen
     const same =
       value === null
         ? sql`${place.order} is null`
-        : sql`${place.order} = ${bind(value, place, dialect)}`
+        : sql`${place.order} = ${boundOf(value, place, dialect)}`
     return sql`(${strictly} or (${same} and ${beyond(at + 1)}))`
   }
   const whole = keys.length > 1 && dialect.findsRows ? rowCondition(keys, dialect) : undefined
@@ -294,7 +294,7 @@ function rowCondition(keys: readonly PlaceKey[], dialect: SqlDialect): Fragment 
   const bound: Fragment[] = []
   for (const { place, value, down: each } of keys) {
     if (each !== down || value === null || (down && place.maybe)) return undefined
-    bound.push(bind(value, place, dialect))
+    bound.push(boundOf(value, place, dialect))
   }
   const row = sql.join(keys.map(({ place }) => place.order))
   return sql`(${row}) ${sql.raw(down ? '<' : '>')} (${sql.join(bound)})`
@@ -302,7 +302,7 @@ function rowCondition(keys: readonly PlaceKey[], dialect: SqlDialect): Fragment 
 
 function strictlyAfter({ place, value, down }: PlaceKey, dialect: SqlDialect): Fragment {
   if (value === null) return down || !place.maybe ? FALSE : sql`${place.order} is not null`
-  const bound = bind(value, place, dialect)
+  const bound = boundOf(value, place, dialect)
   if (!down) return sql`${place.order} > ${bound}`
   const less = sql`${place.order} < ${bound}`
   return place.maybe ? sql`(${less} or ${place.order} is null)` : less
@@ -311,5 +311,12 @@ function strictlyAfter({ place, value, down }: PlaceKey, dialect: SqlDialect): F
 function leadingBound({ place, value, down }: PlaceKey, dialect: SqlDialect): Fragment | undefined {
   if (value === null) return down ? sql`${place.order} is null` : undefined
   if (down && place.maybe) return undefined
-  return sql`${place.order} ${sql.raw(down ? '<=' : '>=')} ${bind(value, place, dialect)}`
+  return sql`${place.order} ${sql.raw(down ? '<=' : '>=')} ${boundOf(value, place, dialect)}`
+}
+
+/** A value to go on after: compared as the rows are sorted, else some would be skipped. */
+function boundOf(value: Scalar, place: Place, dialect: SqlDialect): Fragment {
+  return place.folds && typeof value === 'string'
+    ? sql`${value.toWellFormed()}`
+    : bind(value, place, dialect)
 }

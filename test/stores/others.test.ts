@@ -613,3 +613,20 @@ describe.each([
     },
   )
 })
+
+it.skipIf(noMariadb)('pages of a text of another collation are as the whole list is', async () => {
+  const made = [
+    'create table TABLE (id int primary key, value varchar(9)) character set utf8mb4',
+    "insert into TABLE values (1, 'b'), (2, 'A'), (3, 'a'), (4, 'B'), (5, 'b '), (6, 'C'), (7, null), (8, 'ä')",
+  ]
+  const table = await tableOf(openMariadb(), made, TEXT)
+  for (const sort of ['value', '-value', '-value,-id']) {
+    const whole = JSON.parse((await table.ask('GET', `/cars?sort=${sort}`)).text) as {
+      id: number
+    }[]
+    expect(await walked(table, `sort=${sort}`)).toEqual(whole.map(({ id }) => id))
+    expect(whole).toHaveLength(8)
+  }
+  expect(await walked(table, 'value=a')).toEqual([3])
+  await table.close()
+})
