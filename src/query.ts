@@ -146,16 +146,17 @@ function readSearch(
   const text = single(parameters, 'q', mistakes)?.trim()
   if (!text) return undefined
   const words = searchWords(text)
-  if (words.length > caps.words) {
-    const message = `q has ${words.length} words; at most ${caps.words}`
-    mistakes.push({ message, field: 'q', type: 'too_many_words' })
-  }
-  const length = Math.max(...words.slice(0, caps.words).map(word => word.length))
-  if (length > caps.pattern) {
-    const message = `q has a word of ${length} characters; at most ${caps.pattern}`
-    mistakes.push({ message, field: 'q', type: 'pattern_too_long' })
-  }
+  const long = words.find(word => word.length > caps.pattern)
+  const wrong = (what: string, type: string) =>
+    mistakes.push({ message: `q has ${what}`, field: 'q', type })
+  if (words.length > caps.words)
+    wrong(`${words.length} words; at most ${caps.words}`, 'too_many_words')
+  if (long !== undefined) wrong(`a word of ${tooLong(long, caps)}`, 'pattern_too_long')
   return { text, paths: search }
+}
+
+function tooLong({ length }: string, { pattern }: Caps): string {
+  return `${length} characters; at most ${pattern}`
 }
 
 // --- Filters ---------------------------------------------------------------------------------
@@ -249,13 +250,8 @@ function readFilter(
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
   if (parts.length > caps.values)
     return mistake(`${name} has ${parts.length} values; at most ${caps.values}`, 'too_many_values')
-  const length = operator === 'like' ? Math.max(...parts.map(part => part.length)) : 0
-  if (length > caps.pattern) {
-    return mistake(
-      `${name} has a pattern of ${length} characters; at most ${caps.pattern}`,
-      'pattern_too_long',
-    )
-  }
+  const long = operator === 'like' && parts.find(part => part.length > caps.pattern)
+  if (long) return mistake(`${name} has a pattern of ${tooLong(long, caps)}`, 'pattern_too_long')
   const values = parts.flatMap(text => {
     const found = filterValues(text, valueField, pattern)
     if (found.length === 0) {
@@ -448,7 +444,7 @@ function printFilter(
       return [[path.join() === id?.join() ? 'max_id' : 'until', text]]
     case 'lt':
       // A day as `until` was read as "before the next one".
-      if (second) return [['until', dayBefore(text)]]
+      if (second) return [['until', printInstant(instantOf(text) - DAY).slice(0, 10)]]
       break
     case 'gt':
       if (second) return [['since_id', text]]
@@ -458,8 +454,4 @@ function printFilter(
       break
   }
   return [[`${name}[${operator}]`, text]]
-}
-
-function dayBefore(instant: string): string {
-  return printInstant(instantOf(instant) - DAY).slice(0, 10)
 }

@@ -99,10 +99,12 @@ function valueTest(
   switch (operator) {
     case 'in':
     case 'nin': {
-      const same = (value: Json) =>
-        values.some(
-          other => typeof other === typeof value && compareValues(value, other, kind) === 0,
-        )
+      // Many long values that begin alike would take long to compare one by one with every item's.
+      const wanted: ReadonlySet<Json> = new Set(values)
+      const same =
+        kind === 'date-time'
+          ? (value: Json) => values.some(other => compareValues(value, other, kind) === 0)
+          : (value: Json) => wanted.has(value)
       return operator === 'in' ? same : value => !same(value)
     }
     case 'gt':

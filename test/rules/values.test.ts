@@ -112,6 +112,22 @@ describe('compareValues puts', () => {
     expect(compareValues(more, less)).toBeGreaterThan(0)
   })
 
+  it('texts by code point, however long what they begin with', () => {
+    const ends = fc.string({ unit: fc.constantFrom('a', 'b', '\uff5e', '😀', '😁'), maxLength: 4 })
+    const lengths = fc.constantFrom(0, 1, 510, 511, 512, 513, 1023, 1024, 1025)
+    const points = (text: string) => Array.from(text, char => char.codePointAt(0) ?? 0)
+    fc.assert(
+      fc.property(lengths, ends, ends, (length, one, other) => {
+        const start = 'x'.repeat(length)
+        const [a, b] = [points(one), points(other)]
+        const at = a.findIndex((point, place) => point !== b[place])
+        const expected = at === -1 ? a.length - b.length : (a[at] ?? 0) - (b[at] ?? -1)
+        expect(Math.sign(compareValues(start + one, start + other))).toBe(Math.sign(expected))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
   it('no list before another list or object', () => {
     expect(compareValues([1], { a: 1 })).toBe(0)
   })
