@@ -18,11 +18,12 @@ import {
 import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
 import { splitList } from './http.ts'
 import { checkOptions } from './options.ts'
-import { orderObjection, parseSort, RESERVED } from './query.ts'
+import { RESERVED } from './query.ts'
 import { DOWNLOAD, SEARCH } from './route.ts'
 import { fieldsOf, rootField, type Schema, type SomeSchema, zodOf } from './schema.ts'
 import { withTieBreak } from './selection.ts'
 import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
+import { orderObjection, parseSort } from './sort.ts'
 import type { Identity, Shape } from './store.ts'
 import { checkerOf, validatorOf } from './validate.ts'
 

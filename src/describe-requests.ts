@@ -1,12 +1,12 @@
 // What a method takes: its parameters and its body, in the terms of OpenAPI 3.1.
 import type { ActionDefinition, CollectionDefinition } from './definition.ts'
 import { bodySchema, fileSchemas } from './describe-schemas.ts'
-import type { Fields } from './fields.ts'
+import { type Fields, isFilterable } from './fields.ts'
 import type { Format } from './formats/format.ts'
 import { embedded, fieldSchema, type JsonSchema, needsMembers } from './json-schema.ts'
 import { readTypes } from './negotiate.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
-import { isFilterable, RESERVED } from './query.ts'
+import { RESERVED } from './query.ts'
 import { type CollectionTarget, DOWNLOAD, SEARCH, type Target } from './route.ts'
 
 /** One method of a target. */

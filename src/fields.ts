@@ -1,4 +1,5 @@
 // The members of an item by dotted path: what a field is, reading one, picking many.
+import { type Mistake, suggestion } from './errors.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
@@ -55,6 +56,19 @@ export type Fields = ReadonlyMap<string, Field>
 
 export function toPath(dotted: string): Path {
   return dotted.split('.')
+}
+
+/** The mistake of a parameter that names a field there is not. */
+export function unknownField(name: string, fields: Fields, field: string): Mistake {
+  const shown = JSON.stringify(name.slice(0, 64))
+  const message = `There is no field ${shown}${suggestion(name, pathsOf(fields))}`
+  return { message, field, type: 'unknown_field' }
+}
+
+/** Whether a field has values that a filter can name; `[exists]` is for any field. */
+export function isFilterable(field: Field): boolean {
+  if (field.kind === 'array') return field.element !== undefined && isFilterable(field.element)
+  return field.kind !== 'object' && field.kind !== 'record' && field.kind !== 'blob'
 }
 
 /** The field at a path, or `undefined`; a record has a field under every name. */

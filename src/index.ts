@@ -122,9 +122,7 @@ export {
 export { jsonPatch, mergePatch } from './patch.ts'
 export { type Preferences, parsePrefer, printPreferences } from './prefer.ts'
 export {
-  parseSort,
   printQuery,
-  printSort,
   type Query,
   type QueryOptions,
   readQuery,
@@ -146,6 +144,7 @@ export {
   type SortKey,
 } from './selection.ts'
 export { DEFAULT_FORMATS, type Doors, type Policies } from './serve.ts'
+export { parseSort, printSort } from './sort.ts'
 export {
   type Attempt,
   ConflictError,

@@ -1,6 +1,6 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query, and back to parameters.
-import { type Mistake, suggestion } from './errors.ts'
+import type { Mistake } from './errors.ts'
 import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './fallbacks.ts'
 import {
   expectation,
@@ -10,14 +10,15 @@ import {
   hasOneType,
   instantOf,
   isDate,
+  isFilterable,
   isUuid,
   LAST_INSTANT,
   type Path,
-  pathsOf,
   printInstant,
   type Scalar,
   scalarsOf,
   toPath,
+  unknownField,
 } from './fields.ts'
 import { type Parameter, printParameters } from './http.ts'
 import { type Limits, limitsOf } from './limits.ts'
@@ -27,10 +28,9 @@ import {
   type Operator,
   type Search,
   type Selection,
-  type SortKey,
   searchWords,
-  withTieBreak,
 } from './selection.ts'
+import { printSort, readSort, type SortOptions } from './sort.ts'
 import { joinValues, splitValues } from './value-lists.ts'
 
 /** A list request read: the selection, and the members to give (all where absent). */
@@ -38,17 +38,11 @@ export interface Query extends Selection {
   readonly fields?: readonly Path[]
 }
 
-export interface QueryOptions {
-  /** The fields of the items, the server-owned ones included. */
-  readonly fields: Fields
+export interface QueryOptions extends SortOptions {
   /** What `fields` may name, where that is not the same. */
   readonly selectable?: Fields
-  /** The name of the identifying field: the last sort key of every list. */
-  readonly id: string
   /** The name of the creation date, if the items have one: for `since` and `until`. */
   readonly createdAt?: string
-  /** The order where the request does not say; the id is added. */
-  readonly sort?: readonly SortKey[]
   /** The fields that `q` searches; without them `q` is unknown. */
   readonly search?: readonly Path[]
   /** How much a request may ask for. Default: as {@link Limits} say. */
@@ -129,12 +123,6 @@ export function readFields(
     if (!fieldAt(fields, toPath(name))) mistakes.push(unknownField(name, fields, 'fields'))
   }
   return [...new Set(names)].map(toPath)
-}
-
-function unknownField(name: string, fields: Fields, field: string): Mistake {
-  const shown = JSON.stringify(name.slice(0, 64))
-  const message = `There is no field ${shown}${suggestion(name, pathsOf(fields))}`
-  return { message, field, type: 'unknown_field' }
 }
 
 function readSearch(
@@ -269,12 +257,6 @@ const DAY = 86_400_000
 
 const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
 
-/** Whether a field has values that a filter can name; `[exists]` is for any field. */
-export function isFilterable(field: Field): boolean {
-  if (field.kind === 'array') return field.element !== undefined && isFilterable(field.element)
-  return field.kind !== 'object' && field.kind !== 'record' && field.kind !== 'blob'
-}
-
 function isText(field: Field | undefined): boolean {
   if (field?.kind === 'union') return (field.options ?? []).some(isText)
   return field?.kind === 'string' || field?.kind === 'any'
@@ -348,55 +330,6 @@ function bound(
     case 'max_id':
       return { path, operator: 'lte', values: [value] }
   }
-}
-
-// --- Sort ------------------------------------------------------------------------------------
-
-function readSort(
-  parameters: readonly Parameter[],
-  { fields, id, sort = [], caps = CAPS }: QueryOptions,
-  mistakes: Mistake[],
-): SortKey[] {
-  const text = single(parameters, 'sort', mistakes)
-  if (text === undefined) return withTieBreak(sort, id)
-  const keys = parseSort(text)
-  if (keys.length === 0) return withTieBreak(sort, id)
-  if (keys.length > caps.sortKeys) {
-    mistakes.push({
-      message: `At most ${caps.sortKeys} sort keys, not ${keys.length}`,
-      field: 'sort',
-      type: 'too_many_sort_keys',
-    })
-    return withTieBreak(sort, id)
-  }
-  for (const { path } of keys) {
-    const field = fieldAt(fields, path)
-    if (!field) mistakes.push(unknownField(path.join('.'), fields, 'sort'))
-    const objection = field && orderObjection(field)
-    if (objection === undefined) continue
-    const message = `${path.join('.')} ${objection}: it has no order`
-    mistakes.push({ message, field: 'sort', type: 'not_sortable' })
-  }
-  return withTieBreak(keys, id)
-}
-
-/** Why items cannot be put in order by a field, `is a list`; `undefined` where they can. */
-export function orderObjection(field: Field): string | undefined {
-  if (field.kind === 'array') return 'is a list'
-  return isFilterable(field) ? undefined : `is ${expectation(field)}`
-}
-
-/** Reads `-created_at,color`; what the fields are is not checked. */
-export function parseSort(text: string): SortKey[] {
-  return text
-    .split(',')
-    .filter(name => name !== '' && name !== '-')
-    .map(name => ({ path: toPath(name.replace(/^[-+ ]/, '')), descending: name.startsWith('-') }))
-}
-
-/** Prints sort keys so that {@link parseSort} gives them back. */
-export function printSort(sort: readonly SortKey[]): string {
-  return sort.map(({ path, descending }) => `${descending ? '-' : ''}${path.join('.')}`).join(',')
 }
 
 // --- Back to parameters ------------------------------------------------------------------------

@@ -8,6 +8,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
   rules: [
     'pagination',
     'selection',
+    'sort',
     'value-lists',
     'query',
     'dialects',

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { type Kysely, sql } from 'kysely'
 import { expect } from 'vitest'
 import type { Field, Item, Json } from '../../src/fields.ts'
-import { parseSort } from '../../src/query.ts'
 import {
   type Filter,
   type Operator,
@@ -12,6 +11,7 @@ import {
   sortKeyOf,
   withTieBreak,
 } from '../../src/selection.ts'
+import { parseSort } from '../../src/sort.ts'
 import type { Shape, Store } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 
