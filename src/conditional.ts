@@ -50,11 +50,11 @@ export function versionOf(opaque: string): string {
 
 /** The conditions of a request, read; dates in milliseconds since 1970. */
 export interface Preconditions {
-  readonly ifMatch?: EntityTags
-  readonly ifNoneMatch?: EntityTags
-  readonly ifModifiedSince?: number
-  readonly ifUnmodifiedSince?: number
-  readonly ifRange?: EntityTag | number
+  readonly ifMatch?: EntityTags | undefined
+  readonly ifNoneMatch?: EntityTags | undefined
+  readonly ifModifiedSince?: number | undefined
+  readonly ifUnmodifiedSince?: number | undefined
+  readonly ifRange?: EntityTag | number | undefined
 }
 
 const CONDITIONS = [
@@ -97,13 +97,7 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
   const ifModifiedSince = beside ? undefined : date('if-modified-since')
   const ifUnmodifiedSince = date('if-unmodified-since')
   const ifRange = readIfRange(headers['if-range'])
-  return {
-    ...(ifMatch && { ifMatch }),
-    ...(ifNoneMatch && { ifNoneMatch }),
-    ...(ifModifiedSince !== undefined && { ifModifiedSince }),
-    ...(ifUnmodifiedSince !== undefined && { ifUnmodifiedSince }),
-    ...(ifRange !== undefined && { ifRange }),
-  }
+  return { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince, ifRange }
 }
 
 function readIfRange(text: string | undefined): EntityTag | number | undefined {
@@ -121,7 +115,7 @@ export interface Validators {
   /** The opaque part of its strong entity tag. */
   readonly tag?: string
   /** When it last changed, in milliseconds since 1970; compared by the second. */
-  readonly lastModified?: number
+  readonly lastModified?: number | undefined
 }
 
 export type Verdict = 'proceed' | 'not-modified' | 'failed'

@@ -408,6 +408,5 @@ function conditional(
   const verdict = evaluate(preconditions, method, outcome.validators ?? {})
   if (verdict === 'failed') throw preconditionFailed()
   if (verdict === 'proceed') return outcome
-  const { representation: _unchanged, ...rest } = outcome
-  return { ...rest, status: 304 }
+  return { ...outcome, status: 304, representation: undefined }
 }

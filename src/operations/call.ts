@@ -101,7 +101,7 @@ export interface Call {
 export interface Outcome {
   readonly status: number
   readonly headers: HeaderList
-  readonly representation?: Representation
+  readonly representation?: Representation | undefined
   /** Of what is represented, for `ETag`, `Last-Modified` and the conditions of a read. */
   readonly validators?: Validators
   /** What of the request the answer depends on besides its format. */
