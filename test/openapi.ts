@@ -139,7 +139,9 @@ export function valueBy(schema: Part, whole: boolean, known: Record<string, unkn
       const own = members.flatMap(([name, member]) => {
         if (name in known) return [[name, known[name]]]
         // What comes back to itself ends somewhere.
-        const wanted = needed.has(name) || (whole && level < 5 && !member.readOnly)
+        // An address that is not its own is another content than the one beside it.
+        const free = !member.readOnly && (member as { format?: unknown }).format !== 'uri'
+        const wanted = needed.has(name) || (whole && level < 5 && free)
         const value = wanted ? made(resolved(member), level + 1) : undefined
         return value === undefined ? [] : [[name, value]]
       })

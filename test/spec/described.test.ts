@@ -365,7 +365,7 @@ describe('actions', () => {
           run: ({ input, update }) => update(input),
         }),
         // It is called like an operation.
-        read: { on: 'item', run: () => undefined },
+        look: { on: 'item', run: () => undefined },
         touch: {
           on: 'collection',
           input: z.object({ note: z.string().optional() }),
@@ -402,7 +402,7 @@ describe('actions', () => {
     '/things': '/things',
     '/things/{id}': '/things/1',
     '/things/{id}/rename': '/things/1/rename',
-    '/things/{id}/read': '/things/1/read',
+    '/things/{id}/look': '/things/1/look',
     ...Object.fromEntries(
       ['touch', 'either', 'both', 'drop', 'find', 'nothing'].map(name => [
         `/things/${name}`,
@@ -432,7 +432,7 @@ describe('actions', () => {
     for (const [prefer, status] of asked) {
       const headers = { prefer }
       for (const [template, path] of [
-        ['/things/{id}/read', '/things/1/read'],
+        ['/things/{id}/look', '/things/1/look'],
         ['/things/touch', '/things/touch'],
       ] as const) {
         expect(await ask(template, path, { ...post, headers })).toMatchObject({ status })
@@ -473,7 +473,7 @@ describe('actions', () => {
 
   it('what takes nothing has no body', async () => {
     const { at } = await describedBy(things(), paths)
-    expect(at('paths', '/things/{id}/read', 'post')).not.toHaveProperty('requestBody')
+    expect(at('paths', '/things/{id}/look', 'post')).not.toHaveProperty('requestBody')
   })
 
   it('in a query: every member by the name that works, needed where it is', async () => {
