@@ -222,7 +222,7 @@ function toldOf(call: Call, name: string, sent: Item, current: Item | undefined)
   return same && first ? [first] : told
 }
 
-/** Whether an input is what the item is given with: its own address, its record, or null where it has none. */
+/** Whether an input is what the item is given with, or a form left as it was: its own address, its record, a null. */
 function isPresent(call: Call, name: string, input: BlobInput, current: Item | undefined): boolean {
   const record = current && recordOf(current, name)
   switch (input.said) {
@@ -231,6 +231,8 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
     case 'upload':
       return record?.key === input.key
     case 'removed': {
+      // A page says null beside every control for a file: it counts where none was chosen.
+      if (call.body?.form) return true
       const given = call.target.collection.binary === 'flat' ? `${name}_url` : name
       return !record && input.member === given
     }
