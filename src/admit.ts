@@ -64,7 +64,7 @@ async function identify(
   const guarded = seen.address === undefined ? undefined : rateLimit
   const named = (authorization ?? cookie) !== undefined
   const look = () => authenticate(schemes, seen, () => metadataAddress(api, base))
-  sender.authenticated = await (guarded ? guess(guarded, address, named, look) : look())
+  sender.authenticated = await (guarded ? guess(guarded, address, request, named, look) : look())
   await count(api, request, method, sender)
 }
 

@@ -107,6 +107,6 @@ function streamOf(body: StreamBody): ReadableStream<Uint8Array> {
       await chunks.return?.()
     },
   }
-  // Nothing is read before it is asked for.
+  // Nothing more is read before it is asked for.
   return new ReadableStream(source, { highWaterMark: 0 })
 }

@@ -90,7 +90,9 @@ export async function handle(
 /** A refusal counts like any request, however early it came. */
 async function counted({ api }: Machine, exchange: Exchange, thrown: unknown): Promise<unknown> {
   const { request, method, sender } = exchange
-  if (!api.rateLimit || sender.counted) return thrown
+  // Who could not be served for lack of time or room is told so.
+  const unserved = thrown instanceof HttpError && thrown.status === 503
+  if (!api.rateLimit || sender.counted || unserved) return thrown
   try {
     await count(api, request, method, sender)
     return thrown
@@ -172,12 +174,12 @@ async function answer(
   exchange.method = effectiveMethod(request.method, overrides)
   if (document?.uncounted) sender.counted = true
   else {
-    const admitted = timed(machine, exchange, 'auth', () =>
-      admit(api, request, exchange.method, base, sender),
-    )
     // A scheme asks others, whose silence is not waited for longer than for work.
-    if (admitted)
-      await (api.schemes.length > 0 ? machine.workload.run(() => admitted, request) : admitted)
+    const admitted =
+      api.schemes.length > 0
+        ? machine.workload.run(async () => admission(machine, exchange, base), request)
+        : admission(machine, exchange, base)
+    if (admitted) await admitted
   }
   exchange.principal = sender.authenticated?.principal
   exchange.may = mayOf(api, exchange.principal)
@@ -241,6 +243,12 @@ function matchOf(router: Router, path: string, fallThrough: boolean): Match | un
     if (fallThrough) return undefined
     throw error
   }
+}
+
+/** Who sends the request, and whether it may go on. */
+function admission(machine: Machine, exchange: Exchange, base: string): Promise<void> | void {
+  const { request, method, sender } = exchange
+  return timed(machine, exchange, 'auth', () => admit(machine.api, request, method, base, sender))
 }
 
 /** A step, its time noted where the api tells. */

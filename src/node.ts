@@ -245,7 +245,13 @@ function respond(
   const waits = expecting.has(request)
   const ends = waits || unread > LINGER_BYTES
   if (ends && headerOf(headers, 'connection') === undefined) headers.push('Connection', 'close')
-  response.writeHead(status, besides(response, headers))
+  try {
+    response.writeHead(status, besides(response, headers))
+  } catch (error) {
+    // A host server may have sent a head already.
+    if (isStream(body)) endBody(body).catch(() => undefined)
+    throw error
+  }
   if (isStream(body)) return pipeline(Readable.from(body), response)
   if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
   if (!body) response.end()

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { HttpError } from './errors.ts'
-import type { HeaderList } from './http.ts'
+import type { HeaderList, HttpRequest } from './http.ts'
 import {
   checkOptions,
   having,
@@ -78,7 +78,7 @@ export interface RateLimit {
   readonly whenDown: 'open' | 'closed'
   readonly reset: 'epoch' | 'iso'
   /** By address. */
-  readonly guesses: Map<string, Guesses>
+  readonly guesses: Map<string, Set<Guess>>
 }
 
 const RULES: Rules<RateLimitOptions> = {
@@ -278,19 +278,16 @@ function tooManyRequests({ policy, reset }: State, headers: HeaderList): HttpErr
   })
 }
 
-/** The guesses of one address. */
-interface Guesses {
-  /** The requests that have not ended. */
-  requests: number
-  /** Those whose credentials are looked at. */
-  going: number
-  /** Those that wait for their turn. */
-  readonly waiting: (() => void)[]
+/** A look at credentials that has begun. */
+interface Guess {
+  readonly request: Pick<HttpRequest, 'aborted' | 'signal'>
+  readonly judged: Promise<unknown>
 }
 
 /**
- * Looks at the credentials of an address, no more at once than may still be wrong within the limit.
- * Right ones of other addresses are not touched by it.
+ * Looks at the credentials of an address, which may be wrong so often within the limit. Of those that
+ * come together each is told as if they had come one after another: where more of them may be wrong than
+ * are left, an answer waits for those before it.
  * @param named whether the request has a header that credentials stand in. One without may be
  * anonymous: over the limit it is refused only where it turns out to have some.
  * @param look gives what they are worth, `undefined` for none; throws HttpError 401 for wrong ones.
@@ -299,46 +296,63 @@ interface Guesses {
 export async function guess<T>(
   limit: RateLimit,
   address: string,
+  request: Guess['request'],
   named: boolean,
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const guesses = limit.guesses.get(address) ?? { requests: 0, going: 0, waiting: [] }
+  const { over } = await failuresOf(limit, address)
+  if (named && over) throw over
+  const guesses = limit.guesses.get(address) ?? new Set<Guess>()
   limit.guesses.set(address, guesses)
-  guesses.requests++
-  let went = 0
-  try {
-    let { left, over } = await failuresOf(limit, address)
-    while (named && guesses.going >= left) {
-      if (over) throw over
-      await new Promise<void>(resolve => guesses.waiting.push(resolve))
-      ;({ left, over } = await failuresOf(limit, address))
+
+  async function judge(): Promise<T | undefined> {
+    const { found, wrong } = await worth(look)
+    if (found === undefined && !wrong) return undefined
+    const { left } = await failuresOf(limit, address)
+    if (left > 0 && guesses.size > left) await earlier(guesses, mine)
+    const { over } = await failuresOf(limit, address)
+    if (wrong) {
+      // What is over the limit is counted too.
+      await Promise.allSettled(limit.policies.map(({ failures }) => failures.consume(address)))
     }
-    went = named ? 1 : 0
-    guesses.going += went
-    const found = await counted(limit, address, look, over)
-    if (over && found !== undefined) throw over
+    const refusal = over ?? wrong
+    if (refusal) throw refusal
     return found
+  }
+
+  const judged = judge()
+  const mine: Guess = { request, judged }
+  guesses.add(mine)
+  try {
+    return await judged
   } finally {
-    guesses.going -= went
-    guesses.requests--
-    if (guesses.requests === 0) limit.guesses.delete(address)
-    guesses.waiting.shift()?.()
+    guesses.delete(mine)
+    if (guesses.size === 0) limit.guesses.delete(address)
   }
 }
 
-/** Counts wrong credentials. What is over the limit is counted too. */
-async function counted<T>(
-  { policies }: RateLimit,
-  address: string,
+async function worth<T>(
   look: () => Promise<T>,
-  over: HttpError | undefined,
-): Promise<T> {
+): Promise<{ found?: T | undefined; wrong?: HttpError }> {
   try {
-    return await look()
+    return { found: await look() }
   } catch (error) {
-    if (!(error instanceof HttpError && error.status === 401)) throw error
-    await Promise.allSettled(policies.map(({ failures }) => failures.consume(address)))
-    throw over ?? error
+    if (error instanceof HttpError && error.status === 401) return { wrong: error }
+    throw error
+  }
+}
+
+/** Waits for the guesses that began before one, but for those whose request has ended. */
+async function earlier(guesses: ReadonlySet<Guess>, mine: Guess): Promise<void> {
+  for (const each of guesses) {
+    if (each === mine) return
+    const { request, judged } = each
+    if (request.aborted) continue
+    await new Promise<void>(resolve => {
+      const end = () => resolve()
+      judged.then(end, end)
+      request.signal.addEventListener('abort', end, { once: true })
+    })
   }
 }
 

@@ -42,6 +42,8 @@ export async function begin(
   }
 
   let first: IteratorResult<BodyChunk> | undefined = await machine.workload.run(read, request)
+  // A small content is whole by now: nothing of it stays open for a reader that may never come.
+  if (length !== undefined && sent === length) await chunks.return?.()
   const begun: AsyncIterableIterator<BodyChunk> = {
     [Symbol.asyncIterator]: () => begun,
     async next() {

@@ -94,7 +94,8 @@ export function mistakesOf(
     }
     const missing = ABSENT.has(issue.code) && valueBelow(value, issue.path) === undefined
     // The schema wants the record that becomes of a file.
-    const file = members.get(field)?.kind === 'blob'
+    const member = members.get(field)
+    const file = member?.kind === 'blob' && !member.optional
     const plain = missing ? issue.message.replace(/, received undefined$/, '') : issue.message
     const said = file ? 'a file is needed' : plain
     const message = missing ? `${field} is required: ${said}` : field ? `${field}: ${said}` : said

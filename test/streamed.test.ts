@@ -3,7 +3,7 @@
 import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
   type BlobStore,
@@ -12,6 +12,7 @@ import {
   defineCollection,
   memoryBlobs,
   memoryStore,
+  parseLink,
   type Store,
   UnavailableError,
 } from '../src/index.ts'
@@ -174,4 +175,57 @@ test.each<[string, string, number, string | null]>([
     expect((await answer.text()).split('\n')).toHaveLength(head + count + 1)
     expect(answer.headers.get('content-range')).toBe(range && `lines ${range}`)
   }
+})
+
+test('a body that was begun is ended where its head cannot be sent', async () => {
+  let ended = 0
+  const { api } = await photosApi({
+    async *stream() {
+      try {
+        yield [{ id: 1, item: { id: 1 }, version: 'a' }]
+        yield []
+      } finally {
+        ended++
+      }
+    },
+  })
+  const { base, close } = await listen((request, response) => {
+    // As a host server does whose patience ended.
+    setImmediate(() => api.handler(request, response))
+    response.writeHead(504).write('too late')
+  })
+  await fetch(base + LIST)
+    .then(answer => answer.text())
+    .catch(() => '')
+  await vi.waitFor(() => expect(ended).toBe(1))
+  await close()
+})
+
+test('a small content stays open for nobody, read or not', async () => {
+  let ended = 0
+  const get: BlobStore['get'] = async () =>
+    (async function* () {
+      try {
+        yield Buffer.from('hello')
+      } finally {
+        ended++
+      }
+    })()
+  const { api } = await photosApi({ get })
+  const answer = await api.fetch(new Request(`http://api.test${CONTENT}`))
+  expect([answer.status, ended]).toEqual([200, 1])
+  expect(await answer.text()).toBe('hello')
+})
+
+test('the first page of a streaming format is a page', async () => {
+  const schema = z.object({ n: z.int() })
+  const lines = defineCollection({ name: 'lines', schema, store: memoryStore(), defaultLimit: 2 })
+  const api = defineApi({ collections: [lines] })
+  for (const n of [1, 2, 3]) await api.collection(lines).create({ n })
+  const json = await api.fetch(new Request('http://api.test/lines'))
+  const links = parseLink(json.headers.get('link') ?? '')
+  const next = links.find(({ rel }) => rel === 'next')?.href ?? ''
+  const csv = await api.fetch(new Request(next, { headers: { accept: 'text/csv' } }))
+  const first = parseLink(csv.headers.get('link') ?? '').find(({ rel }) => rel === 'first')
+  expect(first?.href).toBe('http://api.test/lines?offset=0')
 })

@@ -372,7 +372,7 @@ export function requireRoom(
   const size = sizes.reduce((sum, each) => sum + each, 0)
   if (size <= limits.inline) return
   const address = collection.binary === 'flat' ? `${names[0]}_url` : `${names[0]}.url`
-  const message = `The contents that fields asks for have ${size} bytes together, at most ${limits.inline} are given inline: ask for fewer items by limit, or for ${address}`
+  const message = `The contents that fields asks for have ${size} bytes together, at most ${limits.inline} are given inline: ask for fewer, or for ${address}`
   throw new HttpError(400, [{ message, field: 'fields', type: 'inline_too_large' }])
 }
 

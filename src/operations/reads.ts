@@ -260,7 +260,9 @@ function listHeaders(call: Call, query: Query, window: Window, found: Found): He
   )
   if (window.by === 'range') kept.push({ name: 'limit', raw: `limit=${window.limit}` })
   const address = call.href(call.target)
-  const href = (place: string) => {
+  const href = (place: string): string => {
+    // Without a page named it is the whole list.
+    if (place === '' && call.streams) return href('offset=0')
     const sized = /(?:^|&)limit=/.test(place)
     const others = sized ? kept.filter(({ name }) => name !== 'limit') : kept
     const text = [...others.map(({ raw }) => raw), place].filter(part => part !== '').join('&')

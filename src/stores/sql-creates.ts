@@ -114,8 +114,7 @@ export class SqlCreates {
       found = await insert()
     }
     if (!found) {
-      const ids = integer ? ', or its greatest id be beyond 2^53' : ''
-      throw new Error(`${table} has taken no row: a trigger may have kept it out${ids}`)
+      throw noRow(table, integer ? ', or its greatest id be beyond 2^53' : '')
     }
     if (this.#gives === 'whole') row.kept = this.#layout.stored(found)
     else row.item[shape.identity.name] = integer ? Number(found.made) : String(found.made)
@@ -191,6 +190,7 @@ export class SqlCreates {
   async #answered(row: NewRow, runner: Runner): Promise<Stored> {
     const { item, version, key } = row
     const kept = row.kept ?? (this.#known.own ? undefined : await this.#read(item, runner))
+    if (!kept && !this.#known.own) throw noRow(this.#layout.table)
     const stored = kept ?? this.#layout.storedItem(item, version)
     if (key !== undefined) await this.#attempts.answer(key, { ...stored }, runner)
     return stored
@@ -201,6 +201,10 @@ export class SqlCreates {
     const [row] = (await run(this.#statements.get, [id])).rows
     return row && this.#layout.stored(row)
   }
+}
+
+function noRow(table: string, or = ''): Error {
+  return new Error(`${table} has taken no row: a trigger may have kept it out${or}`)
 }
 
 /** What one statement inserts at most: rows, values (SQLite takes 32,766), characters of text. */

@@ -37,6 +37,12 @@ const PATIENCE = 20
 /** How long after there was no connection to cancel by another one is asked for, in milliseconds. */
 const PAUSE = 200
 
+/**
+ * How often writes that share a commit are done again without those given up meanwhile: then the rest is
+ * done, so that who gives up again and again keeps nobody waiting.
+ */
+const MOST_UNDONE = 2
+
 /** Work that somebody waits for. */
 interface Task {
   readonly options: StoreOptions
@@ -128,20 +134,32 @@ export class PoolSession implements Session {
     this.#flushing = true
     // Lets the requests that came at the same time add their writes.
     await new Promise(resolve => setImmediate(resolve))
-    while (this.#queue.length > 0) {
-      const writes = nextWrites(this.#queue)
+    let undone: Write[] = []
+    let times = 0
+    while (undone.length > 0 || this.#queue.length > 0) {
+      const writes = nextWrites(undone.length > 0 ? undone : this.#queue)
       try {
-        answer(writes, await this.#batch(writes), this.#dialect)
+        answer(writes, await this.#batch(writes, times < MOST_UNDONE), this.#dialect)
+        times = 0
       } catch (error) {
-        // Those who are still there go on without the others.
-        if (isSomeGone(error)) this.#queue.unshift(...writes)
-        else for (const { reject } of writes) reject(error)
+        // Those who are still there go on without the others, and before those who came meanwhile.
+        if (isSomeGone(error)) {
+          undone = writes
+          times++
+          continue
+        }
+        for (const { reject } of writes) reject(error)
+        times = 0
       }
     }
     this.#flushing = false
   }
 
-  async #batch(writes: readonly Write[]): Promise<PromiseSettledResult<unknown>[]> {
+  /** @param undoable whether nothing is to be done where one of the writes is given up. */
+  async #batch(
+    writes: readonly Write[],
+    undoable: boolean,
+  ): Promise<PromiseSettledResult<unknown>[]> {
     const { begin } = this.#dialect
     const [first] = writes
     if (!first) return []
@@ -151,7 +169,7 @@ export class PoolSession implements Session {
       return [await settled(this.#heard(work, task, first.single ? undefined : begin))]
     }
     const work = (runner: Runner) => together(writes, runner, this.#dialect)
-    const task: Task = { options: sharedOptions(writes) }
+    const task: Task = { options: undoable ? sharedOptions(writes) : {} }
     const stop = whenAllAborted(writes, () => task.cancel?.())
     try {
       return await this.#tried(work, task, begin)

@@ -187,11 +187,14 @@ function storable(text: string): string {
   return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
 }
 
-/** The type of a column, or that of which its domain is. */
+/** The type of a column, or that of which its domain is, or the domain of that one. */
 const CATALOG =
   sql.raw(`select a.attname as name, t.typcategory::text as category, l.collname as collation,
-  case t.typtype when 'd' then format_type(t.typbasetype, t.typtypmod) else format_type(a.atttypid, a.atttypmod) end as type,
-  c.relkind in ('r', 'p') and not c.relrowsecurity as base, c.relhastriggers as ruled,
+  (with recursive base (type, mod, next, below) as (
+    select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all
+    select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
+    select format_type(base.type, base.mod) from base where base.next = 0) as type,
+  c.relkind in ('r', 'p') and not c.relrowsecurity as base, exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal) as ruled,
   case c.relkind when 'r' then exists (select 1 from pg_index as i where i.indrelid = c.oid and i.indisunique
     and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum) end as alone
   from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped

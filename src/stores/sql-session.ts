@@ -181,8 +181,12 @@ export async function between<T>(
   leave: () => Promise<void> = async () => {},
   options?: StoreOptions,
 ): Promise<T> {
-  for (const each of begin) await runner.say(each)
+  let begun = false
   try {
+    for (const each of begin) {
+      await runner.say(each)
+      begun = true
+    }
     const result = await work(runner)
     await leave()
     throwIfAborted(options)
@@ -190,6 +194,7 @@ export async function between<T>(
     return result
   } catch (error) {
     await leave()
+    if (!begun) throw error
     // An error that undid the transaction itself leaves nothing to roll back, nor does a connection that is lost.
     await runner.say('rollback').catch(() => undefined)
     throw error

@@ -580,7 +580,7 @@ describe('contents that fields asks for', () => {
       [
         {
           message:
-            'The contents that fields asks for have 1500 bytes together, at most 1000 are given inline: ask for fewer items by limit, or for file_url',
+            'The contents that fields asks for have 1500 bytes together, at most 1000 are given inline: ask for fewer, or for file_url',
           code: 400,
           field: 'fields',
           type: 'inline_too_large',
@@ -593,7 +593,7 @@ describe('contents that fields asks for', () => {
   it('are named in the form that the collection gives', async () => {
     const { request } = await start([1001], 1000, 'object')
     const refused = await request('/files?fields=file.data')
-    expect(await refused.text()).toContain('by limit, or for file.url')
+    expect(await refused.text()).toContain('fewer, or for file.url')
   })
 
   it('of one item too; what is given unasked counts for nothing', async () => {

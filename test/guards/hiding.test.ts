@@ -151,7 +151,43 @@ describe('guesses', () => {
       ),
     )
     const count = (status: number) => answers.filter(answer => answer.status === status).length
-    expect([looks, count(401), count(429)]).toEqual([5, 5, 45])
+    // All are looked at, but no more is told than of five.
+    expect([looks, count(401), count(429)]).toEqual([50, 5, 45])
+  })
+
+  test('of a scheme that has stopped to answer hold up nobody once it answers again', async () => {
+    let stopped = true
+    const verify = (id: string) =>
+      stopped ? new Promise<undefined>(() => {}) : Promise.resolve({ id })
+    const { fetch } = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify })],
+      limits: { workTime: 50 },
+      onError: () => {},
+      ...policies,
+    })
+    const five = () =>
+      Promise.all([1, 2, 3, 4, 5].map(at => ask(fetch, '/cars', as(`u${at}`, 'x'))))
+    expect((await five()).map(({ status }) => status)).toEqual([503, 503, 503, 503, 503])
+    stopped = false
+    expect((await five()).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  })
+
+  test('that nobody has room for are no unhandled rejections', async () => {
+    const rejected: unknown[] = []
+    const listen = (reason: unknown) => void rejected.push(reason)
+    process.on('unhandledRejection', listen)
+    const api = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify: () => wait(20).then(() => undefined) })],
+      limits: { concurrency: 1 },
+      onError: () => {},
+    })
+    const answers = await Promise.all([1, 2].map(() => ask(api.fetch, '/cars', as('ann', 'x'))))
+    expect(answers.map(({ status }) => status).sort()).toEqual([401, 503])
+    await wait(30)
+    process.off('unhandledRejection', listen)
+    expect(rejected).toEqual([])
   })
 
   test('right ones that come together all go on', async () => {

@@ -135,6 +135,31 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
   })
 })
 
+describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
+  'creates at the same time on %s',
+  (_, absent, open) => {
+    test.skipIf(absent)('are not held up by others that are given up', async () => {
+      const others = Array.from({ length: 40 }, () => new AbortController())
+      let inserts = 0
+      const table = newTable()
+      const db = await open(({ sql: text }) => {
+        if (text.includes(table) && /^insert into/.test(text)) others[inserts++]?.abort()
+      })
+      const store = sqlStore({ db, table, create: true })
+      store.attach(SHAPE)
+      await closing([store], async () => {
+        await store.count({ where: [] }, 'exact')
+        const patient = store.create(car('patient'))
+        const given = others.map(({ signal }) => store.create(car('other'), { signal }))
+        await Promise.allSettled(given)
+        expect((await patient).item.color).toBe('patient')
+        // 41 rows go in three statements, and are done three times at most.
+        expect(inserts).toBeLessThanOrEqual(9)
+      })
+    })
+  },
+)
+
 test('rows that a trigger of PostgreSQL keeps out or gives other ids are not answered as others', async () => {
   const { db, table, store } = await opened(async onStatement => openPostgres({}, onStatement))
   await closing([store], async () => {
@@ -161,6 +186,63 @@ test('rows that a trigger of PostgreSQL keeps out or gives other ids are not ans
     }
     expect(await store.count({ where: [] }, 'exact')).toBe(3)
   })
+})
+
+test('a row under an id of its own that a trigger keeps out is an error too', async () => {
+  const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' } }
+  const { db, table, store } = await opened(
+    async onStatement => openPostgres({}, onStatement),
+    shape,
+  )
+  await closing([store], async () => {
+    await sql`create function keeps_out() returns trigger language plpgsql as 'begin return null; end'`.execute(
+      db,
+    )
+    await sql`create trigger keeps_out before insert on ${sql.id(table)} for each row execute function keeps_out()`.execute(
+      db,
+    )
+    const again = sqlStore({ db, table })
+    again.attach(shape)
+    await expect(again.create({ ...car('red'), id: 'a' })).rejects.toThrow('has taken no row')
+  })
+})
+
+test('a table that others refer to is changed by one statement', async () => {
+  const statements: string[] = []
+  const { db, table, store } = await opened(async onStatement =>
+    openPostgres({}, statement => {
+      statements.push(statement.sql)
+      onStatement(statement)
+    }),
+  )
+  await closing([store], async () => {
+    const { id, version } = await store.create(car('red'))
+    await sql`create table ${sql.id(`${table}_of`)} (car_id bigint references ${sql.id(table)} (id))`.execute(
+      db,
+    )
+    const again = sqlStore({ db, table })
+    again.attach(SHAPE)
+    await again.get(id)
+    statements.length = 0
+    await again.update(id, version, car('blue'))
+    expect(statements).toHaveLength(1)
+  })
+})
+
+test('a connection that could not wait for the making of tables serves on', async () => {
+  const url = openPostgres({ max: 1 })
+  await url.connection().execute(async lock => {
+    await sql`select pg_advisory_lock(7215423909113245)`.execute(lock)
+    const db = openPostgres({ max: 1, options: '-c lock_timeout=100' })
+    const store = sqlStore({ db, table: newTable(), create: true })
+    store.attach(SHAPE)
+    const count = () => store.count({ where: [] }, 'exact')
+    await expect(count()).rejects.toThrow()
+    await sql`select pg_advisory_unlock(7215423909113245)`.execute(lock)
+    expect(await count()).toBe(0)
+    await store.close()
+  })
+  await url.destroy()
 })
 
 test('a trigger of PostgreSQL that keeps a row out is an error, not a wait for ever', async () => {

@@ -170,6 +170,7 @@ const REFUSED: Readonly<
       /is integer, .* as a boolean; declare a whole number/,
     ],
     ['positive', TEXT, /is integer, .* as a text; say { type: 'text' }/],
+    ['of_domain', TEXT, /is integer, .* as a text; say { type: 'text' }/],
     ['text', z.object({ other: z.string() }), /it has no column "other"/],
   ],
   MariaDB: [
@@ -251,6 +252,7 @@ const PREPARED: Readonly<Record<string, readonly string[]>> = {
     'drop type if exists mood cascade',
     "create type mood as enum ('z', 'm', 'a')",
     'create domain positive as int check (value > 0)',
+    'create domain of_domain as positive',
   ],
   MariaDB: [],
 }
