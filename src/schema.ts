@@ -253,10 +253,11 @@ function joinedField(one: Field, other: Field): Field | undefined {
   if (one.element && other.element)
     return { ...one, element: unionOf([one.element, other.element]) }
   if (!SCALARS.has(one.kind)) return undefined
-  const { choices, uuid, ...field } = one
+  const { kind, nullable, optional, choices } = one
   return {
-    ...field,
-    ...(uuid && other.uuid && { uuid }),
+    kind,
+    nullable,
+    optional,
     ...(choices && other.choices && { choices: [...new Set([...choices, ...other.choices])] }),
   }
 }

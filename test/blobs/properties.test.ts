@@ -106,6 +106,15 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
     })
   })
 
+  it('a new item has no address of its own that could stand beside a content', async () => {
+    const { door, create } = await start()
+    const { photo_url } = await create()
+    const both = { comment: 'B', photo_url, photo_data: BASE64 }
+    const { status, text } = await door.request('/v1/photos', { method: 'POST', json: both })
+    expect(status).toBe(400)
+    expect(text).toContain('photo is given in photo_data and photo_url: give it once')
+  })
+
   it.each([
     ['v1', 'photo_data', 'photo_url'],
     ['v2', 'photo.data', 'photo.url'],

@@ -133,3 +133,18 @@ it('the input of actions is told as a whole, from a body and from a query', asyn
     'word too_small',
   ])
 })
+
+it('are told under an Idempotency-Key too, which stays free', async () => {
+  const { fetch } = defineApi({ collections: [cars] })
+  const send = async (body: string) => {
+    const type = 'application/x-www-form-urlencoded'
+    const headers = { 'content-type': type, 'idempotency-key': 'k1' }
+    const answer = await fetch(
+      new Request('http://api.test/cars', { method: 'POST', headers, body }),
+    )
+    return [answer.status, (await answer.text()).match(/"field":"\w+"/g)]
+  }
+  const wrong = 'immatriculation=AB-123-CD&color=pink&price=x'
+  expect(await send(wrong)).toEqual([400, ['"field":"price"', '"field":"color"']])
+  expect(await send('immatriculation=AB-123-CD&color=red&price=1')).toEqual([201, null])
+})

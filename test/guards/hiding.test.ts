@@ -83,6 +83,21 @@ describe('a collection that hides what exists', () => {
     if (target !== '/secrets/1/notes') expect(shape(hidden)).toEqual(shape(none))
   })
 
+  test('hides what one may not do from who may do something else', async () => {
+    const lists = defineCollection({
+      name: 'lists',
+      schema: z.object({ text: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+      access: { default: ['admin'], list: [] },
+      hideExistence: true,
+    })
+    const api = defineApi({ collections: [lists], schemes })
+    await ask(api.fetch, '/lists', as('root', 'admin'), { text: 'a' })
+    expect((await ask(api.fetch, '/lists', as('bob'))).status).toBe(200)
+    expect((await ask(api.fetch, '/lists/1', as('bob'))).status).toBe(404)
+  })
+
   test('is no parent for who may not read it', async () => {
     await made
     for (const id of [1, 2]) {
@@ -231,6 +246,21 @@ describe('guesses', () => {
     expect(statuses.slice(18, 22)).toEqual([401, 401, 429, 429])
     // Right ones are not told from wrong ones any more.
     expect((await ask(api.fetch, '/cars', { 'x-api-key': 'right' })).status).toBe(429)
+  })
+
+  test('that cannot be checked are no wrong ones', async () => {
+    const verify = () => {
+      throw new HttpError(503, 'The directory is down')
+    }
+    const { fetch } = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify })],
+      onError: () => {},
+      ...policies,
+    })
+    for (let at = 0; at < 7; at++) {
+      expect((await ask(fetch, '/cars', as('ann', 'x'))).status).toBe(503)
+    }
   })
 
   test('a scheme that never answers is not waited for', async () => {

@@ -154,6 +154,7 @@ describe('several policies', () => {
     [{ policies: [{ name: 'a"b', limit: 1, window: 1 }] }],
     [{ policies: [{ limit: 1, window: 1 }], whenDown: 'maybe' }],
     [{ policies: [{ limit: 1, window: 1 }], timeout: 0 }],
+    [{ policies: [{ limiter: { consume: () => undefined, points: 0, duration: 1 } }] }],
   ])('%j is a mistake', options => {
     // Wrong on purpose.
     expect(() => limited(options as RateLimitOptions)).toThrow(TypeError)
