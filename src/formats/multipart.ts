@@ -159,7 +159,7 @@ interface PartReader {
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)$/
 
 function partReader(context: ReadContext): PartReader {
-  const { fields, limits, upload } = context
+  const { fields, limits, mistakes, upload } = context
   /** Bytes that texts may still have. */
   let room = limits.body
 
@@ -177,7 +177,8 @@ function partReader(context: ReadContext): PartReader {
       return { json: parseJson(text(), Math.max(1, limits.depth - names.length)) }
     }
     if (!xml.types.includes(type)) return undefined
-    return { json: parseXml(text(), shapeOf(fields && fieldAt(fields, names)), limits) }
+    const shape = shapeOf(fields && fieldAt(fields, names))
+    return { json: parseXml(text(), shape, limits, mistakes, names.join('.')) }
   }
 
   async function send(

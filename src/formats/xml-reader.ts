@@ -45,16 +45,23 @@ const EMPTY: Element = { name: '', attributes: new Map(), text: '', children: []
 /**
  * Reads a document to the value that its root element stands for. The root's name may be any.
  * @param taken takes the mistakes in single values; without, they are thrown.
+ * @param path where the value stands, for the mistakes: of a document that is a body, nowhere.
  * @throws HttpError 400 with the mistakes, 413 for more than the limits allow.
  */
-export function parseXml(text: string, shape: Shape, limits: Limits, taken?: Mistake[]): Json {
+export function parseXml(
+  text: string,
+  shape: Shape,
+  limits: Limits,
+  taken?: Mistake[],
+  path = '',
+): Json {
   checkXml(text, limits)
   // With `preserveOrder` the parser gives a list of nodes; its type says `any`.
   const nodes: readonly Node[] = parser.parse(text)
   // What is checked has a root.
   const [root = EMPTY] = nodes.map(elementOf).filter(element => element !== undefined)
   const mistakes = taken ?? []
-  const value = readElement(root, shape, '', mistakes)
+  const value = readElement(root, shape, path, mistakes)
   if (!taken) refuse(mistakes)
   checkJson(value)
   return value

@@ -148,3 +148,21 @@ it('are told under an Idempotency-Key too, which stays free', async () => {
   expect(await send(wrong)).toEqual([400, ['"field":"price"', '"field":"color"']])
   expect(await send('immatriculation=AB-123-CD&color=red&price=1')).toEqual([201, null])
 })
+
+it('are told of an XML part of a form by its name, with the others', async () => {
+  const { fetch } = defineApi({ collections: [cars] })
+  const body = new FormData()
+  body.set('immatriculation', 'AB-123-CD')
+  body.set('color', 'pink')
+  body.set('price', new Blob(['<price>abc</price>'], { type: 'application/xml' }))
+  const answer = await fetch(new Request('http://api.test/cars', { method: 'POST', body }))
+  expect([answer.status, await answer.json()]).toMatchObject([
+    400,
+    {
+      errors: [
+        { field: 'price', message: 'price must be a number, not "abc"' },
+        { field: 'color' },
+      ],
+    },
+  ])
+})
