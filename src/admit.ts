@@ -15,9 +15,10 @@ import {
 import type { ApiDefinition, CollectionDefinition } from './definition.ts'
 import { metadataAddress } from './documents.ts'
 import { HttpError } from './errors.ts'
+import { guess } from './guesses.ts'
 import type { HeaderList, HttpRequest } from './http.ts'
-import { addressKey, guess, principalKey, takeRequest } from './rate-limit.ts'
-import type { Target } from './route.ts'
+import { addressKey, principalKey, takeRequest } from './rate-limit.ts'
+import type { Match, Target } from './route.ts'
 
 /** What is known of the sender; each step adds to it. */
 export interface Sender {
@@ -160,4 +161,10 @@ export function methodsFor(
   return new Map(
     [...methods].filter(([, operation]) => satisfies(ruleFor(api, target, operation), principal)),
   )
+}
+
+/** Whether nothing is here for a sender who may do nothing here. */
+export function isHidden(api: ApiDefinition, { target, methods }: Match, sender: Sender): boolean {
+  if (target.kind === 'root' || !target.collection.hideExistence) return false
+  return methodsFor(api, target, methods, sender).size === 0
 }

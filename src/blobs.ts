@@ -35,6 +35,17 @@ export interface BlobRecord {
   readonly name?: string
 }
 
+/** Whether a value is the record of a content. */
+export function isRecord(value: Json | undefined): value is Item & BlobRecord {
+  return isObject(value) && typeof value.key === 'string' && typeof value.size === 'number'
+}
+
+/** The record of a binary property of a stored item. */
+export function recordOf(item: Item, name: string): BlobRecord | null | undefined {
+  const value = item[name]
+  return isRecord(value) ? value : value === null ? null : undefined
+}
+
 /** A content that comes in one piece. */
 export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes

@@ -206,13 +206,10 @@ function report(
   error: HttpError,
   reference?: string,
 ): void {
-  try {
-    const { request } = exchange
-    const requestId = requestIdOf(exchange)
-    const failure = { reference: reference ?? requestId, error, request, requestId }
-    // A failing log may fail neither the answer nor, where it is asynchronous, the process.
-    Promise.resolve(onError(thrown, failure)).catch(() => {})
-  } catch {
-    // Likewise.
-  }
+  const { request } = exchange
+  const requestId = requestIdOf(exchange)
+  const failure = { reference: reference ?? requestId, error, request, requestId }
+  const tell = async () => onError(thrown, failure)
+  // A failing log may fail neither the answer nor the process.
+  tell().catch(() => {})
 }

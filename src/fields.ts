@@ -181,40 +181,6 @@ export function sameJson(one: unknown, other: unknown): boolean {
   )
 }
 
-/** Whether a value has at most so many bytes as JSON. Of what is far below, nothing is printed. */
-export function isWithin(value: Json, bytes: number): boolean {
-  return bytesLeft(value, bytes, mostBytes) >= 0 || bytesLeft(value, bytes, exactBytes) >= 0
-}
-
-/** What a value leaves of so many bytes; below zero as soon as it is too large. */
-function bytesLeft(value: Json, bytes: number, sizeOf: typeof exactBytes): number {
-  if (Array.isArray(value)) {
-    // Brackets, and a comma after each element but the last.
-    let left = bytes - 1 - Math.max(1, value.length)
-    for (let at = 0; at < value.length && left >= 0; at++) {
-      left = bytesLeft(value[at] ?? null, left, sizeOf)
-    }
-    return left
-  }
-  if (!isObject(value)) return bytes - sizeOf(value)
-  const names = Object.keys(value)
-  let left = bytes - 1 - Math.max(1, names.length)
-  for (const name of names) {
-    if (left < 0) break
-    left = bytesLeft(value[name] ?? null, left - sizeOf(name) - 1, sizeOf)
-  }
-  return left
-}
-
-function exactBytes(value: Scalar | null): number {
-  return Buffer.byteLength(JSON.stringify(value))
-}
-
-/** Six for an escape, such as that of U+0001; the longest number has 24. */
-function mostBytes(value: Scalar | null): number {
-  return typeof value === 'string' ? 6 * value.length + 2 : 24
-}
-
 /**
  * Compares texts by Unicode code point, as SQLite's `BINARY` and PostgreSQL's `"C"` do; JavaScript's
  * own `<` compares UTF-16 units and puts U+1F600 before U+FF5E.

@@ -1,24 +1,25 @@
 // One request from its plain data to its answer: the order of the steps, and the only place where what
 // was thrown becomes an answer.
 import { baseOf, throughProxies } from './address.ts'
-import { admit, authorize, count, everything, mayOf, methodsFor, type Sender } from './admit.ts'
+import { admit, authorize, count, everything, isHidden, mayOf, methodsFor } from './admit.ts'
 import { type Decoded, hasBody } from './body.ts'
 import { callsOf } from './calls.ts'
-import {
-  evaluate,
-  neverUnmodified,
-  type Preconditions,
-  preconditionFailed,
-  readPreconditions,
-} from './conditional.ts'
+import { evaluate, preconditionFailed } from './conditional.ts'
 import type { ApiDefinition } from './definition.ts'
 import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
 import { encode, encodeError, refusalOf } from './encode.ts'
 import { HttpError } from './errors.ts'
 import { givenRequestId, type RequestEvent, requests, responses } from './events.ts'
-import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
-import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER, withIfMatch } from './fallbacks.ts'
+import {
+  conditionsOf,
+  type Exchange,
+  type Machine,
+  negotiate,
+  requestIdOf,
+  standsForRead,
+} from './exchange.ts'
+import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER } from './fallbacks.ts'
 import { json } from './formats/json.ts'
 import {
   type HttpRequest,
@@ -27,7 +28,7 @@ import {
   type Parameter,
   splitTarget,
 } from './http.ts'
-import { type Negotiated, notAcceptable } from './negotiate.ts'
+import { notAcceptable, variantOf } from './negotiate.ts'
 import type { Call, Outcome } from './operations/call.ts'
 import { root } from './operations/root.ts'
 import { perform } from './operations.ts'
@@ -334,35 +335,11 @@ function callOf(
   }
 }
 
-/** A POST that says it is a read: 304 and 206 are answers to GET alone (RFC 9110 §13.1.2, §14.2). */
-function standsForRead({ request, method }: Exchange): boolean {
-  return request.method === 'POST' && (method === 'GET' || method === 'HEAD')
-}
-
-function conditionsOf(exchange: Exchange): Preconditions {
-  const { request, method, suppressed, sent } = exchange
-  const preconditions = readPreconditions(withIfMatch(request.headers, sent), method)
-  const reads = method === 'GET' || method === 'HEAD'
-  const whole = (reads && suppressed) || standsForRead(exchange)
-  return whole ? neverUnmodified(preconditions) : preconditions
-}
-
-/** The format, and the type where it is not the format's first: each representation has its own tag (RFC 9110 §8.8.1). */
-function variantOf({ format, type }: Negotiated): string {
-  return type === format.types[0] ? format.name : `${format.name}.${encodeURIComponent(type)}`
-}
-
 function rewrite(
   { dialects }: ApiDefinition,
   parameters: readonly Parameter[],
 ): readonly Parameter[] {
   return dialects.reduce((rewritten, dialect) => dialect.rewrite(rewritten), parameters)
-}
-
-/** Whether nothing is here for a sender who may do nothing here. */
-function isHidden(api: ApiDefinition, { target, methods }: Match, sender: Sender): boolean {
-  if (target.kind === 'root' || !target.collection.hideExistence) return false
-  return methodsFor(api, target, methods, sender).size === 0
 }
 
 /** What the sender may do here; all that can be done where it has not said who it is. */

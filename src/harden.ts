@@ -45,7 +45,7 @@ const closing = new WeakSet<Server>()
 
 /**
  * Sets the time-outs of a server and gives Node's own refusals (400, 408, 413, 417, 431) the error
- * body; a method that Node does not know is a 405 as any other that is not there.
+ * body; a method that Node does not know is a 405, like those that a target lacks.
  * `suppress_error_codes` counts where it stands in the first packet of a broken request.
  * @returns the server.
  * @throws TypeError for a server that listens already, an unknown option, and a time that is no whole number from 1.

@@ -214,3 +214,8 @@ export function unsupportedMediaType(
     { headers: [LISTS[method] ?? 'Accept', types] },
   )
 }
+
+/** The format, and the type where it is not the format's first: each representation has its own tag (RFC 9110 §8.8.1). */
+export function variantOf({ format, type }: Negotiated): string {
+  return type === format.types[0] ? format.name : `${format.name}.${encodeURIComponent(type)}`
+}

@@ -4,8 +4,8 @@ import { begun, type Content, contentOf, type Decoded, decodeBody, hasBody } fro
 import type { ApiDefinition } from './definition.ts'
 import type { Exchange } from './exchange.ts'
 import type { HttpRequest, RequestBody } from './http.ts'
-import { uploadsOf } from './operations/blobs.ts'
 import type { Uploads } from './operations/call.ts'
+import { uploadsOf } from './operations/uploads.ts'
 import type { CollectionTarget, Match } from './route.ts'
 
 /** Whether the body is of a form: `_method` in it counts. */

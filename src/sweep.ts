@@ -1,7 +1,6 @@
 // Orphans: contents that no item holds, left where a process ended between a content and its record.
-import { type BlobStore, blobNames } from './blobs.ts'
+import { type BlobStore, blobNames, recordOf } from './blobs.ts'
 import type { Collection } from './collection.ts'
-import { recordOf } from './operations/blobs.ts'
 import { withTieBreak } from './selection.ts'
 
 /**

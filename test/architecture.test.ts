@@ -4,7 +4,7 @@ import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
 
 /** The order to read in; each file imports only files before it. docs/architecture.md says each one's room. */
 const ORDER: Readonly<Record<string, readonly string[]>> = {
-  words: ['http', 'errors', 'fields', 'options', 'limits', 'fallbacks'],
+  words: ['http', 'errors', 'fields', 'json-size', 'options', 'limits', 'fallbacks'],
   rules: [
     'pagination',
     'selection',
@@ -50,6 +50,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'auth/bearer-jwt',
     'auth/introspection',
     'rate-limit',
+    'guesses',
     'deadlines',
   ],
   models: [
@@ -104,6 +105,8 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'operations/call',
     'body',
     'operations/root',
+    'operations/uploads',
+    'operations/shown',
     'operations/blobs',
     'operations/download',
     'operations/values',

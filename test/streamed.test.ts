@@ -39,7 +39,7 @@ async function photosApi({ stream, get }: { stream?: Store['stream']; get?: Blob
 const lost = new Error('The disk is gone')
 const down = new UnavailableError('The database is down')
 
-async function* failing(error: Error, ...first: Uint8Array[]): AsyncGenerator<Uint8Array> {
+async function* failing<T>(error: Error, ...first: T[]): AsyncGenerator<T> {
   yield* first
   throw error
 }
@@ -50,27 +50,11 @@ const CONTENT = '/photos/1/photo'
 
 describe.each(DOOR_NAMES)('through %s', name => {
   test.each<[string, string, Parameters<typeof photosApi>[0], number, unknown]>([
-    [
-      'a list whose store fails',
-      LIST,
-      {
-        // biome-ignore lint/correctness/useYield: it fails before.
-        async *stream() {
-          throw lost
-        },
-      },
-      500,
-      lost,
-    ],
+    ['a list whose store fails', LIST, { stream: () => failing(lost) }, 500, lost],
     [
       'a list whose store is down',
       '/photos.csv',
-      {
-        // biome-ignore lint/correctness/useYield: it fails before.
-        async *stream() {
-          throw down
-        },
-      },
+      { stream: () => failing(down) },
       503,
       expect.objectContaining({ status: 503 }),
     ],

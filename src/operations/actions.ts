@@ -34,25 +34,18 @@ export async function act(call: Call, action: ActionDefinition): Promise<Outcome
     // What an action gives may hold dates and undefined members: it is kept and sent as JSON.
     return given === undefined ? [] : [JSON.parse(JSON.stringify(given)) as Json]
   }
-  if (safe) return answered(call, action, await work())
-  const { answer, replayed } = await once(call, work, (key, kept) => store.finish(key, kept))
-  const outcome = await answered(call, action, answer)
-  return replayed ? { ...outcome, replayed } : outcome
-}
-
-function answered(
-  call: Call,
-  action: ActionDefinition,
-  [data]: readonly Json[],
-): Outcome | Promise<Outcome> {
-  if (data === undefined) return withoutResult(call)
-  const { outputFields: fields } = action
-  return {
-    status: 200,
-    headers: [],
-    representation: { kind: 'document', name: action.name, data, ...(fields && { fields }) },
-    result: data,
+  const answered = ([data]: readonly Json[]): Outcome | Promise<Outcome> => {
+    if (data === undefined) return withoutResult(call)
+    const { name, outputFields: fields } = action
+    return {
+      status: 200,
+      headers: [],
+      representation: { kind: 'document', name, data, ...(fields && { fields }) },
+      result: data,
+    }
   }
+  if (safe) return answered(await work())
+  return once(call, work, answered, (key, answer) => store.finish(key, answer))
 }
 
 /** The item acted on; preconditions are for actions that change something. */

@@ -1,11 +1,10 @@
 // `GET /<collection>/<id>/<property>`: the bytes of a binary property, whole or in ranges.
 import { randomBytes } from 'node:crypto'
-import { type BlobRecord, type BlobStore, printDisposition } from '../blobs.ts'
+import { type BlobRecord, type BlobStore, printDisposition, recordOf } from '../blobs.ts'
 import { type ByteRange, parseByteRanges, printEnd, printPartHead } from '../byte-ranges.ts'
 import { evaluate, rangeHolds } from '../conditional.ts'
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http.ts'
-import { recordOf } from './blobs.ts'
 import { type Call, lastModifiedOf, type Outcome, requireItem, runBefore } from './call.ts'
 
 /** What stands on every download: whatever was uploaded, a browser may neither run nor guess at it. */

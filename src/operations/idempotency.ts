@@ -5,28 +5,24 @@ import { HttpError } from '../errors.ts'
 import { isObject, type Json } from '../fields.ts'
 import { pathOf } from '../route.ts'
 import type { Attempt } from '../store.ts'
-import type { Call, Uploads } from './call.ts'
-
-export interface Done<T> {
-  readonly answer: T
-  /** That the answer is of an earlier request: nothing was done for this one. */
-  readonly replayed?: true
-}
+import type { Call, Outcome, Uploads } from './call.ts'
 
 /**
  * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
  * the method and the target; work that fails leaves it free.
  * @param work is given the key as the store knows it, and gives an answer that can be kept.
+ * @param answered the outcome that the answer stands for.
  * @param keep keeps the answer under the key, where the work itself has not kept it in one step.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
 export async function once<T extends Json>(
   call: Call,
   work: (key: string | undefined) => Promise<T>,
+  answered: (answer: T) => Outcome | Promise<Outcome>,
   keep?: (key: string, answer: T) => Promise<void>,
-): Promise<Done<T>> {
+): Promise<Outcome> {
   const { target, idempotencyKey, principal, method, body } = call
-  if (idempotencyKey === undefined) return { answer: await work(undefined) }
+  if (idempotencyKey === undefined) return answered(await work(undefined))
   const { store } = target.collection
   const key = hash([principal?.id ?? null, method, pathOf(target, []), idempotencyKey])
   const { value = null, mistakes = [] } = body ?? {}
@@ -35,7 +31,8 @@ export async function once<T extends Json>(
   const attempt = await store.begin(key, fingerprint, call.caller)
   if (attempt.state !== 'new') {
     // An answer under this key was kept by this same function.
-    return { answer: earlierAnswer(attempt, fingerprint) as T, replayed: true }
+    const earlier = earlierAnswer(attempt, fingerprint) as T
+    return { ...(await answered(earlier)), replayed: true }
   }
   let answer: T
   try {
@@ -54,7 +51,7 @@ export async function once<T extends Json>(
     // The work is done: a failure would have the client ask for it again. Until its claim ends the key
     // is refused, as if the work were going on.
   }
-  return { answer }
+  return answered(answer)
 }
 
 function earlierAnswer(attempt: Exclude<Attempt, { state: 'new' }>, fingerprint: string): Json {

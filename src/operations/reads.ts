@@ -10,7 +10,6 @@ import { type Query, RESERVED, readFields, readQuery } from '../query.ts'
 import { isSortKey, sortKeyOf } from '../selection.ts'
 import { printSort } from '../sort.ts'
 import type { Slice, Stored, TotalMode } from '../store.ts'
-import { fieldsShown, inParts, itemRepresentation, present, requireRoom } from './blobs.ts'
 import {
   type Call,
   lastModifiedOf,
@@ -20,6 +19,7 @@ import {
   runBefore,
   scopeOf,
 } from './call.ts'
+import { fieldsShown, inParts, itemRepresentation, present, requireRoom } from './shown.ts'
 import { sightOf } from './sight.ts'
 
 /** `GET /<collection>`: a page, or with a streaming format the whole list where no page is named. */

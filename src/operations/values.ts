@@ -1,12 +1,14 @@
 // What a client may write of an item: the server's own members apart, the parent filled in.
 import type { CollectionDefinition, OperationEvent } from '../definition.ts'
 import { HttpError, type Mistake, MOST_MISTAKES, refusalIn, refuse } from '../errors.ts'
-import { type Item, isObject, isWithin, type Json } from '../fields.ts'
+import { type Item, isObject, type Json } from '../fields.ts'
 import { toJson } from '../formats/format.ts'
+import { isWithin } from '../json-size.ts'
 import { idObjection, idOf, keptId } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
-import { present, receiveBlobs, withoutSameData } from './blobs.ts'
+import { receiveBlobs, withoutSameData } from './blobs.ts'
 import { type Call, requireSight, runBefore, visibleItem } from './call.ts'
+import { present } from './shown.ts'
 
 /** The decoded body. @throws HttpError 400 where there is none. */
 export function requireBody({ body }: Call): Json {

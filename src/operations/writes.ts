@@ -6,7 +6,7 @@ import type { HeaderList } from '../http.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergeForm, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
 import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
-import { checkBlobPatch, itemRepresentation, removeBlobs } from './blobs.ts'
+import { checkBlobPatch, removeBlobs } from './blobs.ts'
 import {
   type Call,
   inScope,
@@ -19,6 +19,7 @@ import {
 } from './call.ts'
 import { once } from './idempotency.ts'
 import { itemValidators } from './reads.ts'
+import { itemRepresentation } from './shown.ts'
 import {
   checkedWith,
   checkReferences,
@@ -37,15 +38,14 @@ export async function create(call: Call): Promise<Outcome> {
   const { store } = call.target.collection
   await requireParent(call)
   refuseIfMatch(call)
-  const { answer, replayed } = await once(call, async idempotencyKey => {
+  const work = async (idempotencyKey: string | undefined) => {
     const values = await newValues(call)
     const keyed =
       idempotencyKey === undefined ? call.caller : { signal: call.caller.signal, idempotencyKey }
     const made = await store.create(values, keyed)
     return { ...made } satisfies Json
-  })
-  const outcome = await created(call, answer)
-  return replayed ? { ...outcome, replayed } : outcome
+  }
+  return once(call, work, stored => created(call, stored))
 }
 
 async function created(call: Call, stored: Stored): Promise<Outcome> {

@@ -61,6 +61,19 @@ function papers(binary: 'flat' | 'object', operations?: ('create' | 'read' | 'pa
   return { visit, submit, read }
 }
 
+/** A paper with all of its files, saved as it is, and then with one of them, another. */
+async function savedAndReplaced({ visit, submit, read }: ReturnType<typeof papers>) {
+  const all = { scan: 'a', cover: 'b', text: 'c' }
+  expect((await submit((await visit('/papers')).page, 'Create', all)).status).toBe(201)
+  const save = async (files?: Files, unticked?: string[]) =>
+    (await submit((await visit('/papers/1')).page, 'Save', files, unticked)).status
+  expect(await save()).toBe(303)
+  expect(await read()).toEqual({ scan: 'a file', cover: 'a file', text: 'a file' })
+  expect(await save({ scan: 'other' }, ['scan_url', 'cover_url', 'text_url'])).toBe(303)
+  expect(await read()).toEqual({ scan: 'a file' })
+  return { save, read }
+}
+
 describe.each(['flat', 'object'] as const)('a form with files, addresses %s', binary => {
   it('may be sent without those that may be null, and saved so', async () => {
     const { visit, submit, read } = papers(binary)
@@ -73,30 +86,14 @@ describe.each(['flat', 'object'] as const)('a form with files, addresses %s', bi
   })
 
   it('keeps what is there, replaces it, and leaves it out', async () => {
-    const { visit, submit, read } = papers(binary)
-    const all = { scan: 'a', cover: 'b', text: 'c' }
-    expect((await submit((await visit('/papers')).page, 'Create', all)).status).toBe(201)
-    const save = async (files?: Files, unticked?: string[]) =>
-      (await submit((await visit('/papers/1')).page, 'Save', files, unticked)).status
-    expect(await save()).toBe(303)
-    expect(await read()).toEqual({ scan: 'a file', cover: 'a file', text: 'a file' })
-    expect(await save({ scan: 'other' }, ['scan_url', 'cover_url', 'text_url'])).toBe(303)
-    expect(await read()).toEqual({ scan: 'a file' })
+    const { save, read } = await savedAndReplaced(papers(binary))
     expect(await save({}, ['scan_url'])).toBe(303)
     expect(await read()).toEqual({ scan: null })
   })
 })
 
 it.each(['flat', 'object'] as const)('by PATCH alone too, addresses %s', async binary => {
-  const { visit, submit, read } = papers(binary, ['create', 'list', 'read', 'patch'])
-  const all = { scan: 'a', cover: 'b', text: 'c' }
-  expect((await submit((await visit('/papers')).page, 'Create', all)).status).toBe(201)
-  const save = async (files?: Files, unticked?: string[]) =>
-    (await submit((await visit('/papers/1')).page, 'Save', files, unticked)).status
-  expect(await save()).toBe(303)
-  expect(await read()).toEqual({ scan: 'a file', cover: 'a file', text: 'a file' })
-  expect(await save({ scan: 'other' }, ['scan_url', 'cover_url', 'text_url'])).toBe(303)
-  expect(await read()).toEqual({ scan: 'a file' })
+  const { save, read } = await savedAndReplaced(papers(binary, ['create', 'list', 'read', 'patch']))
   // As an object it stays: a merge patch has no word for null.
   expect(await save({}, ['scan_url'])).toBe(303)
   expect(await read()).toEqual({ scan: binary === 'flat' ? null : 'a file' })

@@ -2,14 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { problemBody, refusalIn, suggestion } from '../../src/errors.ts'
-import {
-  compareValues,
-  expectation,
-  isOfKind,
-  isWithin,
-  picker,
-  scalarsOf,
-} from '../../src/fields.ts'
+import { compareValues, expectation, isOfKind, picker, scalarsOf } from '../../src/fields.ts'
 import {
   type Field,
   HttpError,
@@ -18,6 +11,7 @@ import {
   type Kind,
   type Scalar,
 } from '../../src/index.ts'
+import { isWithin } from '../../src/json-size.ts'
 import { comparer, isSortKey, matcher, type SortKey } from '../../src/selection.ts'
 
 const field = (kind: Kind, more: Partial<Field> = {}): Field => ({

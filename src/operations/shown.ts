@@ -1,0 +1,150 @@
+// Items as they are given: their contents as addresses, inline where they are small or asked for.
+import { type BlobRecord, blobNames, printBlob, recordOf } from '../blobs.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import { HttpError } from '../errors.ts'
+import { type Fields, type Item, type Path, picker, selectFields } from '../fields.ts'
+import type { Representation } from '../formats/format.ts'
+import type { Stored } from '../store.ts'
+import type { Call } from './call.ts'
+
+/** An item as it is given: its binary properties in the collection's form, inline too where they are small or asked for. */
+export async function present(call: Call, item: Item, fields?: readonly Path[]): Promise<Item> {
+  const { collection } = call.target
+  if (!collection.blobs) return item
+  const shown: Item = {}
+  for (const [name, value] of Object.entries(item)) {
+    const field = collection.shape.fields.get(name)
+    if (field?.kind !== 'blob') {
+      shown[name] = value
+      continue
+    }
+    const record = recordOf(item, name) ?? null
+    const data = record && (await inlineData(collection, name, record, fields))
+    const id = item[collection.shape.identity.name]
+    const url = blobHref(call, typeof id === 'number' ? id : String(id), name)
+    Object.assign(shown, printBlob(name, record, collection.binary, url, data ?? undefined))
+  }
+  return shown
+}
+
+/** The address of a content. */
+export function blobHref(call: Call, id: string | number, property: string): string {
+  const { action: _action, ...target } = call.target
+  return call.href({ ...target, kind: 'blob', id, property })
+}
+
+async function inlineData(
+  collection: CollectionDefinition,
+  name: string,
+  record: BlobRecord,
+  fields: readonly Path[] | undefined,
+): Promise<string | undefined> {
+  if (!isInline(collection, name, record, fields)) return undefined
+  const content = await collection.blobs?.get(record.key)
+  if (!content) return undefined
+  const chunks: Uint8Array[] = []
+  for await (const bytes of content) chunks.push(bytes)
+  return Buffer.concat(chunks).toString('base64')
+}
+
+function isInline(
+  collection: CollectionDefinition,
+  name: string,
+  { size }: BlobRecord,
+  fields: readonly Path[] | undefined,
+): boolean {
+  const small = size <= (collection.shape.fields.get(name)?.inlineBelow ?? 0)
+  return small || isAsked(collection, name, fields)
+}
+
+function isAsked(
+  { binary }: CollectionDefinition,
+  name: string,
+  fields: readonly Path[] | undefined,
+): boolean {
+  const wanted = binary === 'flat' ? `${name}_data` : `${name}.data`
+  return fields?.some(path => path.join('.') === wanted) === true
+}
+
+/**
+ * Refuses to hold more contents inline than one answer may; what is given unasked does not count.
+ * @throws HttpError 400
+ */
+export function requireRoom(
+  { target: { collection }, limits }: Call,
+  items: readonly Stored[],
+  fields: readonly Path[] | undefined,
+): void {
+  if (!collection.blobs || !fields) return
+  const names = blobNames(collection.shape.fields).filter(name => isAsked(collection, name, fields))
+  const size = items.reduce((sum, { item }) => sum + bytesOf(item, names), 0)
+  if (size <= limits.inline) return
+  const address = collection.binary === 'flat' ? `${names[0]}_url` : `${names[0]}.url`
+  const message = `The contents that fields asks for have ${size} bytes together, at most ${limits.inline} are given inline: ask for fewer, or for ${address}`
+  throw new HttpError(400, [{ message, field: 'fields', type: 'inline_too_large' }])
+}
+
+/** How many bytes the contents of these properties have together. */
+function bytesOf(
+  item: Item,
+  names: readonly string[],
+  counts: (name: string, record: BlobRecord) => boolean = () => true,
+): number {
+  let size = 0
+  for (const name of names) {
+    const record = recordOf(item, name)
+    if (record && counts(name, record)) size += record.size
+  }
+  return size
+}
+
+/** How many bytes of contents a stream reads side by side: one content may be larger. */
+const MOST_AT_ONCE = 64 * 1024
+
+/** A batch in parts of which each holds few bytes inline. */
+export function* inParts(
+  { target: { collection } }: Call,
+  batch: readonly Stored[],
+  fields: readonly Path[] | undefined,
+): Generator<readonly Stored[]> {
+  const names = blobNames(collection.shape.fields)
+  let part: Stored[] = []
+  let size = 0
+  for (const stored of batch) {
+    const own = bytesOf(stored.item, names, (name, record) =>
+      isInline(collection, name, record, fields),
+    )
+    if (size + own > MOST_AT_ONCE && part.length > 0) {
+      yield part
+      part = []
+      size = 0
+    }
+    part.push(stored)
+    size += own
+  }
+  if (part.length > 0) yield part
+}
+
+/** The representation of one item, whole or only these members. */
+export function itemRepresentation(
+  call: Call,
+  item: Item,
+  fields?: readonly Path[],
+): Representation | Promise<Representation> {
+  const { collection } = call.target
+  const of = (shown: Item): Representation => ({
+    kind: 'item',
+    name: collection.itemName,
+    fields: fieldsShown(collection, fields),
+    data: fields ? picker(fields)(shown) : shown,
+  })
+  return collection.blobs ? present(call, item, fields).then(of) : of(item)
+}
+
+/** The fields of a representation: all that are given of themselves, or those that were asked for. */
+export function fieldsShown(
+  { shownFields, selectableFields }: CollectionDefinition,
+  fields: readonly Path[] | undefined,
+): Fields {
+  return fields ? selectFields(selectableFields, fields) : shownFields
+}

@@ -1,0 +1,104 @@
+// The contents that a request brings, on their way to the blob store.
+import { createHash, type Hash } from 'node:crypto'
+import { type BlobRecord, isAccepted, isRecord, SNIFFED_BYTES, sniffType } from '../blobs.ts'
+import type { CollectionDefinition } from '../definition.ts'
+import { HttpError } from '../errors.ts'
+import { fieldAt, toPath } from '../fields.ts'
+import { followedBy, uploadTooLarge } from '../formats/format.ts'
+import type { Uploads } from './call.ts'
+
+export interface UploadOptions {
+  /** The most bytes of one content. */
+  readonly limit: number
+  /** Made when a content comes. */
+  readonly signal: () => AbortSignal
+  /** Whether contents will be compared with those of another request: hashing costs half of an upload. */
+  readonly digests: boolean
+}
+
+export function uploadsOf(
+  { blobs, inputFields }: CollectionDefinition,
+  { limit, signal, digests: compared }: UploadOptions,
+): Uploads | undefined {
+  if (!blobs) return undefined
+  const records = new Map<string, BlobRecord>()
+  const digests = new Map<string, string>()
+  return {
+    async put(field, { name, content }) {
+      const declared = fieldAt(inputFields, toPath(field))
+      if (declared?.kind !== 'blob')
+        throw mistake(field, `${field} takes no file`, 'unexpected_file')
+      const peeked = await peek(limited(content, limit, field))
+      const type = sniffType(peeked.start)
+      if (!isAccepted(type, declared.accept)) {
+        throw mistake(
+          field,
+          `${field} must be ${declared.accept?.join(' or ')}, not ${type}`,
+          'unaccepted_type',
+        )
+      }
+      const hash = compared ? createHash('sha256') : undefined
+      const bytes = hash ? hashed(peeked.content, hash) : peeked.content
+      const { key, size } = await blobs.put(bytes, { signal: signal() })
+      const record: BlobRecord = {
+        key,
+        type,
+        size,
+        updated_at: new Date().toISOString(),
+        ...(name !== undefined && { name }),
+      }
+      records.set(key, record)
+      if (hash) digests.set(key, hash.digest('base64url'))
+      return { ...record }
+    },
+    find: key => records.get(key),
+    digest: key => digests.get(key),
+    keep(item) {
+      for (const value of Object.values(item)) if (isRecord(value)) records.delete(value.key)
+    },
+    async discard() {
+      const keys = [...records.keys()]
+      records.clear()
+      // Whatever happens here, the answer stands: what stays behind is an orphan, which a sweep removes.
+      await Promise.allSettled(keys.map(async key => blobs.delete(key)))
+    },
+  }
+}
+
+function mistake(field: string, message: string, type: string): HttpError {
+  return new HttpError(400, [{ message, field, type }])
+}
+
+/** Ends with a 413 as soon as the content is over the limit. */
+async function* limited(
+  content: AsyncIterable<Uint8Array>,
+  limit: number,
+  field: string,
+): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const chunk of content) {
+    size += chunk.length
+    if (size > limit) throw uploadTooLarge(field, limit)
+    yield chunk
+  }
+}
+
+async function* hashed(content: AsyncIterable<Uint8Array>, hash: Hash): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    hash.update(chunk)
+    yield chunk
+  }
+}
+
+/** A content with its first bytes told before anybody takes it. */
+async function peek(content: AsyncGenerator<Uint8Array>) {
+  const first: Uint8Array[] = []
+  let size = 0
+  while (size < SNIFFED_BYTES) {
+    const { done, value } = await content.next()
+    if (done) break
+    first.push(value)
+    size += value.length
+  }
+  return { start: Buffer.concat(first), content: followedBy(first, content) }
+}
