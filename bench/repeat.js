@@ -23,6 +23,10 @@ class Response {
     this.status = status
     this.headers = headers
   }
+  getHeader() {}
+  hasHeader() {
+    return false
+  }
   write() {}
   end() {
     this.done(this)

@@ -1,0 +1,12 @@
+// The work that `bench/instructions.ts` counts: it stands in for a socket, and must go on doing so.
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { test } from 'vitest'
+
+test.each(['W1', 'W2', 'W3', 'W4'])('%s is answered without a socket', async work => {
+  const BUILD = new URL('../src/index.ts', import.meta.url).href
+  // Ends with an error where an answer has another status than it must.
+  await promisify(execFile)(process.execPath, ['--import', 'tsx', 'bench/repeat.js', work, '3'], {
+    env: { ...process.env, BUILD },
+  })
+})
