@@ -416,7 +416,7 @@ describe('what a before hook returns', () => {
     expect(thing.parent_id).toBe(id)
   })
 
-  for (const nothing of [undefined, null, 'text', 7, true, ['list']]) {
+  for (const nothing of [undefined, null, 'text', 7, true, ['list'], new Date(0)]) {
     it(`${JSON.stringify(nothing) ?? 'nothing'} leaves the value as it is`, async () => {
       const { api } = await watched({ before: () => nothing })
       expect(await api.collection('things').create({ name: 'x' })).toMatchObject({

@@ -66,7 +66,7 @@ async function receiveBlob(
       return record ? { ...record } : unfit()
     }
     case 'address': {
-      if (current && input.url === ownAddress(call, name)) return current[name]
+      if (current && input.url === blobHref(call, current, name)) return current[name]
       return wrong(
         `The address of ${name} must be the item's own; no other is fetched`,
         'foreign_address',
@@ -95,7 +95,7 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
   const record = current && recordOf(current, name)
   switch (input.said) {
     case 'address':
-      return current !== undefined && input.url === ownAddress(call, name)
+      return current !== undefined && input.url === blobHref(call, current, name)
     case 'upload':
       return record?.key === input.key
     case 'removed': {
@@ -107,11 +107,6 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
     default:
       return false
   }
-}
-
-function ownAddress(call: Call, name: string): string | undefined {
-  const { id } = call.target
-  return id === undefined ? undefined : blobHref(call, id, name)
 }
 
 function toldTwice(name: string, inputs: readonly BlobInput[]): Mistake {

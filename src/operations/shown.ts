@@ -20,17 +20,17 @@ export async function present(call: Call, item: Item, fields?: readonly Path[]):
     }
     const record = recordOf(item, name) ?? null
     const data = record && (await inlineData(collection, name, record, fields))
-    const id = item[collection.shape.identity.name]
-    const url = blobHref(call, typeof id === 'number' ? id : String(id), name)
+    const url = blobHref(call, item, name)
     Object.assign(shown, printBlob(name, record, collection.binary, url, data ?? undefined))
   }
   return shown
 }
 
-/** The address of a content. */
-export function blobHref(call: Call, id: string | number, property: string): string {
-  const { action: _action, ...target } = call.target
-  return call.href({ ...target, kind: 'blob', id, property })
+/** The address of a content of an item. */
+export function blobHref({ target, href }: Call, item: Item, property: string): string {
+  const { action: _action, ...at } = target
+  const id = item[target.collection.shape.identity.name]
+  return href({ ...at, kind: 'blob', id: typeof id === 'number' ? id : String(id), property })
 }
 
 async function inlineData(
@@ -122,7 +122,7 @@ export function* inParts(
     part.push(stored)
     size += own
   }
-  if (part.length > 0) yield part
+  yield part
 }
 
 /** The representation of one item, whole or only these members. */

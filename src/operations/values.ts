@@ -190,8 +190,9 @@ export async function hookedValues(
   const value = structuredClone(checked)
   const given = await runBefore(call, { ...about, value }, value)
   const json = toJson(given)
-  const own = (item: Item) => withKeptReferences(call.target, ownValues(collection, item))
-  return validator.adopt(checked, isObject(json) ? own(json) : json)
+  // What is no object as JSON, such as a Date, leaves the value as it is.
+  const own = ownValues(collection, isObject(json) ? json : value)
+  return validator.adopt(checked, withKeptReferences(call.target, own))
 }
 
 /** @throws HttpError 413 for values that make an item larger than one may be. */

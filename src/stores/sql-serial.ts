@@ -147,9 +147,10 @@ export class SerialSession implements Session {
   #fail(writes: readonly Write[], error: unknown): void {
     const locked = this.#dialect.failure(error)?.kind === 'again'
     const now = performance.now()
-    const patient = writes.filter(({ came }) => locked && now < came + PATIENCE)
+    const patient: Write[] = []
     for (const write of writes) {
-      if (!patient.includes(write)) write.reject(meaningOf(error, this.#dialect))
+      if (locked && now < write.came + PATIENCE) patient.push(write)
+      else write.reject(meaningOf(error, this.#dialect))
     }
     this.#writes.unshift(...patient)
     if (!locked) {

@@ -21,6 +21,7 @@ const schema = z.object({
   either: z.union([z.int(), z.string()]),
   sized: z.tuple([z.int()]).rest(z.string()),
   extra: z.json(),
+  gaps: z.array(z.int().optional()),
 })
 
 const context: ReadContext = {
@@ -92,6 +93,8 @@ describe('form values', () => {
     ['options[0][name]=ABS&options[0][price]=1', { options: [{ name: 'ABS', price: 1 }] }],
     ['options.1.name=b&options.0.name=a', { options: [{ name: 'a' }, { name: 'b' }] }],
     ['rates[daily]=1.5&rates.weekly=9', { rates: { daily: 1.5, weekly: 9 } }],
+    ['gaps=1&gaps=&gaps=3', { gaps: [1, 3] }],
+    ['gaps[0]=1&gaps[1]=&gaps[2]=3', { gaps: [1, 3] }],
     ['either=7', { either: 7 }],
     ['either=x', { either: 'x' }],
     ['sized=7&sized=x&sized=y', { sized: [7, 'x', 'y'] }],

@@ -2,7 +2,13 @@
 // can find, with those that the schema finds.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineAction, defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import {
+  defineAction,
+  defineApi,
+  defineCollection,
+  HttpError,
+  memoryStore,
+} from '../../src/index.ts'
 
 const Car = z.object({
   immatriculation: z.string().regex(/^[A-Z]{2}-\d{3}-[A-Z]{2}$/),
@@ -12,6 +18,12 @@ const Car = z.object({
   sizes: z.array(z.int()).max(1).optional(),
   model: z.object({ name: z.string().min(1), year: z.int().optional() }).optional(),
   lenient: z.coerce.number().optional(),
+  code: z
+    .string()
+    .refine(() => {
+      throw new HttpError(403, [{ message: 'Not yours', type: 'forbidden' }])
+    })
+    .optional(),
 })
 const cars = defineCollection({
   name: 'cars',
@@ -119,6 +131,12 @@ it('a body that the schema alone would take is refused all the same', async () =
 it('what a body is refused for besides its values is told alone', async () => {
   const { status } = await ask('PUT', '/cars/2', FORM, 'price=x')
   expect(status).toBe(404)
+})
+
+it('so is what a schema refuses by a status of its own', async () => {
+  const body = 'immatriculation=AB-124-CD&color=red&price=x&code=stolen'
+  const { status, errors } = await ask('POST', '/cars', FORM, body)
+  expect([status, errors]).toEqual([403, [{ message: 'Not yours', type: 'forbidden' }]])
 })
 
 it('the input of actions is told as a whole, from a body and from a query', async () => {
