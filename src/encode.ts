@@ -8,7 +8,7 @@ import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.
 import { suppressedStatus } from './fallbacks.ts'
 import type { Format, Representation, View } from './formats/format.ts'
 import { json } from './formats/json.ts'
-import { type HeaderList, type HttpResponse, printHttpDate } from './http.ts'
+import { type HeaderList, type HttpResponse, printHttpDate, splitTarget } from './http.ts'
 import type { Negotiated } from './negotiate.ts'
 import type { Outcome } from './operations/call.ts'
 import { printLink } from './pagination.ts'
@@ -178,7 +178,7 @@ export function refusalOf({ api }: Machine, exchange: Exchange, thrown: unknown)
 
 export function encodeError(machine: Machine, exchange: Exchange, error: HttpError): HttpResponse {
   const { api } = machine
-  const negotiated = exchange.negotiated ?? errorFormat(api, exchange)
+  const negotiated = exchange.negotiated ?? errorFormat(machine, exchange)
   exchange.negotiated = negotiated?.errors ?? negotiated
   const headers = error.headers.slice()
   addCommon(headers, api, exchange, true)
@@ -189,8 +189,12 @@ export function encodeError(machine: Machine, exchange: Exchange, error: HttpErr
   return withBody(machine, exchange, status, headers, representation)
 }
 
-/** Errors are negotiated like anything else, and JSON where nothing fits or nothing can be read. */
-function errorFormat(api: ApiDefinition, exchange: Exchange): Negotiated | undefined {
+/**
+ * Errors are negotiated like anything else, and JSON where nothing fits or nothing can be read. The
+ * extension counts before there is a match, and without one.
+ */
+function errorFormat({ api, router }: Machine, exchange: Exchange): Negotiated | undefined {
+  exchange.extension ??= router.extensionOf(splitTarget(exchange.request.target).path)
   try {
     return negotiate(api, exchange)
   } catch {

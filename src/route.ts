@@ -59,6 +59,8 @@ export interface Router {
    * @throws HttpError 400 for an escape that is no UTF-8, or a segment that can be no id.
    */
   match(path: string): Match | undefined
+  /** The registered extension at the end of a raw path, whether or not anything stands there. */
+  extensionOf(path: string): string | undefined
 }
 
 /** The segment that a collection's own names take from its ids. */
@@ -110,6 +112,7 @@ export function routerOf(api: Pick<ApiDefinition, 'versions' | 'formats'>): Rout
       }
       return undefined
     },
+    extensionOf: path => extensionIn(withoutSlashes(path), extensions),
   }
 }
 
@@ -125,16 +128,25 @@ function paramsOf({ segments: wanted }: Route, segments: readonly string[]): Par
   return params
 }
 
-/** The decoded segments of a raw path, and its extension where it is a registered one, read before decoding. */
+/** The decoded segments of a raw path, and its extension. */
 function readPath(path: string, extensions: ReadonlySet<string>) {
-  const raw = path.length > 1 && path.endsWith('/') ? path.slice(1, -1) : path.slice(1)
-  const dot = raw.lastIndexOf('.')
-  const ending = raw.slice(dot + 1)
-  const extension = dot > raw.lastIndexOf('/') + 1 && extensions.has(ending) ? ending : undefined
-  const bare = extension === undefined ? raw : raw.slice(0, dot)
+  const raw = withoutSlashes(path)
+  const extension = extensionIn(raw, extensions)
+  const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
   const segments = bare.split('/')
   // Most paths hold nothing to decode, and nothing to refuse.
   return { segments: PLAIN.test(bare) ? segments : segments.map(decodeSegment), extension }
+}
+
+function withoutSlashes(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(1, -1) : path.slice(1)
+}
+
+/** The extension of a path where it is a registered one, read before decoding. */
+function extensionIn(raw: string, extensions: ReadonlySet<string>): string | undefined {
+  const dot = raw.lastIndexOf('.')
+  const ending = raw.slice(dot + 1)
+  return dot > raw.lastIndexOf('/') + 1 && extensions.has(ending) ? ending : undefined
 }
 
 const PLAIN = /^[\w.~/-]*$/

@@ -152,6 +152,20 @@ describe('Data formats', () => {
         })
       }
 
+      it.each([
+        ['a path that does not exist', '/nothing.xml', 404],
+        ['an escape in the path', '/things/%ff.xml', 400],
+        ['an escape in the query', '/things.xml?name=%ff', 400],
+        ['a refusal before the body is read', '/things.xml?_method=PUT', 400],
+        ['an id that does not exist', '/things/0.xml', 404],
+      ])("a refusal's format, the extension first: %s", async (_what, target, status) => {
+        const headers = { accept: JSON_TYPE }
+        const answer = await door.request(target, { headers })
+        expect(answer).toMatchObject({ status, text: expect.stringContaining('<errors>') })
+        expect(answer.headers.get('content-type')).toBe(XML)
+        expect(answer.headers.get('vary') ?? '').not.toContain('Accept')
+      })
+
       it("the body's format: Content-Type before the extension, the extension without one", async () => {
         const made = await door.request('/things.xml', post('{"name":"typed"}', JSON_TYPE))
         expect(made.status).toBe(201)
