@@ -188,7 +188,12 @@ async function answer(
   if (!match) throw noSuchPath(path)
 
   const { target } = match
-  const hidden = () => noSuchPath(path)
+  const hidden = () => {
+    // What is said of a match would tell that there is one: the version's headers, the page around it.
+    exchange.match = undefined
+    exchange.version = undefined
+    return noSuchPath(path)
+  }
   if (isHidden(api, match, sender)) throw hidden()
   const allow = (operations: readonly string[]) =>
     authorize(api, request, target, operations, sender, base, hidden)

@@ -83,6 +83,32 @@ describe('a collection that hides what exists', () => {
     if (target !== '/secrets/1/notes') expect(shape(hidden)).toEqual(shape(none))
   })
 
+  test.each([
+    ['as JSON', '/secrets', {}],
+    ['as XML', '/secrets/1', { accept: 'application/xml' }],
+    ['as a page', '/secrets', { accept: 'text/html' }],
+    ['as a page of one item', '/secrets/1', { accept: 'text/html' }],
+    ['by an extension', '/secrets.xml', {}],
+    ['by the extension of an item', '/secrets/1.csv', {}],
+    ['by the extension of a count', '/secrets/count.html?suppress_error_codes', {}],
+  ])('no answer %s tells it from nothing, header for header', async (_as, target, headers) => {
+    const versions = [
+      { version: 1, collections: [secrets, notes], deprecated: new Date('2026-01-01') },
+      { version: 2, collections: [secrets, notes] },
+    ]
+    const { fetch } = defineApi({ versions, schemes })
+    const answer = async (path: string) => {
+      const init = { headers: { ...headers, ...as('bob') } }
+      const given = await fetch(new Request(`https://api.example${path}`, init))
+      return { status: given.status, headers: [...given.headers], text: await given.text() }
+    }
+    for (const version of ['v1', 'v2']) {
+      const hidden = await answer(`/${version}${target}`)
+      const none = await answer(`/${version}${target.replace('secrets', 'nothing')}`)
+      expect({ ...hidden, text: hidden.text.replaceAll('secrets', 'nothing') }).toEqual(none)
+    }
+  })
+
   test('hides what one may not do from who may do something else', async () => {
     const lists = defineCollection({
       name: 'lists',
