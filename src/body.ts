@@ -128,7 +128,7 @@ export async function decodeBody(
     const overrides = parameters.flatMap(({ name, value }) =>
       name === METHOD_PARAMETER ? [value] : [],
     )
-    const reads = [options.method, ...overrides].some(name => /^(?:get|head)$/i.test(name))
+    const reads = namesRead([options.method, ...overrides])
     const pairs = parameters.flatMap(({ name, value }): FormPair[] =>
       name === METHOD_PARAMETER ? [] : [[name, value]],
     )
@@ -140,7 +140,19 @@ export async function decodeBody(
   const receive = format.receive ?? json.receive
   const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
   const decoded = withoutOverride(value, format)
+  if (format.form && namesRead([options.method, ...decoded.overrides])) throw unreadableQuery()
   return { type: type?.type, form: format.form, mistakes, parameters: [], ...decoded }
+}
+
+/** Whether one of the methods that a request names is that of a read. */
+function namesRead(methods: readonly string[]): boolean {
+  return methods.some(name => /^(?:get|head)$/i.test(name))
+}
+
+/** Parts may be files, which nothing that reads takes. */
+function unreadableQuery(): HttpError {
+  const message = 'A long query is sent as application/x-www-form-urlencoded, not in parts'
+  return new HttpError(400, [{ message, field: METHOD_PARAMETER, type: 'unreadable_query' }])
 }
 
 /** The bytes of a body, else the value that a host server has made of them. */

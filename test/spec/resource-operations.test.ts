@@ -1109,6 +1109,21 @@ describe('_method', () => {
       })
     })
 
+    it.each([
+      ['/cars', '--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\nget\r\n'],
+      ['/cars?_method=GET', ''],
+      ['/cars?_method=HEAD', ''],
+    ])('parts are no query: 400 for %s with %j', async (target, named) => {
+      const filter = '--b\r\nContent-Disposition: form-data; name="color"\r\n\r\nred\r\n--b--\r\n'
+      const headers = { 'content-type': 'multipart/form-data; boundary=b' }
+      const sent = { method: 'POST', headers, body: new TextEncoder().encode(named + filter) }
+      expect((await door.request(target, sent)).status).toBe(400)
+      const answer = await door.request(target.replace('HEAD', 'GET'), sent)
+      expect(answer.json).toMatchObject({
+        errors: [{ field: '_method', type: 'unreadable_query' }],
+      })
+    })
+
     it('HEAD in a form has no body', async () => {
       const answer = await door.request('/cars', form('_method=HEAD&color=red'))
       expect(answer).toMatchObject({ status: 200, text: '' })
