@@ -1,12 +1,13 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 import type { ActionDefinition, Calls, MadeIds } from '../definition.ts'
 import { HttpError, type Mistake } from '../errors.ts'
-import { freezeDeep, isObject, type Json, sameJson } from '../fields.ts'
+import { freezeDeep, type Item, isObject, type Json, sameJson } from '../fields.ts'
 import { formValue } from '../formats/form.ts'
 import { mergePatch } from '../patch.ts'
 import { RESERVED } from '../query.ts'
 import type { SomeSchema } from '../schema.ts'
 import { type Stored, throwIfAborted } from '../store.ts'
+import { blobPatch } from './blobs.ts'
 import {
   type Call,
   type CallBody,
@@ -118,7 +119,9 @@ async function changeItem(
   if (!stored) throw new TypeError('update() is for actions on an item')
   throwIfAborted(call.caller)
   // A program's changes are JSON by declaration; the schema checks them.
-  const values = await patchedValues(call, stored, shown => mergePatch(shown, changes as Json))
+  const values = await patchedValues(call, stored, shown =>
+    mergePatch(shown, blobPatch(call, changes as Item, shown, stored.item)),
+  )
   if (sameJson(values, ownValues(collection, stored.item))) return stored
   const changed = await update(call, stored, values)
   if (changed) return changed

@@ -22,7 +22,7 @@ export async function receiveBlobs(
   const received: Item = { ...sent }
   for (const name of names) {
     const record = await receiveBlob(call, name, sent, current, mistakes)
-    for (const member of [name, `${name}_url`, `${name}_data`]) delete received[member]
+    for (const member of membersOf(name)) delete received[member]
     if (record !== undefined) received[name] = record
   }
   refuse(mistakes)
@@ -85,7 +85,7 @@ function toldOf(call: Call, name: string, sent: Item, current: Item | undefined)
   const inputs = readBlob(name, sent)
   if (inputs.length < 2) return inputs
   const told = inputs.filter(input => !isPresent(call, name, input, current))
-  const [first] = told.length > 0 ? told : inputs
+  const [first = inputs.find(({ said }) => said !== 'removed') ?? inputs[0]] = told
   const same = told.every(({ said }) => said === 'removed')
   return same && first ? [first] : told
 }
@@ -101,8 +101,7 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
     case 'removed': {
       // A page says null beside every control for a file: it counts where none was chosen.
       if (call.body?.form) return true
-      const given = call.target.collection.binary === 'flat' ? `${name}_url` : name
-      return !record && input.member === given
+      return !record && input.member === givenMember(call.target.collection, name)
     }
     default:
       return false
@@ -116,19 +115,35 @@ function toldTwice(name: string, inputs: readonly BlobInput[]): Mistake {
 }
 
 /**
- * Refuses a merge patch that says two things of one binary property: merged, a `null` leaves no trace.
- * @throws HttpError 400
+ * A merge patch with every null for a binary property where the item is given with it: anywhere else it
+ * would be merged without a trace.
+ * @throws HttpError 400 for a patch that says two things of one property.
  */
-export function checkBlobPatch(call: Call, patch: Item, shown: Item, current: Item): void {
+export function blobPatch(call: Call, patch: Item, shown: Item, current: Item): Item {
   const { collection } = call.target
   const sent = collection.blobs && withoutSameData(collection, patch, shown)
-  if (!isObject(sent)) return
-  refuse(
-    blobNames(collection.shape.fields).flatMap(name => {
-      const told = toldOf(call, name, sent, current)
-      return told.length > 1 ? [toldTwice(name, told)] : []
-    }),
-  )
+  if (!isObject(sent)) return patch
+  const mistakes: Mistake[] = []
+  const placed: Item = { ...patch }
+  for (const name of blobNames(collection.shape.fields)) {
+    const told = toldOf(call, name, sent, current)
+    if (told.length > 1) mistakes.push(toldTwice(name, told))
+    if (told[0]?.said !== 'removed') continue
+    for (const member of membersOf(name)) delete placed[member]
+    placed[givenMember(collection, name)] = null
+  }
+  refuse(mistakes)
+  return placed
+}
+
+/** The members that a client may say a binary property in. */
+function membersOf(name: string): string[] {
+  return [name, `${name}_url`, `${name}_data`]
+}
+
+/** The member that an item is given with, its null included. */
+function givenMember({ binary }: CollectionDefinition, name: string): string {
+  return binary === 'flat' ? `${name}_url` : name
 }
 
 /** Removes the contents that an item held and its successor does not hold. */

@@ -6,7 +6,7 @@ import type { HeaderList } from '../http.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergeForm, mergePatch } from '../patch.ts'
 import { printPreferences } from '../prefer.ts'
 import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
-import { checkBlobPatch, removeBlobs } from './blobs.ts'
+import { blobPatch, removeBlobs } from './blobs.ts'
 import {
   type Call,
   inScope,
@@ -94,10 +94,10 @@ function applyPatch(call: Call, current: Item, shown: Item, sent: Json): Json {
   if (body?.type === JSON_PATCH_TYPE)
     return jsonPatch(shown, sent, limits.patchOperations, limits.depth, limits.body)
   if (isObject(sent)) {
-    checkBlobPatch(call, sent, shown, current)
+    const placed = blobPatch(call, sent, shown, current)
     return body?.form
-      ? mergeForm(shown, sent, target.collection.takenFields)
-      : mergePatch(shown, sent)
+      ? mergeForm(shown, placed, target.collection.takenFields)
+      : mergePatch(shown, placed)
   }
   const message = 'A merge patch of an item must be an object'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import {
   type BlobStore,
   blob,
+  defineAction,
   defineApi,
   defineCollection,
   memoryBlobs,
@@ -28,7 +29,13 @@ const Photo = z.object({
 
 function photosApi(blobs: BlobStore = memoryBlobs()) {
   const store = memoryStore()
-  const photos = { name: 'photos', schema: Photo, store, blobs }
+  const strip = defineAction({
+    on: 'item',
+    run: async ({ update }) => {
+      await update({ thumb: null })
+    },
+  })
+  const photos = { name: 'photos', schema: Photo, store, blobs, actions: { strip } }
   const flat = defineCollection(photos)
   const object = defineCollection({ ...photos, binary: 'object' })
   const api = defineApi({
@@ -225,6 +232,44 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
       expect(before).toEqual(expect.arrayContaining(await keysOf(blobs)))
     },
   )
+
+  it.each(
+    ['v1', 'v2'].flatMap(version => ['', '_url', '_data'].map(form => [version, form] as const)),
+  )('%s: null in PATCH removes, whichever form it is said in: thumb%s', async (version, form) => {
+    const { door, create, blobs } = await start()
+    for (const data of [BASE64, OTHER]) {
+      const { id } = await create({ comment: 'A', photo_data: BASE64, thumb_data: data })
+      const path = `/${version}/photos/${id}`
+      const patch = (json: object) => door.request(path, { method: 'PATCH', json })
+      const kept = await keysOf(blobs)
+      expect((await patch({ [`photo${form}`]: null })).json).toMatchObject({
+        errors: [{ field: 'photo', type: 'required' }],
+      })
+      expect(await patch({ [`thumb${form}`]: null })).toMatchObject({ status: 303 })
+      expect((await door.request(path)).text).not.toContain('thumb')
+      expect(await keysOf(blobs)).toHaveLength(kept.length - 1)
+    }
+  })
+
+  it('null in update() removes, and in a form that patches', async () => {
+    const { door, create } = await start()
+    for (const version of ['v1', 'v2']) {
+      const changes = [
+        (path: string) => door.request(`${path}/strip`, { method: 'POST' }),
+        (path: string) => {
+          const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+          const body = new TextEncoder().encode('_method=PATCH&thumb=')
+          return door.request(path, { method: 'POST', headers, body })
+        },
+      ]
+      for (const change of changes) {
+        const { id } = await create({ comment: 'A', photo_data: BASE64, thumb_data: BASE64 })
+        const path = `/${version}/photos/${id}`
+        expect((await change(path)).status).toBe(303)
+        expect((await door.request(path)).text).not.toContain('/thumb')
+      }
+    }
+  })
 
   const EVIL = 'http://127.0.0.1:1/secret'
   it.each<[string, 'v1' | 'v2', object, (made: Shown) => object, number]>([
