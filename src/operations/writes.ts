@@ -219,7 +219,9 @@ async function currentItem(call: Call): Promise<Stored | undefined> {
     throw preconditionFailed()
   const { ifMatch, ifUnmodifiedSince } = preconditions
   const asked = collection.requirePrecondition && !call.inProcess
-  if (current && asked && !ifMatch && ifUnmodifiedSince === undefined) {
+  // A date says nothing of what has none: it is ignored there (RFC 9110 §13.1.4).
+  const since = current?.updatedAt === undefined ? undefined : ifUnmodifiedSince
+  if (current && asked && !ifMatch && since === undefined) {
     const message = 'This collection takes changes only with If-Match: send the ETag that you read'
     throw new HttpError(428, [{ message, field: 'if-match', type: 'precondition_required' }])
   }

@@ -1,8 +1,11 @@
 // Specification, "Resource operations": each row of its table, and what the conventions say of writing.
 import { describe, expect, it } from 'vitest'
-import type { Item } from '../../src/index.ts'
+import { z } from 'zod'
+import { defineApi, defineCollection, type Item } from '../../src/index.ts'
+import { sqlStore } from '../../src/stores/sql.ts'
 import { type Answer, type Door, eachDoor, type Init } from '../doors.ts'
 import { carValues, example, seed } from '../fixture.ts'
+import { openDatabase } from '../stores/sqlite.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const MERGE = 'application/merge-patch+json'
@@ -1136,5 +1139,34 @@ describe('_method', () => {
       expect(answer.headers.get('allow')).toMatch(/\bGET\b.*\bPOST\b/)
       expect(await door.request('/cars/count')).toMatchObject({ json: { count: 2 } })
     })
+  })
+})
+
+describe('changes of a collection that takes them only with a condition', () => {
+  const later = { 'if-unmodified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' }
+  it.each([
+    ['none', true, {}, 428],
+    ['a tag', true, { 'if-match': '*' }, 204],
+    ['a date', true, later, 204],
+    ['a date of what has none, which counts for nothing (RFC 9110 §13.1.4)', false, later, 428],
+    ['a date that is none', true, { 'if-unmodified-since': 'tomorrow' }, 428],
+  ])('%s', async (_condition, timestamps, condition, status) => {
+    const collection = defineCollection({
+      name: 'notes',
+      schema: z.object({ text: z.string() }),
+      // Keeps no date beside an item that has none.
+      store: sqlStore({ db: await openDatabase(':memory:'), create: true }),
+      id: 'integer',
+      timestamps,
+      requirePrecondition: true,
+    })
+    const api = defineApi({ collections: [collection] })
+    await api.collection(collection).create({ text: 'A' })
+    for (const method of ['PATCH', 'PUT', 'DELETE']) {
+      const headers = { 'content-type': 'application/json', prefer: 'return=minimal', ...condition }
+      const body = method === 'DELETE' ? null : '{"text":"B"}'
+      const request = new Request('https://api.example/notes/1', { method, headers, body })
+      expect((await api.fetch(request)).status).toBe(status)
+    }
   })
 })
