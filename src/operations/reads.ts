@@ -32,8 +32,6 @@ export async function list(call: Call): Promise<Outcome> {
   const scope = scopeOf(call)
   const scoped = { ...query, where: [...scope, ...query.where] }
   const total = countMode(call, call.preferences.count ?? collection.total)
-  const applied = call.preferences.count === total ? countApplied(total) : []
-  const vary = varyOf(call)
   const pick = query.fields && picker(query.fields)
   const picked = (item: Item) => (pick ? pick(item) : item)
   // One await for all, unless there are binary properties to look up.
@@ -48,7 +46,8 @@ export async function list(call: Call): Promise<Outcome> {
   }
 
   if (streams && !namesPage(call)) {
-    const common = { status: 200, headers: applied, vary, result: undefined }
+    // Nothing is counted, whatever is preferred, and no range is given of it.
+    const common = { status: 200, headers: [], result: undefined }
     if (call.method === 'HEAD') return common
     const batches = collection.store.stream(scoped, call.caller)
     const part = (batch: readonly Stored[]) =>
@@ -58,6 +57,8 @@ export async function list(call: Call): Promise<Outcome> {
       representation: { kind: 'stream', ...base, data: shownBatches(batches, part, show) },
     }
   }
+  const applied = call.preferences.count === total ? countApplied(total) : []
+  const vary = varyOf(call)
   const slice = sliceOf(window, query, call)
   const { ifMatch, ifNoneMatch } = call.preconditions
   // The count is enough for HEAD, but for a condition on the page's tag.

@@ -561,6 +561,21 @@ describe('Pagination headers: Prefer: count', () => {
         expect(answer.headers.get('content-range')).toBeNull()
       })
 
+      it.each([
+        ['GET', 'count=exact'],
+        ['GET', 'count=none'],
+        ['HEAD', 'count=exact'],
+      ])(
+        '%s of a list that is streamed whole does not say that %s was applied',
+        async (method, prefer) => {
+          const headers = { prefer, range: 'cars=0-1' }
+          const answer = await door.request('/cars.ndjson', { method, headers })
+          expect(answer.status).toBe(200)
+          for (const name of ['preference-applied', 'x-result-count', 'content-range', 'vary'])
+            expect([name, answer.headers.get(name)]).toEqual([name, null])
+        },
+      )
+
       it('without a total a Range from behind the end is 416 still', async () => {
         const headers = { prefer: 'count=none', range: 'cars=100-109' }
         const answer = await door.request('/cars', { headers })
