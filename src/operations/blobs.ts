@@ -3,8 +3,8 @@ import { type BlobInput, blobNames, decodeBase64, oneChunk, readBlob, recordOf }
 import type { CollectionDefinition } from '../definition.ts'
 import { type Mistake, refuse } from '../errors.ts'
 import { type Item, isObject, type Json, type Path, sameJson, valueAt } from '../fields.ts'
+import type { Parent } from '../route.ts'
 import type { Call } from './call.ts'
-import { blobHref } from './shown.ts'
 
 /**
  * What a client sent with every binary property as the record that it means: new contents are kept,
@@ -66,7 +66,7 @@ async function receiveBlob(
       return record ? { ...record } : unfit()
     }
     case 'address': {
-      if (current && input.url === blobHref(call, current, name)) return current[name]
+      if (current && isOwnAddress(call, name, input.url, current)) return current[name]
       return wrong(
         `The address of ${name} must be the item's own; no other is fetched`,
         'foreign_address',
@@ -95,7 +95,7 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
   const record = current && recordOf(current, name)
   switch (input.said) {
     case 'address':
-      return current !== undefined && input.url === blobHref(call, current, name)
+      return current !== undefined && isOwnAddress(call, name, input.url, current)
     case 'upload':
       return record?.key === input.key
     case 'removed': {
@@ -106,6 +106,20 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
     default:
       return false
   }
+}
+
+/** Whether an address is the item's own: in its collection, or below one of its parents. */
+function isOwnAddress(call: Call, property: string, url: Json, current: Item): boolean {
+  const { version, collection, id } = call.target
+  const parents = [...collection.parents].flatMap(([name, field]): Parent[] => {
+    const parent = version.collections.get(name)
+    const parentId = current[field]
+    const isId = typeof parentId === 'string' || typeof parentId === 'number'
+    return parent && isId ? [{ collection: parent, id: parentId, field }] : []
+  })
+  return [undefined, ...parents].some(
+    parent => url === call.href({ kind: 'blob', version, collection, parent, id, property }),
+  )
 }
 
 function toldTwice(name: string, inputs: readonly BlobInput[]): Mistake {

@@ -27,7 +27,7 @@ export async function present(call: Call, item: Item, fields?: readonly Path[]):
 }
 
 /** The address of a content of an item. */
-export function blobHref({ target, href }: Call, item: Item, property: string): string {
+function blobHref({ target, href }: Call, item: Item, property: string): string {
   const { action: _action, ...at } = target
   const id = item[target.collection.shape.identity.name]
   return href({ ...at, kind: 'blob', id: typeof id === 'number' ? id : String(id), property })

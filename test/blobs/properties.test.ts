@@ -710,3 +710,44 @@ it.each([
 ])('is a TypeError at definition: %s', (_what, define) => {
   expect(define).toThrow(TypeError)
 })
+
+it('an item below a parent is written with the address that it is given elsewhere', async () => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ color: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+  })
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ car_id: z.int(), photo: blob() }),
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+    id: 'integer',
+    parents: { car_id: 'cars' },
+  })
+  const api = defineApi({ collections: [cars, photos], baseUrl: 'https://api.example' })
+  for (const color of ['red', 'blue']) await api.collection(cars).create({ color })
+  await api.collection('photos').create({ car_id: 1, photo_data: BASE64 })
+  await api.collection('photos').create({ car_id: 1, photo_data: BASE64 })
+  const ask = async (method: string, path: string, body: string | null = null) => {
+    const headers = { 'content-type': 'application/json', prefer: 'return=minimal' }
+    const answer = await api.fetch(
+      new Request(`https://api.example${path}`, { method, headers, body }),
+    )
+    return { status: answer.status, text: await answer.text() }
+  }
+  const places = ['/photos/1', '/cars/1/photos/1']
+  for (const read of places) {
+    for (const written of places) {
+      const { text } = await ask('GET', read)
+      expect(text).toContain(`${read}/photo`)
+      expect(await ask('PUT', written, text)).toMatchObject({ status: 204 })
+    }
+  }
+  for (const path of ['/photos/2', '/cars/1/photos/2', '/cars/2/photos/1', '/cars/1']) {
+    const body = JSON.stringify({ photo_url: `https://api.example${path}/photo` })
+    const { status, text } = await ask('PATCH', '/photos/1', body)
+    expect([path, status, text]).toMatchObject([path, 400, expect.stringContaining('foreign')])
+  }
+})
