@@ -7,10 +7,13 @@ import { type Fragment, sql } from './sql-text.ts'
 export const COLLATE = 'collate /*M!100201 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */'
 export const C = sql.raw(COLLATE)
 
-/** A literal that means the same whatever a backslash does in the session, and a `?` for the driver. */
+/**
+ * A literal that means the same whatever a backslash does in the session, a `?` for the driver, and
+ * the character set of the database: a generated column of a `latin1` one finds no `ß`.
+ */
 function literal(text: string): Fragment {
-  if (!/[\\?]/.test(text)) return sql.lit(text)
-  return sql.raw(`_utf8mb4 x'${Buffer.from(text).toString('hex')}'`)
+  if (!/[\\?]|[^ -~]/.test(text)) return sql.lit(text)
+  return sql.raw(`convert(x'${Buffer.from(text).toString('hex')}' using utf8mb4)`)
 }
 
 export function inside(column: Fragment, { names, declared }: JsonPath): Fragment {

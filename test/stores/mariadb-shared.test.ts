@@ -1,6 +1,7 @@
 // One MariaDB, several stores, and what happens when it stops.
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
+import type { Field } from '../../src/fields.ts'
 import { type Shape, UnavailableError } from '../../src/store.ts'
 import { createTableSql } from '../../src/stores/sql.ts'
 import { servesCarPool } from './car-pool.ts'
@@ -63,6 +64,21 @@ describe.skipIf(noMariadb)('on MariaDB', () => {
       for (const note of ['a', 'A', 'á', 'a ']) await store.create({ ...car('x'), note })
       const where = [is('note', 'in', 'a')]
       expect(await store.count({ where }, 'exact')).toBe(1)
+    })
+  })
+
+  test('an index and a unique set below a name that is not ASCII are of its values', async () => {
+    const name: Field = { kind: 'string', nullable: false, optional: false }
+    const members = new Map([['größe', name]])
+    const size: Field = { kind: 'object', nullable: false, optional: false, members }
+    const fields = new Map([...SHAPE.fields, ['maß', size] as const])
+    const sets = [['maß.größe']]
+    const store = open(newTable(), { ...SHAPE, fields, unique: sets, indexes: sets })
+    await closing([store], async () => {
+      await store.create({ ...car('x'), maß: { größe: 'L' } })
+      const again = store.create({ ...car('x'), maß: { größe: 'L' } })
+      await expect(again).rejects.toMatchObject({ name: 'UniqueError', fields: ['maß.größe'] })
+      expect(await store.count({ where: [is('maß.größe', 'in', 'L')] }, 'exact')).toBe(1)
     })
   })
 
