@@ -1,7 +1,6 @@
 // Blobs as files of one folder: written aside, synced, then renamed into their place.
 import { randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs.ts'
 
@@ -54,8 +53,8 @@ export function fileBlobs(folder: string): BlobStore {
       }
     },
     async get(key, range) {
-      if (!KEY.test(key) || !(await exists(pathOf(key)))) return undefined
-      return contentOf(pathOf(key), range)
+      const file = KEY.test(key) ? await opened(pathOf(key)) : undefined
+      return file?.createReadStream(range ? { start: range.first, end: range.last } : {})
     },
     async delete(key) {
       if (KEY.test(key) || KEY.test(key.replace(/\.part$/, '')))
@@ -73,19 +72,14 @@ export function fileBlobs(folder: string): BlobStore {
   }
 }
 
-/** Opened when it is read: what nobody reads holds nothing open. */
-async function* contentOf(
-  path: string,
-  range?: { first: number; last: number },
-): AsyncGenerator<Uint8Array> {
-  yield* createReadStream(path, range ? { start: range.first, end: range.last } : {})
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    found => found.isFile(),
-    () => false,
-  )
+/** A file to read, which stays whole where it is removed meanwhile; `undefined` where there is none. */
+async function opened(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
 }
 
 /** Makes a new name as durable as the bytes it stands for. */

@@ -184,11 +184,3 @@ test('a content that comes after the time of its request is destroyed', async ()
   expect((await fetch(new Request(`http://api.test${PATH}`))).status).toBe(503)
   await vi.waitFor(() => expect(late?.destroyed).toBe(true))
 })
-
-test('a content that is removed before it is read fails its reader', async () => {
-  const blobs = await folderBlobs()
-  const { key } = await blobs.put(Readable.from([Buffer.from('abc')]))
-  const content = await blobs.get(key)
-  await blobs.delete(key)
-  await expect(Readable.from(content ?? []).toArray()).rejects.toThrow('ENOENT')
-})
