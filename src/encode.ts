@@ -1,10 +1,10 @@
 // What an operation gave, or what was thrown, as an answer: its headers, and its bytes in the format asked for.
-import { randomUUID } from 'node:crypto'
-import { printEntityTag } from './conditional.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import { evaluate, preconditionFailed, printEntityTag } from './conditional.ts'
 import { corsHeaders } from './cors.ts'
 import type { ApiDefinition } from './definition.ts'
 import { HttpError, internalError } from './errors.ts'
-import { type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
+import { conditionsOf, type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
 import { suppressedStatus } from './fallbacks.ts'
 import type { Format, Representation, View } from './formats/format.ts'
 import { json } from './formats/json.ts'
@@ -19,10 +19,12 @@ export function encode(machine: Machine, exchange: Exchange, outcome: Outcome): 
   const { api } = machine
   const { status, representation, validators } = outcome
   const headers = outcome.headers.slice()
-  if (validators?.tag !== undefined)
-    headers.push('ETag', printEntityTag({ weak: false, opaque: validators.tag }))
-  if (validators?.lastModified !== undefined)
-    headers.push('Last-Modified', printHttpDate(validators.lastModified))
+  const hashed = isHashed(exchange, outcome)
+  if (!hashed) {
+    if (validators?.tag !== undefined) headers.push('ETag', printTag(validators.tag))
+    if (validators?.lastModified !== undefined)
+      headers.push('Last-Modified', printHttpDate(validators.lastModified))
+  }
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
   // A file is what it is, whatever is accepted.
   const chosen = exchange.negotiated !== undefined
@@ -36,15 +38,32 @@ export function encode(machine: Machine, exchange: Exchange, outcome: Outcome): 
     exchange.suppressed ? suppressedStatus(status) : status,
     headers,
     representation,
+    hashed ? validators?.tag : undefined,
   )
 }
 
+/** Whether the answer is a read whose tag is of its bytes: its conditions are asked when it is printed. */
+export function isHashed(
+  { negotiated, method }: Exchange,
+  { status, representation, validators }: Outcome,
+): boolean {
+  if (!negotiated?.format.hashed) return false
+  const read = (method === 'GET' || method === 'HEAD') && (status === 200 || status === 206)
+  return read && representation !== undefined && validators?.tag !== undefined
+}
+
+function printTag(opaque: string): string {
+  return printEntityTag({ weak: false, opaque })
+}
+
+/** @param tag what the tag of the bytes begins with, where the answer has one. */
 function withBody(
   machine: Machine,
   exchange: Exchange,
   status: number,
   headers: HeaderList,
   representation: Representation | undefined,
+  tag?: string,
 ): HttpResponse {
   const { negotiated, method } = exchange
   if (representation?.kind === 'bytes') {
@@ -63,8 +82,17 @@ function withBody(
     } else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
-  const view = () => viewOf(machine, exchange, { status, headers, representation })
+  // A page names the version that its forms are to find.
+  const known = tag === undefined ? headers : [...headers, 'ETag', printTag(tag)]
+  const view = () => viewOf(machine, exchange, { status, headers: known, representation })
   const body = print(format, representation, type, view)
+  if (tag !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) {
+    const own = `${tag}.${digest(body)}`
+    headers.push('ETag', printTag(own))
+    const verdict = evaluate(conditionsOf(exchange), method, { tag: own })
+    if (verdict === 'failed') throw preconditionFailed()
+    if (verdict === 'not-modified') return { status: 304, headers, body: undefined }
+  }
   headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
   if (format.headers) headers.push(...format.headers)
   const length = lengthOf(body)
@@ -86,6 +114,11 @@ function print(
     const message = 'This answer is too long to be printed: ask for fewer items by a smaller limit'
     throw new HttpError(413, [{ message, type: 'answer_too_long' }], { cause: error })
   }
+}
+
+/** 96 bits of what is sent, as 16 characters. */
+function digest(body: string | Uint8Array): string {
+  return createHash('sha256').update(body).digest('base64url').slice(0, 16)
 }
 
 function lengthOf(body: HttpResponse['body']): number | undefined {

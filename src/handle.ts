@@ -8,7 +8,7 @@ import { evaluate, preconditionFailed } from './conditional.ts'
 import type { ApiDefinition } from './definition.ts'
 import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
-import { encode, encodeError, refusalOf } from './encode.ts'
+import { encode, encodeError, isHashed, refusalOf } from './encode.ts'
 import { HttpError } from './errors.ts'
 import { givenRequestId, type RequestEvent, requests, responses } from './events.ts'
 import {
@@ -236,7 +236,8 @@ async function answer(
       exchange.uploads = undefined
       return perform(call)
     }, request)
-  return conditional(call, await timed(machine, exchange, 'work', work))
+  const outcome = await timed(machine, exchange, 'work', work)
+  return isHashed(exchange, outcome) ? outcome : conditional(call, outcome)
 }
 
 // --- Steps, in their order -----------------------------------------------------------------------

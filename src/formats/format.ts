@@ -195,6 +195,11 @@ export interface Format {
   readonly form?: boolean
   /** Whether a parameter without a value is none: a browser sends every field of a form, the blank ones too. */
   readonly skipsBlanks?: boolean
+  /**
+   * Whether what it prints depends on more than what is represented, such as who asks: the tag of an
+   * answer is of its bytes too then, and it has no date.
+   */
+  readonly hashed?: boolean
   /** Header fields that stand on every answer in this format. */
   readonly headers?: HeaderList
   /**

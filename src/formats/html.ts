@@ -37,6 +37,7 @@ export const html: Format = {
   extensions: ['html'],
   types: ['text/html'],
   skipsBlanks: true,
+  hashed: true,
   headers: [
     'Content-Security-Policy',
     POLICY,

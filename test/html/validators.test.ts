@@ -1,0 +1,118 @@
+// Pages and caches: a page says more than its item does, so it is another one for another person, and
+// after another declaration.
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import {
+  defineApi,
+  defineCollection,
+  type Format,
+  memoryStore,
+  type Scheme,
+} from '../../src/index.ts'
+import { type Door, eachDoor } from '../doors.ts'
+
+/** Whoever says `Test ann` is ann; she may write. */
+const scheme: Scheme = {
+  name: 'Test',
+  challenge: () => 'Test',
+  authenticate: async ({ headers }) => {
+    const id = /^Test (\w+)$/.exec(headers.authorization ?? '')?.[1]
+    return id === undefined ? undefined : { id, scopes: ['write'] }
+  },
+}
+const ANN = { authorization: 'Test ann' }
+const PAGE = { accept: 'text/html' }
+
+async function made(store = memoryStore({ clock: () => Date.parse('2024-03-01T12:00:00Z') })) {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ color: z.string() }),
+    store,
+    id: 'integer',
+    access: { list: 'public', read: 'public', create: ['write'], patch: ['write'] },
+  })
+  const api = defineApi({ collections: [cars], schemes: [scheme] })
+  await api.collection(cars).create({ color: 'red' })
+  return { ...api, store }
+}
+
+const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag') ?? ''
+
+eachDoor(made, (door, api) => {
+  describe.each(['/cars/1', '/cars', '/cars?limit=1'])('the page of %s', path => {
+    const read = (headers: Record<string, string>, method = 'GET') =>
+      door.request(path, { method, headers: { ...PAGE, ...headers } })
+
+    it('has a tag of its own for who sees another one', async () => {
+      const nobody = await read({})
+      const ann = await read(ANN)
+      expect(ann.text).not.toBe(nobody.text)
+      expect(tagOf(ann)).not.toBe(tagOf(nobody))
+      const again = await read({ ...ANN, 'if-none-match': tagOf(nobody) })
+      expect([again.status, again.text]).toEqual([200, ann.text])
+    })
+
+    it('is 304 where it is the same, with the headers of a 200 that count', async () => {
+      const first = await read(ANN)
+      const again = await read({ ...ANN, 'if-none-match': tagOf(first) })
+      expect([again.status, again.text, tagOf(again)]).toEqual([304, '', tagOf(first)])
+      for (const name of ['vary', 'cache-control', 'link']) {
+        expect(again.headers.get(name)).toBe(first.headers.get(name))
+      }
+      expect((await read({ ...ANN, 'if-match': tagOf(first) })).status).toBe(200)
+      expect((await read({ ...ANN, 'if-match': '"other"' })).status).toBe(412)
+    })
+
+    it('has no date, which could not tell one from another', async () => {
+      const { status, headers } = await read({
+        'if-modified-since': 'Fri, 01 Mar 2030 12:00:00 GMT',
+      })
+      expect([status, headers.get('last-modified')]).toEqual([200, null])
+    })
+  })
+
+  it('is another one after another declaration', async () => {
+    const before = tagOf(await door.request('/cars/1', { headers: PAGE }))
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store: api().store,
+      id: 'integer',
+      actions: { wash: { on: 'item', run: () => undefined } },
+    })
+    const headers = { ...PAGE, 'if-none-match': before }
+    const { fetch } = defineApi({ collections: [cars] })
+    const after = await fetch(new Request('http://api.test/cars/1', { headers }))
+    expect([after.status, await after.text()]).toEqual([200, expect.stringContaining('wash')])
+  })
+
+  it('has the same tag for HEAD, and it works in If-Match of a write', async () => {
+    const tag = await tagFor(door)
+    const head = await door.request('/cars/1', { method: 'HEAD', headers: { ...PAGE, ...ANN } })
+    expect([head.status, tagOf(head)]).toEqual([200, tag])
+    const change = { method: 'PATCH', headers: { ...ANN, 'if-match': tag } }
+    expect((await door.request('/cars/1', { ...change, json: { color: 'blue' } })).status).toBe(303)
+    expect((await door.request('/cars/1', { ...change, json: { color: 'red' } })).status).toBe(412)
+  })
+})
+
+describe('a format of one’s own whose tags are of its bytes', () => {
+  async function* parts() {
+    yield 'a'
+  }
+  it.each<[string, () => ReturnType<NonNullable<Format['write']>>, unknown]>([
+    ['gives bytes', () => Buffer.from('a'), expect.stringMatching(/^".+\.own\..+"$/)],
+    ['streams', parts, null],
+  ])('that %s', async (_what, write, tag) => {
+    const own: Format = { name: 'own', extensions: [], types: ['text/plain'], hashed: true, write }
+    const cars = defineCollection({ name: 'cars', schema: z.object({}), store: memoryStore() })
+    const api = defineApi({ collections: [cars], formats: [own] })
+    const { id } = await api.collection(cars).create({})
+    const answer = await api.fetch(new Request(`http://api.test/cars/${id}`))
+    expect([await answer.text(), answer.headers.get('etag')]).toEqual(['a', tag])
+  })
+})
+
+async function tagFor(door: Door): Promise<string> {
+  return tagOf(await door.request('/cars/1', { headers: { ...PAGE, ...ANN } }))
+}
