@@ -197,23 +197,40 @@ function answer(socket: Socket, { head, body }: Refusal): void {
   setTimeout(() => socket.destroy(), 1000).unref()
 }
 
+/** How often a server that ends looks for idle connections, in milliseconds. */
+const SWEEP = 50
+
 /**
- * Ends a server in good order: no new connections, running requests get their answers, idle
- * connections close at once.
+ * Ends a server in good order: no new connections; running requests get their answers, and those that
+ * come on open connections meanwhile get the last ones there; connections that stay idle close.
  * @param time milliseconds after which what is left is cut off. Default 10,000.
  */
 export function shutDown(server: Server, time = 10_000): Promise<void> {
   closing.add(server)
   return new Promise((resolve, reject) => {
-    const sweep = setInterval(() => server.closeIdleConnections(), 50)
-    const cut = setTimeout(() => server.closeAllConnections(), time)
-    server.close(error => {
+    const end = (error?: Error) => {
       clearInterval(sweep)
       clearTimeout(cut)
       // Closing what is closed already is no failure.
       if (error && !('code' in error && error.code === 'ERR_SERVER_NOT_RUNNING')) reject(error)
       else resolve()
-    })
-    server.closeIdleConnections()
+    }
+    // What has come in by then is read first: its connection is not idle.
+    const sweep = setInterval(() => setImmediate(() => server.closeIdleConnections()), SWEEP)
+    const cut = setTimeout(() => {
+      server.closeAllConnections()
+      // Nobody waits for what is no connection of HTTP yet, such as the half of a TLS handshake.
+      end()
+    }, time)
+    // Whoever waits to be let in is let in.
+    setImmediate(closeDoor, server, end)
   })
+}
+
+/** Takes no new connections. Node's own `close` ends idle ones at once, on which a request may be on its way. */
+function closeDoor(server: Server, onEnd: (error?: Error) => void): void {
+  const { closeIdleConnections } = server
+  server.closeIdleConnections = () => {}
+  server.close(onEnd)
+  server.closeIdleConnections = closeIdleConnections
 }

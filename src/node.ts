@@ -257,9 +257,11 @@ function respond(
   if (!body) response.end()
   else {
     // A text of as many bytes as characters is ASCII; to write it as such gains 6 % of a page's time.
-    response.write(body, body.length === length ? 'latin1' : 'utf8')
+    const sent = response.write(body, body.length === length ? 'latin1' : 'utf8') !== false
     // At once it would send an empty text along, by `writev`: 6 % of a read's instructions.
-    process.nextTick(() => response.end())
+    if (sent) process.nextTick(() => response.end())
+    // Node takes a connection whose answer is ended for idle, sent or not, and closes it with the server.
+    else response.once('drain', () => response.end())
   }
   if (!request.readableEnded) drain(request, unread)
   return undefined

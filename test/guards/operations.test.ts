@@ -1,11 +1,15 @@
 // What an operator sees: events, ids of requests, timings, health, a graceful end.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { createServer as createTlsServer } from 'node:https'
 import { connect } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import {
   defineApi,
   defineCollection,
   HttpError,
+  harden,
   memoryStore,
   onRequest,
   onResponse,
@@ -294,6 +298,59 @@ describe('shutDown', () => {
     await end
     expect(served.server.listening).toBe(false)
     await shutDown(served.server)
+  })
+
+  test.each(['/texts', '/texts.ndjson'])('lets a slow reader have the whole of %s', async path => {
+    const schema = z.object({ text: z.string() })
+    const texts = defineCollection({ name: 'texts', schema, store: memoryStore() })
+    // One item that no connection takes in at once.
+    const api = defineApi({ collections: [texts], limits: { item: 2 ** 25 } })
+    await api.collection(texts).create({ text: 'x'.repeat(2 ** 24) })
+    const served = await serve(api.handler)
+    const reader = connect(served.port, '127.0.0.1')
+    reader.write(`GET ${path} HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`)
+    await once(reader, 'readable')
+    const end = shutDown(served.server)
+    // What looks for idle connections has looked a few times.
+    await new Promise(resolve => setTimeout(resolve, 200))
+    let text = ''
+    for await (const chunk of reader.setEncoding('latin1')) text += chunk
+    await end
+    expect(text).toMatch(/\}\]?\n?(?:\r\n0\r\n\r\n)?$/)
+  })
+
+  test('answers what is on its way on an idle connection, and ends that one then', async () => {
+    const { api } = await make()
+    const served = await serve(api.handler)
+    const request = `GET /cars/count HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`
+    let end: Promise<void> | undefined
+    const { answers, ended } = await converse(served.port, socket => {
+      socket.write(request)
+      socket.once('data', () => {
+        socket.write(request)
+        end = shutDown(served.server)
+      })
+    })
+    const known = answers.map(({ status, headers }) => [status, headers.connection])
+    expect([known, ended]).toEqual([
+      [
+        [200, 'keep-alive'],
+        [200, 'close'],
+      ],
+      true,
+    ])
+    await end
+  })
+
+  test('waits for no TLS handshake', async () => {
+    const { api } = await make()
+    const server = harden(createTlsServer(api.handler)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const address = server.address()
+    const half = connect(typeof address === 'object' && address ? address.port : 0, '127.0.0.1')
+    await once(server, 'connection')
+    await shutDown(server, 50)
+    half.destroy()
   })
 
   test('cuts off what does not end', async () => {
