@@ -27,12 +27,12 @@ export class BodyPace {
    */
   async wait<T>(next: Promise<T>): Promise<T> {
     const { bodyTime, bodyRate } = this.#limits
-    const started = Date.now()
+    const started = performance.now()
     const left = bodyTime + (this.#bytes / bodyRate) * 1000 - this.#waited
     try {
       return await orTooSlow(next, left)
     } finally {
-      this.#waited += Date.now() - started
+      this.#waited += performance.now() - started
     }
   }
 }
@@ -76,7 +76,7 @@ function bodyTooSlow(): HttpError {
 }
 
 interface Deadline {
-  /** Milliseconds since 1970. */
+  /** By `performance.now()`, which no clock that is set moves. */
   readonly until: number
   readonly expire: () => void
 }
@@ -94,7 +94,7 @@ class Deadlines {
 
   /** @param time until `expire` is called, in milliseconds, unless it is deleted before. */
   add(time: number, expire: () => void): Deadline {
-    const deadline = { until: Date.now() + time, expire }
+    const deadline = { until: performance.now() + time, expire }
     this.#going.add(deadline)
     this.#timer ??= setInterval(() => this.#sweep(), STEP).unref()
     return deadline
@@ -105,7 +105,7 @@ class Deadlines {
   }
 
   #sweep(): void {
-    const now = Date.now()
+    const now = performance.now()
     for (const deadline of this.#going) {
       if (deadline.until > now) continue
       this.#going.delete(deadline)

@@ -377,6 +377,20 @@ describe('work', () => {
     expect((await get(api, '/cars')).status).toBe(200)
   })
 
+  test('that takes too long is a 503 also where the clock is set back meanwhile', async () => {
+    const { store, entered } = waiting(memoryStore())
+    const begun = entered()
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      const answer = get(apiOf(store, { workTime: 50 }), '/cars')
+      await begun
+      vi.setSystemTime(Date.now() - 3_600_000)
+      expect((await answer).status).toBe(503)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('that is too much at once is a 503; what is not worked on yet does not count', async () => {
     const { store, open, entered } = waiting(memoryStore())
     const api = apiOf(store, { concurrency: 2 })

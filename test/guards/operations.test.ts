@@ -258,6 +258,24 @@ describe('/health', () => {
       '{"errors":[{"message":"A store cannot be reached","code":503,"type":"unavailable"}]}',
     )
   })
+
+  test('asks again after a second, also where the clock was set back', async () => {
+    let gone = false
+    const { fetch } = await make({
+      health: true,
+      onError: () => undefined,
+      storeOf: (_, store) => ({
+        ...store,
+        get: async (...asked) => (gone ? Promise.reject(new Error('gone')) : store.get(...asked)),
+      }),
+    })
+    vi.useFakeTimers({ toFake: ['Date'] })
+    ending.push(() => vi.useRealTimers())
+    expect((await fetch('/health')).status).toBe(200)
+    vi.setSystemTime(Date.now() - 3_600_000)
+    gone = true
+    await vi.waitUntil(async () => (await fetch('/health')).status === 503, 10_000)
+  })
 })
 
 describe('shutDown', () => {
