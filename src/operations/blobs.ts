@@ -5,6 +5,7 @@ import { type Mistake, refuse } from '../errors.ts'
 import { type Item, isObject, type Json, type Path, sameJson, valueAt } from '../fields.ts'
 import type { Parent } from '../route.ts'
 import type { Call } from './call.ts'
+import { removeContents } from './uploads.ts'
 
 /**
  * What a client sent with every binary property as the record that it means: new contents are kept,
@@ -164,12 +165,11 @@ function givenMember({ binary }: CollectionDefinition, name: string): string {
 export async function removeBlobs({ target }: Call, before: Item, after: Item = {}): Promise<void> {
   const { blobs, shape } = target.collection
   if (!blobs) return
-  for (const name of blobNames(shape.fields)) {
+  const keys = blobNames(shape.fields).flatMap(name => {
     const key = recordOf(before, name)?.key
-    if (key === undefined || key === recordOf(after, name)?.key) continue
-    // The write is done whatever happens here: what stays behind is an orphan, which a sweep removes.
-    await blobs.delete(key).catch(() => undefined)
-  }
+    return key === undefined || key === recordOf(after, name)?.key ? [] : [key]
+  })
+  await removeContents(blobs, keys)
 }
 
 /** A patched item without the contents that were given inline and are still the same: no new ones. */

@@ -1,6 +1,13 @@
 // The contents that a request brings, on their way to the blob store.
 import { createHash, type Hash } from 'node:crypto'
-import { type BlobRecord, isAccepted, isRecord, SNIFFED_BYTES, sniffType } from '../blobs.ts'
+import {
+  type BlobRecord,
+  type BlobStore,
+  isAccepted,
+  isRecord,
+  SNIFFED_BYTES,
+  sniffType,
+} from '../blobs.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { fieldAt, toPath } from '../fields.ts'
@@ -59,10 +66,26 @@ export function uploadsOf(
     async discard() {
       const keys = [...records.keys()]
       records.clear()
-      // Whatever happens here, the answer stands: what stays behind is an orphan, which a sweep removes.
-      await Promise.allSettled(keys.map(async key => blobs.delete(key)))
+      await removeContents(blobs, keys)
     },
   }
+}
+
+/** How long the removal of contents is waited for, in milliseconds. */
+const PATIENCE = 1000
+
+/**
+ * Removes contents that nobody needs. Whatever happens here, the answer stands, and does not wait for
+ * long: what stays behind is an orphan, which a sweep removes.
+ */
+export async function removeContents(blobs: BlobStore, keys: readonly string[]): Promise<void> {
+  if (keys.length === 0) return
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, PATIENCE)
+  })
+  await Promise.race([Promise.allSettled(keys.map(async key => blobs.delete(key))), late])
+  clearTimeout(timer)
 }
 
 function mistake(field: string, message: string, type: string): HttpError {

@@ -172,6 +172,19 @@ test('a write that outlasts its time keeps the content of what it stores', async
   })
 })
 
+test('a blob store that hangs while it removes keeps no answer waiting', async () => {
+  const kept = memoryBlobs()
+  const { fetch } = await photosApi({ ...kept, delete: () => new Promise(() => {}) })
+  const body = new FormData()
+  body.append('photo', new Blob(['abc']), 'a.txt')
+  body.append('other', new Blob(['abc']), 'a.txt')
+  const refused = await fetch(new Request('http://api.test/photos', { method: 'POST', body }))
+  expect(refused.status).toBe(400)
+  const item = 'http://api.test/photos/1'
+  expect((await fetch(new Request(item, { method: 'DELETE' }))).status).toBe(200)
+  expect((await fetch(new Request(item))).status).toBe(404)
+})
+
 test('a content that comes after the time of its request is destroyed', async () => {
   let late: Readable | undefined
   const kept = memoryBlobs()
