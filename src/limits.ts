@@ -6,13 +6,13 @@ export interface Limits {
   readonly target: number
   /** Header fields of a request. Default 100. */
   readonly headers: number
-  /** Parameters of a query, keys of a form. Default 500. */
+  /** Parameters of a query, keys of a form, controls that it marks. Default 500. */
   readonly parameters: number
   /** Bytes of a request body, files aside. Default 1 MiB. */
   readonly body: number
   /** Levels of nesting in a body of any format. Default 32. */
   readonly depth: number
-  /** Members of objects and elements of lists in a JSON body, all levels together. Default 50,000. */
+  /** Members of objects and elements of lists in a JSON body, or in one key of a form, all levels together. Default 50,000. */
   readonly members: number
   /** Bytes of an item as JSON, as a write would leave it. Default 4 MiB. */
   readonly item: number

@@ -5,10 +5,11 @@
 //   text    line breaks, which browsers send as CR LF, are LF
 //   lines   a list: one element on each line
 //   json    the text is JSON
-import { type Mistake, refusalIn } from '../errors.ts'
+import { HttpError, type Mistake, refusalIn } from '../errors.ts'
 import { IF_MATCH_PARAMETER } from '../fallbacks.ts'
 import type { Fields, Json } from '../fields.ts'
-import { parseJson } from './json.ts'
+import type { Limits } from '../limits.ts'
+import { parseJson, tooManyMembers } from './json.ts'
 
 export const AS_PARAMETER = '_as'
 
@@ -30,24 +31,35 @@ export function marksOf(pairs: readonly FormPair[]): Map<string, Set<string>> {
   return marks
 }
 
+type FormLimits = Pick<Limits, 'parameters' | 'depth' | 'members'>
+
+export function tooManyKeys({ parameters }: Pick<Limits, 'parameters'>): HttpError {
+  return new HttpError(413, [
+    { message: `A form may have at most ${parameters} keys`, type: 'too_many_keys' },
+  ])
+}
+
 /**
  * The pairs of a form as its marks mean them, without the marks and `_if_match`. A JSON text that is
  * none is added to the mistakes. Where the schema has a member called `_as` there are no marks.
+ * @throws HttpError 413 for more marked paths than a form has keys, for more lines or members than JSON has.
  */
 export function unmark(
   pairs: readonly FormPair[],
-  { fields, depth }: { readonly fields: Fields | undefined; readonly depth: number },
+  { fields, limits }: { readonly fields: Fields | undefined; readonly limits: FormLimits },
   mistakes: Mistake[],
 ): readonly FormPair[] {
   const control = [AS_PARAMETER, IF_MATCH_PARAMETER].filter(name => !fields?.has(name))
   const own = pairs.filter(([name]) => !control.includes(name))
   const marks = control.includes(AS_PARAMETER) ? marksOf(pairs) : new Map<string, Set<string>>()
   if (marks.size === 0) return own
+  // One key may hold many, and each is compared with every other.
+  if (marks.size > limits.parameters) throw tooManyKeys(limits)
   const meant = own.flatMap(([name, part]): FormPair[] => {
     const words = marks.get(name)
     if (!words || typeof part !== 'string') return [[name, part]]
     if (part === '' && (words.has('absent') || words.has('null'))) return []
-    return markedParts(part, words, depth, name, mistakes).map(meaning => [name, meaning])
+    return markedParts(part, words, limits, name, mistakes).map(meaning => [name, meaning])
   })
   // Objects before their members: of one that is null nothing more is said.
   const nulls = [...marks].filter(([, words]) => words.has('null')).map(([path]) => path)
@@ -63,21 +75,24 @@ export function unmark(
 function markedParts(
   text: string,
   words: ReadonlySet<string>,
-  depth: number,
+  { depth, members }: FormLimits,
   name: string,
   mistakes: Mistake[],
 ): Part[] {
   const plain = text.replace(/\r\n?/g, '\n')
   if (words.has('lines')) {
     const lines = plain.split('\n').filter(line => line !== '')
+    if (lines.length > members) throw tooManyMembers(members)
     return lines.length === 0 ? [{ json: [] }] : lines
   }
   if (words.has('text')) return [plain]
   if (!words.has('json')) return [text]
   try {
-    return [{ json: parseJson(text, depth) }]
+    return [{ json: parseJson(text, depth, members) }]
   } catch (error) {
-    const said = refusalIn(error).message.replace(/^The body /, '')
+    const refusal = refusalIn(error)
+    if (refusal.status !== 400) throw refusal
+    const said = refusal.message.replace(/^The body /, '')
     mistakes.push({ message: `${name} ${said}`, field: name, type: 'invalid_json' })
     return []
   }

@@ -11,7 +11,7 @@ import {
   scalarsOf,
 } from '../fields.ts'
 import { type Parameter, parseParameters, printParameters } from '../http.ts'
-import { type FormPair, type Part, unmark } from './form-marks.ts'
+import { type FormPair, type Part, tooManyKeys, unmark } from './form-marks.ts'
 import {
   checkJson,
   checkName,
@@ -51,14 +51,8 @@ export function checkPairs(
   parameters: readonly Parameter[],
   limits: Pick<ReadContext['limits'], 'parameters'>,
 ): void {
-  if (parameters.length > limits.parameters) throw tooManyKeys(limits.parameters)
+  if (parameters.length > limits.parameters) throw tooManyKeys(limits)
   checkJson(parameters.map(({ name, value }) => [name, value]))
-}
-
-function tooManyKeys(most: number): HttpError {
-  return new HttpError(413, [
-    { message: `A form may have at most ${most} keys`, type: 'too_many_keys' },
-  ])
 }
 
 /** What a host's parser made of a form, as pairs again. */
@@ -94,10 +88,10 @@ export function formValue(
   pairs: readonly FormPair[],
   { fields, limits, mistakes: taken }: Pick<ReadContext, 'fields' | 'limits' | 'mistakes'>,
 ): Item {
-  if (pairs.length > limits.parameters) throw tooManyKeys(limits.parameters)
+  if (pairs.length > limits.parameters) throw tooManyKeys(limits)
   const mistakes = taken ?? []
   const tree: Tree = new Map()
-  const meant = unmark(pairs, { fields, depth: limits.depth }, mistakes)
+  const meant = unmark(pairs, { fields, limits }, mistakes)
   for (const [name, part] of meant) plant(tree, name, part, limits.depth, mistakes)
   const value = treeValue(tree, fields, '', mistakes)
   if (!taken) refuse(mistakes)
@@ -149,7 +143,8 @@ function plant(tree: Tree, name: string, part: Part, depth: number, mistakes: Mi
     })
     return
   }
-  branch.set(last, [...parts, part])
+  parts.push(part)
+  branch.set(last, parts)
 }
 
 function treeValue(

@@ -70,11 +70,7 @@ function listText(items: readonly Item[]): string {
  * value counts.
  * @throws HttpError 400 for anything else than one JSON value that can be given back, 413 for too many members.
  */
-export function parseJson(
-  text: string,
-  maxDepth: number,
-  maxMembers = Number.POSITIVE_INFINITY,
-): Json {
+export function parseJson(text: string, maxDepth: number, maxMembers: number): Json {
   if (text.trim() === '') throw invalid('The body is empty; send a JSON value')
   const { depth, members } = extentOf(text, maxDepth)
   if (depth > maxDepth) {
@@ -82,14 +78,16 @@ export function parseJson(
       { message: `The body is nested deeper than ${maxDepth} levels`, type: 'too_deep' },
     ])
   }
-  if (members > maxMembers) {
-    throw new HttpError(413, [
-      { message: `The body has more than ${maxMembers} members`, type: 'too_many_members' },
-    ])
-  }
+  if (members > maxMembers) throw tooManyMembers(maxMembers)
   const value: unknown = parse(text)
   checkJson(value)
   return value
+}
+
+export function tooManyMembers(most: number): HttpError {
+  return new HttpError(413, [
+    { message: `The body has more than ${most} members`, type: 'too_many_members' },
+  ])
 }
 
 function parse(text: string): unknown {

@@ -174,7 +174,8 @@ function partReader(context: ReadContext): PartReader {
   function structured(name: string, type: string, text: () => string): Part | undefined {
     const names = namesOf(name)
     if (JSON_TYPE.test(type)) {
-      return { json: parseJson(text(), Math.max(1, limits.depth - names.length)) }
+      const depth = Math.max(1, limits.depth - names.length)
+      return { json: parseJson(text(), depth, limits.members) }
     }
     if (!xml.types.includes(type)) return undefined
     const shape = shapeOf(fields && fieldAt(fields, names))

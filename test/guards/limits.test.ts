@@ -54,6 +54,19 @@ async function ask(
 const car = (more: object) => JSON.stringify({ immatriculation: 'L-1', color: 'red', ...more })
 const form = 'application/x-www-form-urlencoded'
 
+/** A form that changes a car, with marks of its controls: see src/formats/form-marks.ts. */
+function patchForm(pairs: string, ...marks: readonly string[]): Request_ {
+  const body = `${pairs}&_as=${encodeURIComponent(marks.join('\n'))}`
+  return { method: 'PATCH', path: '/cars/{id}', type: form, body }
+}
+
+/** The same by one part that is JSON. */
+function patchPart(tags: string): Request_ {
+  const head = 'Content-Disposition: form-data; name="tags"\r\nContent-Type: application/json'
+  const body = `--b\r\n${head}\r\n\r\n${tags}\r\n--b--\r\n`
+  return { method: 'PATCH', path: '/cars/{id}', type: 'multipart/form-data; boundary=b', body }
+}
+
 /** Each limit: its option set small, what just fits and what does not, and how that is refused. */
 const CASES: readonly (readonly [keyof Limits, number, Request_, Request_, number, string])[] = [
   [
@@ -241,6 +254,31 @@ const CASES: readonly (readonly [keyof Limits, number, Request_, Request_, numbe
     413,
     '',
   ],
+  [
+    'parameters',
+    3,
+    patchForm('color=red', 'text a', 'text b', 'absent b'),
+    patchForm('color=red', 'text a', 'text b', 'text c', 'text d'),
+    413,
+    'too_many_keys',
+  ],
+  [
+    'members',
+    3,
+    patchForm('tags=a%0Ab%0Ac', 'lines tags'),
+    patchForm('tags=a%0Ab%0Ac%0Ad', 'lines tags'),
+    413,
+    'too_many_members',
+  ],
+  [
+    'members',
+    3,
+    patchForm('tags=["a","b"]', 'json tags'),
+    patchForm('tags=["a","b","c","d"]', 'json tags'),
+    413,
+    'too_many_members',
+  ],
+  ['members', 3, patchPart('["a","b"]'), patchPart('["a","b","c","d"]'), 413, 'too_many_members'],
   [
     'parts',
     2,
