@@ -321,8 +321,15 @@ export function pageHeaders(
 /** How long a `Link` may grow with its query: stock clients read 16 KiB of headers in all. */
 const MOST_LINK = 8192
 
-/** As many texts from the front as fit in so many characters; the first, which leads on, in any case. */
+/**
+ * How long the first one may be, which leads on. No address that was asked for comes near it: of a longer
+ * query, sent in a form, one goes on by `offset`, in a form again.
+ */
+const MOST_LEADING = 12_288
+
+/** As many texts from the front as fit in so many characters; the first, which leads on, beyond that. */
 function withinLength(texts: readonly string[], most: number): readonly string[] {
+  if ((texts[0]?.length ?? 0) > MOST_LEADING) return []
   let length = 0
   const end = texts.findIndex(text => {
     length += text.length + 2

@@ -1127,6 +1127,17 @@ describe('_method', () => {
       })
     })
 
+    it('GET in a form, of a query too long for any address: an answer that clients can read, without links', async () => {
+      const query = `immatriculation[nin]=${Array.from({ length: 90 }, (_, at) => `${'x'.repeat(400)}${at}`).join(',')}`
+      const page = (offset: number) =>
+        door.request('/cars', form(`_method=GET&limit=1&offset=${offset}&${query}`))
+      const [first, second] = [await page(0), await page(1)]
+      expect([first.status, second.status]).toEqual([200, 200])
+      expect(first.headers.get('link')).toBeNull()
+      expect(first.headers.get('content-range')).toBe('cars 0-0/2')
+      expect(second.headers.get('content-range')).toBe('cars 1-1/2')
+    })
+
     it('HEAD in a form has no body', async () => {
       const answer = await door.request('/cars', form('_method=HEAD&color=red'))
       expect(answer).toMatchObject({ status: 200, text: '' })
