@@ -45,7 +45,7 @@ export function viewOf(
   const named = sent?.find(([name]) => name === METHOD_PARAMETER)?.[1]
   const operation = asked?.methods.get(typeof named === 'string' ? named.toUpperCase() : method)
   const match = operation === 'create' ? createdMatch(api, router, asked, representation) : asked
-  const common = { status, operation, parameters, headers, sent }
+  const common = { status, operation, parameters: linkable(api, parameters), headers, sent }
   const root: Target = { kind: 'root', version: undefined }
   if (!match || match.target.kind === 'root') {
     const target = match?.target ?? root
@@ -79,6 +79,12 @@ export function viewOf(
     createdAt: shape.createdAt,
     link: linker(target, href),
   }
+}
+
+/** The query, where an address can carry it: one that came in a form may be too long for any link. */
+function linkable({ limits }: ApiDefinition, parameters: readonly Parameter[]) {
+  const length = parameters.reduce((sum, { raw }) => sum + raw.length + 1, 0)
+  return length > limits.target ? [] : parameters
 }
 
 const NOTHING = {

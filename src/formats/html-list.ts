@@ -189,6 +189,9 @@ ${q && hidden('q', q.value)}${others.map(({ name, value }) => hidden(name, value
 /** Parameters that choose items without being filters by name. */
 const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_id'])
 
+/** How many filters have such a link, which repeats all the others. */
+const MOST_CHIPS = 50
+
 /** The filters in force, each with a link that leaves it out. */
 function printChips(view: View): Markup | undefined {
   const { parameters, kind } = view
@@ -197,10 +200,12 @@ function printChips(view: View): Markup | undefined {
   )
   if (chips.length === 0) return undefined
   const without = (chip: Parameter) => parameters.filter(each => each !== chip && isPlaceless(each))
-  return markup`<ul class="chips" aria-label="Filters in force">${chips.map(
-    chip =>
-      markup`<li><a href="${address(view, without(chip))}" title="Remove this filter">${chip.name} = ${chip.value} <span aria-hidden="true">×</span></a></li>`,
-  )}</ul>`
+  return markup`<ul class="chips" aria-label="Filters in force">${chips
+    .slice(0, MOST_CHIPS)
+    .map(
+      chip =>
+        markup`<li><a href="${address(view, without(chip))}" title="Remove this filter">${chip.name} = ${chip.value} <span aria-hidden="true">×</span></a></li>`,
+    )}</ul>`
 }
 
 function filterControl(
