@@ -6,7 +6,7 @@ export interface Limits {
   readonly target: number
   /** Header fields of a request. Default 100. */
   readonly headers: number
-  /** Parameters of a query, keys of a form, controls that it marks. Default 500. */
+  /** Parameters of a query, names in its `fields`, keys of a form, controls that it marks. Default 500. */
   readonly parameters: number
   /** Bytes of a request body, files aside. Default 1 MiB. */
   readonly body: number

@@ -49,7 +49,7 @@ export interface QueryOptions extends SortOptions {
   readonly caps?: Caps
 }
 
-type Caps = Pick<Limits, 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'>
+type Caps = Pick<Limits, 'parameters' | 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'>
 
 const CAPS = limitsOf()
 
@@ -93,7 +93,12 @@ export function readQuery(
   options: QueryOptions,
   mistakes: Mistake[],
 ): Query {
-  const fields = readFields(parameters, options.selectable ?? options.fields, mistakes)
+  const fields = readFields(
+    parameters,
+    options.selectable ?? options.fields,
+    mistakes,
+    options.caps,
+  )
   const search = readSearch(parameters, options, mistakes)
   const where = [
     ...readFilters(parameters, options, mistakes),
@@ -112,17 +117,22 @@ export function readFields(
   parameters: readonly Parameter[],
   fields: Fields,
   mistakes: Mistake[],
+  { parameters: most }: Pick<Caps, 'parameters'> = CAPS,
 ): Path[] | undefined {
   const text = single(parameters, 'fields', mistakes)
   if (text === undefined) return undefined
-  const names = text.split(',').filter(name => name !== '')
-  if (names.length === 0) {
-    mistakes.push({ message: 'fields names no field', field: 'fields', type: 'invalid_fields' })
+  const names = new Set(text.split(',').filter(name => name !== ''))
+  const wrong = (message: string, type: string) => {
+    mistakes.push({ message, field: 'fields', type })
+    return []
   }
+  if (names.size === 0) return wrong('fields names no field', 'invalid_fields')
+  if (names.size > most)
+    return wrong(`fields names ${names.size} fields; at most ${most}`, 'too_many_fields')
   for (const name of names) {
     if (!fieldAt(fields, toPath(name))) mistakes.push(unknownField(name, fields, 'fields'))
   }
-  return [...new Set(names)].map(toPath)
+  return [...names].map(toPath)
 }
 
 function readSearch(

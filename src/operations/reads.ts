@@ -124,7 +124,8 @@ export async function read(call: Call): Promise<Outcome> {
   const { target } = call
   const { collection } = target
   const mistakes: Mistake[] = []
-  const fields = readFields(call.parameters, collection.selectableFields, mistakes)
+  const { selectableFields } = collection
+  const fields = readFields(call.parameters, selectableFields, mistakes, call.limits)
   for (const { name } of call.parameters) {
     if (!RESERVED.has(name)) {
       mistakes.push({

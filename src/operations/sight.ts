@@ -52,7 +52,8 @@ function filtersOf(
     }
   }
   const mistakes: Mistake[] = []
-  const caps = { filters: 100, values: 100_000, pattern: 8192, words: 0, sortKeys: 0 }
+  const none = { parameters: 0, words: 0, sortKeys: 0 }
+  const caps = { ...none, filters: 100, values: 100_000, pattern: 8192 }
   const { where } = readQuery(
     parameters,
     { fields: shape.fields, id: shape.identity.name, caps },

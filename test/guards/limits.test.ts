@@ -94,6 +94,22 @@ const CASES: readonly (readonly [keyof Limits, number, Request_, Request_, numbe
     'too_many_parameters',
   ],
   [
+    'parameters',
+    2,
+    { path: '/cars?fields=id,color,id' },
+    { path: '/cars?fields=id,color,price' },
+    400,
+    'too_many_fields',
+  ],
+  [
+    'parameters',
+    2,
+    { path: '/cars/{id}?fields=id,color' },
+    { path: '/cars/{id}?fields=id,color,price' },
+    400,
+    'too_many_fields',
+  ],
+  [
     'body',
     60,
     { method: 'POST', path: '/cars', body: car({}) },

@@ -540,6 +540,10 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
     [['sort', 'too_many_sort_keys', 'At most 8 sort keys, not 9']],
   ],
   [
+    `fields=${many(501, each => `a${each}`, ',')}`,
+    [['fields', 'too_many_fields', 'fields names 501 fields; at most 500']],
+  ],
+  [
     'colr=red&price=cheap&color[foo]=1&limit=x&sort=prize&fields=idd&since=soon',
     [
       ['fields', 'unknown_field', '"idd"; did you mean "id"?'],
