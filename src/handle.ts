@@ -315,6 +315,7 @@ function callOf(
     .filter(({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''))
   exchange.parameters = parameters
   const preferences = parsePrefer(headers.prefer)
+  const blind = !reads && isBlind(exchange, known)
   return {
     target,
     operation,
@@ -322,7 +323,11 @@ function callOf(
     parameters: rewrite(api, parameters),
     body: takesBody(operation, method) ? body : undefined,
     preconditions: conditionsOf(exchange),
-    preferences: suppressed ? { ...preferences, return: 'representation' } : preferences,
+    preferences: blind
+      ? { ...preferences, return: 'minimal' }
+      : suppressed
+        ? { ...preferences, return: 'representation' }
+        : preferences,
     range: standsForRead(exchange) ? undefined : headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
     uploads: exchange.uploads ?? uploadsFor(api, request, target),
@@ -339,6 +344,14 @@ function callOf(
       return callsOf({ version: target.version, limits: api.limits, href, defaults }, name)
     },
   }
+}
+
+/** A change shows an item to nobody who could not read it; who makes one has sent it. */
+function isBlind(
+  { may }: Exchange,
+  { target: { collection }, operation }: Pick<Call, 'target' | 'operation'>,
+): boolean {
+  return operation !== 'create' && !may(collection, 'read') && !may(collection, 'list')
 }
 
 function rewrite(

@@ -414,6 +414,51 @@ describe('scopes and challenges', () => {
     ).toBe(303)
   })
 
+  describe('who may change an item and neither read nor list it', () => {
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string(), vin: z.string().default('hidden') }),
+      store: memoryStore(),
+      id: 'integer',
+      access: { read: ['read'], list: ['list'], touch: ['touch'], default: ['write'] },
+      actions: { touch: { on: 'item', run: () => undefined } },
+    })
+    const schemes = [bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk] })]
+    const api = defineApi({ collections: [cars], schemes, baseUrl: 'https://api.example' })
+    const shown = { headers: { prefer: 'return=representation' } }
+
+    test.each<[string, string, string, Parameters<typeof ask>[4], number, number]>([
+      ['PATCH', '', 'write', { body: '{}', ...shown }, 204, 200],
+      ['PATCH', '', 'write', { body: '{}' }, 204, 303],
+      ['PATCH', '?suppress_error_codes', 'write', { body: '{}' }, 200, 200],
+      ['PUT', '', 'write', { body: '{"color":"red"}', ...shown }, 204, 200],
+      ['POST', '/touch', 'touch', { body: '{}', ...shown }, 204, 200],
+      ['POST', '/touch?suppress_error_codes', 'touch', { body: '{}' }, 200, 200],
+      ['DELETE', '', 'write', {}, 204, 200],
+      ['DELETE', '', 'write', shown, 204, 200],
+    ])('%s %s is shown nothing of it', async (method, path, scope, init, blind, seeing) => {
+      for (const [scopes, status] of [
+        [scope, blind],
+        [`${scope} read`, seeing],
+        [`${scope} list`, seeing],
+      ] as const) {
+        const { id } = await api.collection(cars).create({ color: 'red' })
+        const answer = await ask(api, method, `/cars/${id}${path}`, await bearer(scopes), init)
+        expect(answer.status).toBe(status)
+        const text = await answer.text()
+        if (scopes === scope) expect(text).toBe('')
+        else if (status === 200) expect(text).toContain('hidden')
+      }
+    })
+
+    test('is shown what it makes', async () => {
+      const answer = await ask(api, 'POST', '/cars', await bearer('write'), {
+        body: '{"color":"red"}',
+      })
+      expect([answer.status, await answer.json()]).toMatchObject([201, { vin: 'hidden' }])
+    })
+  })
+
   test('Allow, OPTIONS and 405 show what this caller may do; OPTIONS needs no credentials', async () => {
     const reader = await ask(api, 'OPTIONS', '/cars/1', await bearer('cars:read'))
     expect(reader.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
