@@ -7,13 +7,13 @@ import { type HttpRequest, type Parameter, parseParameters } from './http.ts'
 
 /**
  * @throws HttpError 431 for more header fields than may be, 400 for a transfer coding besides
- * `chunked`: a server that leaves one aside reads another body than a proxy that undoes it. RFC 9112
- * §6.1 suggests 501, but no request makes a 5xx here.
+ * `chunked`, and for any in HTTP/1.0: a server that leaves one aside reads another body than a proxy that
+ * undoes it. RFC 9112 §6.1 suggests 501, but no request makes a 5xx here.
  */
-export function checkHeaders({ headers }: HttpRequest, { limits }: ApiDefinition): void {
+export function checkHeaders({ headers, needsHost }: HttpRequest, { limits }: ApiDefinition): void {
   const coding = headers['transfer-encoding']
-  if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked') {
-    const message = 'The only transfer coding that is read is chunked'
+  if (coding !== undefined && !(needsHost && coding.trim().toLowerCase() === 'chunked')) {
+    const message = `The only transfer coding that is read is chunked${needsHost ? '' : ', and none in HTTP/1.0'}`
     const mistake = { message, field: 'transfer-encoding', type: 'unsupported_coding' }
     throw new HttpError(400, [mistake], { headers: ['Connection', 'close'] })
   }

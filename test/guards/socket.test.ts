@@ -120,6 +120,19 @@ describe('smuggling: one request is never taken for two', () => {
       'a chunk size that is no number',
       host => post('Transfer-Encoding: chunked', `zz\r\n{}\r\n0\r\n\r\n${HIDDEN(host)}`),
     ],
+    [
+      'TE in HTTP/1.0, the connection kept',
+      host =>
+        post(
+          'Connection: keep-alive\r\nTransfer-Encoding: chunked',
+          `0\r\n\r\n${HIDDEN(host)}`,
+        ).replace('HTTP/1.1', 'HTTP/1.0'),
+    ],
+    [
+      'TE of a GET in HTTP/1.0, the connection kept',
+      host =>
+        `GET /cars HTTP/1.0\r\nHost: ${host}\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${HIDDEN(host)}`,
+    ],
   ]
   test.each(cases)('%s', async (_, bytes) => {
     const { answers, ended } = await converse(served.port, [bytes(served.host)])
