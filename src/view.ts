@@ -1,5 +1,6 @@
 // What lies around a representation, for formats that show people where they are and what they can
 // do: made of the target, its methods and the headers of the answer.
+import type { Principal } from './auth.ts'
 import type { ActionDefinition, ApiDefinition, CollectionDefinition } from './definition.ts'
 import { METHOD_PARAMETER } from './fallbacks.ts'
 import type { Json } from './fields.ts'
@@ -23,6 +24,7 @@ export interface Asked {
   readonly match: Match | undefined
   readonly parameters: readonly Parameter[]
   readonly sent: View['sent']
+  readonly principal: Principal | undefined
   /** Whether who asks may do something to a collection. */
   readonly may: (collection: CollectionDefinition, operation: string) => boolean
 }
@@ -36,7 +38,7 @@ export interface Answered {
 
 export function viewOf(
   { api, router }: { readonly api: ApiDefinition; readonly router: Router },
-  { request, method, match: asked, parameters, sent, may }: Asked,
+  { request, method, match: asked, parameters, sent, principal, may }: Asked,
   { status, headers, representation }: Answered,
 ): View {
   const base = basePath(api, request)
@@ -56,7 +58,7 @@ export function viewOf(
       title: titleOf(target),
       href: href(target),
       trail: trailOf(target, href),
-      places: match ? collectionsOf(api, target, href, may) : [],
+      places: match ? collectionsOf(api, target, href, principal, may) : [],
       versions: match && target.version === undefined ? versionsOf(api, href) : [],
     }
   }
@@ -159,15 +161,22 @@ function trailOf(target: Target, href: (target: Target) => string): Place[] {
   return targets.map(each => ({ name: titleOf(each), href: href(each) }))
 }
 
+/** Who has not said who it is may sign in at any that is not hidden: a browser asks where one is closed. */
 function collectionsOf(
   { defaultVersion }: ApiDefinition,
   target: Target,
   href: (target: Target) => string,
+  principal: Principal | undefined,
   may: Asked['may'],
 ): Place[] {
   const version = target.version ?? defaultVersion
   return [...version.collections.values()]
-    .filter(collection => may(collection, 'list') || may(collection, 'create'))
+    .filter(
+      collection =>
+        (!principal && !collection.hideExistence) ||
+        may(collection, 'list') ||
+        may(collection, 'create'),
+    )
     .map(collection => ({
       name: collection.name,
       href: href({ kind: 'collection', version, collection }),

@@ -399,7 +399,8 @@ describe('a caller that may do little', () => {
   }
 
   it.each<[string | undefined, string[]]>([
-    [undefined, []],
+    [undefined, ['things']],
+    ['none', []],
     ['see', ['things']],
     ['do', ['things']],
     ['know', ['secrets']],
