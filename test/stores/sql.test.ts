@@ -2,9 +2,12 @@ import { Kysely, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { defineApi } from '../../src/api.ts'
 import { defineCollection } from '../../src/collection.ts'
+import type { ListParameters } from '../../src/definition.ts'
 import type { Field } from '../../src/fields.ts'
 import { type Shape, UnavailableError } from '../../src/store.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
 import { LISTS } from './plans.ts'
 import { agrees, by, is, maybe, plain, SHAPE, text } from './questions.ts'
@@ -16,6 +19,37 @@ describe('SQLite gives the answer of the store in memory', () => {
     await agrees(table => sqlStore({ db, create: true, table, clock: () => 1e12 }), db, 40)
     await db.destroy()
   }, 60_000)
+
+  test('for names that none of its paths can say, at any depth', async () => {
+    const db = await openDatabase(':memory:')
+    const deep = z.record(z.string(), z.record(z.string(), z.object({ a: z.string() })))
+    const schema = z.object({ deep, lists: z.record(z.string(), z.array(z.string())) })
+    const names = ['a"b', '\\', 'a\nb', "'", 'plain']
+    const collections = [memoryStore(), sqlStore({ db, create: true })].map(store =>
+      defineCollection({ name: 'things', schema, store, id: 'integer' }),
+    )
+    for (const things of collections) {
+      const api = defineApi({ collections: [things] })
+      for (const name of names) {
+        const inner = { [name]: { a: 'x' }, plain: { a: 'x' } }
+        await api.collection(things).create({ deep: { [name]: inner }, lists: { [name]: ['y'] } })
+      }
+      for (const [at, name] of names.entries()) {
+        const found = async (parameters: ListParameters) =>
+          (await api.collection(things).list(parameters)).map(({ id }) => id)
+        const own = [at + 1]
+        expect(await found({ [`deep.${name}.${name}.a`]: 'x' })).toEqual(own)
+        expect(await found({ [`deep.${name}.plain.a[like]`]: '_' })).toEqual(own)
+        expect(await found({ [`deep.${name}.${name}[exists]`]: true })).toEqual(own)
+        expect(await found({ [`deep.${name}.other[exists]`]: false })).toEqual(own)
+        expect(await found({ [`deep.${name}.${name}.a`]: 'y' })).toEqual([])
+        expect(await found({ [`deep.other.${name}.a[ne]`]: 'y' })).toEqual([])
+        expect(await found({ [`lists.${name}`]: 'y' })).toEqual(own)
+        expect(await found({ [`deep.${name}[exists]`]: true })).toEqual(own)
+      }
+    }
+    await db.destroy()
+  })
 })
 
 describe('SQLite answers by an index', async () => {
