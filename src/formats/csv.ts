@@ -2,8 +2,8 @@
 // is streamed whole. Null and absent are empty, an empty text is `""`; lists, records and values that
 // may be of several types are JSON.
 //
-// Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, a tab
-// or a carriage return has `'` put before it; numbers have not.
+// Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of these
+// in full width, a tab or a line break has `'` put before it (OWASP, "CSV Injection"); numbers have not.
 import {
   type Field,
   type Fields,
@@ -136,7 +136,7 @@ function cell(value: Json | undefined, json: boolean): string {
 
 function textCell(text: string): string {
   if (text === '') return '""'
-  return quoted(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
+  return quoted(/^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text)
 }
 
 function quoted(text: string): string {

@@ -233,9 +233,8 @@ describe('CSV', () => {
     await fc.assert(
       fc.asyncProperty(text, async value => {
         const rows = parseCsv(await printOne(value))
-        const guarded = ['=', '+', '-', '@', '\t', '\r'].includes(value[0] ?? '')
-          ? `'${value}`
-          : value
+        const formula = [...'=+-@\t\r\n＝＋－＠'].includes(value[0] ?? '')
+        const guarded = formula ? `'${value}` : value
         expect(rows).toEqual([
           ['text', 'other'],
           [guarded, ''],
@@ -252,6 +251,11 @@ describe('CSV', () => {
     ['@SUM(A1)', "'@SUM(A1)"],
     ['\t=1', "'\t=1"],
     ['\r=1', `"'\r=1"`],
+    ['\n=1', `"'\n=1"`],
+    ['＝1+1', "'＝1+1"],
+    ['＋1', "'＋1"],
+    ['－1', "'－1"],
+    ['＠SUM(A1)', "'＠SUM(A1)"],
     ['=HYPERLINK("http://evil.example","x")', `"'=HYPERLINK(""http://evil.example"",""x"")"`],
     ['1=1', '1=1'],
     [' a', '" a"'],
