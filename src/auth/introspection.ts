@@ -30,7 +30,7 @@ export interface IntrospectionOptions {
   readonly client: { readonly id: string; readonly secret: string }
   /** The authorization server; where it answers with `iss`, that must be the same. */
   readonly issuer?: string
-  /** What `aud` must name; without, tokens for any audience count. */
+  /** What `aud` must name; without, tokens for any audience count, and whatever else the server calls active, such as refresh tokens. */
   readonly audience?: string | readonly string[]
   /** How many seconds an answer is remembered: so long a revoked token may still work. Default 10; 0 asks each time. */
   readonly cache?: number
