@@ -8,13 +8,7 @@ const STYLE_ELEMENT = raw(`<style>${STYLE}</style>`)
 /** @param title of the window; the names of the way here are added. */
 export function printPage(title: string, view: View, content: Part): string {
   const { trail, formats, parameters, kind } = view
-  const names = [
-    title,
-    ...trail
-      .slice(0, -1)
-      .reverse()
-      .map(({ name }) => name),
-  ]
+  const names = [title, ...trail.map(({ name }) => name).reverse()]
   const query = parameters.map(({ raw: pair }) => pair).join('&')
   const others =
     kind === 'none' || view.status >= 400 ? [] : formats.filter(({ name }) => name !== 'html')

@@ -448,6 +448,27 @@ test('where a format cannot even print an error, JSON does', async () => {
   expect(failures.length).toBeGreaterThan(0)
 })
 
+describe('the title of the window', () => {
+  const titleOf = ({ page }: { page: string }) =>
+    textOf(/<title>(.*)<\/title>/.exec(page)?.[1] ?? '')
+
+  it.each([
+    ['/v1/cars', 'cars · v1 · API'],
+    ['/v1/cars/count', 'count · cars · v1 · API'],
+    ['/v1/cars?price[gte]=much', '400 Bad Request · cars · v1 · API'],
+    ['/v1/cars/0', '404 Not Found · car 0 · cars · v1 · API'],
+    ['/v2/nothing', '404 Not Found · API'],
+  ])('of %s says what and where: %s', async (path, title) => {
+    expect(titleOf(await ask(path))).toBe(title)
+  })
+
+  it('of a refused form too', async () => {
+    const { page } = await ask('/v1/cars')
+    const refused = await submit(page, 'Create', { immatriculation: 'nonsense' })
+    expect(titleOf(refused)).toBe('400 Bad Request · cars · v1 · API')
+  })
+})
+
 describe('a long query', () => {
   const queryOf = (name: (at: number) => string, count: number, length: number) =>
     Array.from({ length: count }, (_, at) => `${name(at)}=${'x'.repeat(length)}${at}`).join('&')
