@@ -176,11 +176,14 @@ export function printFilters(
   const others = parameters.filter(
     each => isPlaceless(each) && !(controls.has(each.name) && isFirst(each)),
   )
+  const focus = all
+    .flatMap(({ parameters: names }) => names)
+    .find(name => errors.some(({ field }) => field === name))
   const limit = parameters.find(({ name }) => name === 'limit')?.value ?? ''
   const q = view.kind === 'search' && parameters.find(({ name }) => name === 'q')
   return markup`${printChips(view)}
 <details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter</summary>
-<form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => filterControl(each, view, errors))}
+<form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => filterControl(each, view, errors, focus))}
 <div class="field"><label for="filter-limit">items on a page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
 ${q && hidden('q', q.value)}${others.map(({ name, value }) => hidden(name, value))}
 <p><button>Filter</button> <a class="button plain" href="${href}">Clear</a></p></form></details>`
@@ -212,6 +215,7 @@ function filterControl(
   { label, parameters, type, choices, hint }: FilterControl,
   view: View,
   errors: readonly ErrorEntry[],
+  focus: string | undefined,
 ): Markup {
   const mistakes = errors.filter(({ field }) => field !== undefined && parameters.includes(field))
   const [first = label] = parameters
@@ -220,7 +224,7 @@ function filterControl(
     const value = view.parameters.find(({ name }) => name === parameter)?.value ?? ''
     const invalid = errors.some(({ field }) => field === parameter)
     const range = parameters.length > 1 && ['from', 'to'][at]
-    const attributes = markup` id="${controlId('filter', parameter)}" name="${parameter}"${range && markup` aria-label="${label} ${range}" title="${range}${type === 'datetime-local' && ' (UTC)'}"`}${invalid && markup` aria-invalid="true" aria-describedby="${id}-mistake"`}`
+    const attributes = markup` id="${controlId('filter', parameter)}" name="${parameter}"${range && markup` aria-label="${label} ${range}" title="${range}${type === 'datetime-local' && ' (UTC)'}"`}${invalid && markup` aria-invalid="true" aria-describedby="${id}-mistake"`}${parameter === focus && raw(' autofocus')}`
     if (choices) return select(choices, value, attributes)
     const shown = value === '' || (SHOWN[type]?.test(value) ?? true) ? type : 'text'
     return markup`<input type="${shown}"${shown === 'number' && raw(' step="any"')} value="${value}" placeholder="${range || hint}"${attributes}>`

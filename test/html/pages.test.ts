@@ -271,6 +271,9 @@ describe('a list', () => {
     expect(status).toBe(400)
     const { html: text } = formOf(page, 'Filter Clear')
     expect(text).toMatch(/value="much"[^>]* name="price\[gte\]"[^>]* aria-invalid="true"/)
+    expect(text.match(/<[^>]* autofocus/g)).toEqual([
+      expect.stringMatching(/^<select id="filter-color" name="color"/),
+    ])
     expect(textOf(text)).toContain('price[gte] must be a number, not "much"')
     expect(textOf(text)).toContain('color must be one of')
     expect(Object.fromEntries(formOf(page, 'Filter Clear').pairs).tags).toBe('city')
