@@ -23,9 +23,8 @@ class Response {
     this.status = status
     this.headers = headers
   }
-  getHeader() {}
-  hasHeader() {
-    return false
+  getHeaderNames() {
+    return []
   }
   write() {}
   end() {

@@ -10,6 +10,7 @@ import {
   defineApi,
   defineCollection,
   fieldsOf,
+  HttpError,
   harden,
   memoryBlobs,
   memoryStore,
@@ -31,6 +32,8 @@ function photosApi() {
   const api = defineApi({ collections: [photos], onError: error => failures.push(error) })
   return { api, failures, handler: api.handler as express.RequestHandler }
 }
+
+const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
 
 /** Express with these in their order, hardened. */
 async function hosted(...handlers: express.RequestHandler[]) {
@@ -95,6 +98,65 @@ describe('headers that the host server has set', () => {
         ['access-control-allow-origin', 'https://app.example'],
       ])
     }
+  })
+
+  test.each<[string, number, [string, string][]]>([
+    [
+      '/v1/cars?limit=1',
+      200,
+      [
+        ['link', 'first'],
+        ['link', 'next'],
+        ['link', 'successor-version'],
+      ],
+    ],
+    [
+      '/v2/cars/refuse',
+      401,
+      [
+        ['www-authenticate', 'One'],
+        ['www-authenticate', 'Other'],
+      ],
+    ],
+    [
+      '/v2/cars/refuse',
+      401,
+      [
+        ['set-cookie', 'a=1'],
+        ['set-cookie', 'b=2'],
+      ],
+    ],
+  ])('fields that are repeated are all sent: %s, %s, %j', async (path, status, wanted) => {
+    const cars = () =>
+      defineCollection({
+        name: 'cars',
+        schema: z.object({}),
+        store: memoryStore(),
+        actions: {
+          refuse: {
+            on: 'collection',
+            method: 'GET',
+            run() {
+              const headers = ['WWW-Authenticate', 'One', 'WWW-Authenticate', 'Other']
+              throw new HttpError(401, 'no', {
+                headers: [...headers, 'Set-Cookie', 'a=1', 'Set-Cookie', 'b=2'],
+              })
+            },
+          },
+        },
+      })
+    const [old, current] = [cars(), cars()]
+    const api = defineApi({
+      versions: [
+        { version: 1, collections: [old], deprecated: new Date(0) },
+        { version: 2, collections: [current] },
+      ],
+    })
+    for (const _ of [1, 2]) await old.fetch(new Request('http://api.test/cars', POST))
+    const port = await hosted(api.handler as express.RequestHandler)
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+    expect(answer.status).toBe(status)
+    for (const [name, value] of wanted) expect(answer.headers.get(name)).toContain(value)
   })
 })
 
