@@ -62,14 +62,21 @@ function rowOf(column: string, rows: readonly Row[]): Row | undefined {
 function mistakesOf(column: Column, rows: readonly Row[], layout: Layout): string[] {
   const row = rowOf(column.column, rows)
   if (!row) return [`it has no column "${column.column}"`]
-  const { declared, cast, type, field } = column
-  const mistakes = typeMistakes(row, declared?.type ?? cast, type, field.kind, layout)
+  const { declared, cast, type, field, tellsNull } = column
+  const mistakes =
+    tellsNull && !isMadeOf(row, madeType(layout, column)) && !isJson(row)
+      ? [nullMistake(row, column)]
+      : typeMistakes(row, declared?.type ?? cast, type, field.kind, layout)
   if (column === layout.id && row.alone !== null && !isTrue(row.alone)) {
     mistakes.push(
       `its column "${row.name}" is the id, but no unique index is on it alone, so that several rows may have the same; take another column, make such an index, or serve a view of the rows that are meant`,
     )
   }
   return mistakes
+}
+
+function nullMistake({ name, type }: Row, { name: field }: Column): string {
+  return `its column "${name}" is ${type}, but ${field} may be both null and absent, which only JSON tells apart; say { json: false } of it in columns, or .nullable() alone in the schema; say { json: true } where the column holds JSON`
 }
 
 function versionMistakes(column: string, rows: readonly Row[], layout: Layout): string[] {
@@ -119,13 +126,26 @@ function isOwn(rows: readonly Row[], { base, ruled }: Row, layout: Layout): bool
   const { versionColumn, dialect, columns, id } = layout
   if (versionColumn === undefined || !isTrue(base) || isTrue(ruled)) return false
   const isMade = (column: string, made: string) => {
-    const { type, collation } = rowOf(column, rows) ?? {}
-    const [plain] = made.split(' collate ')
-    return type === plain && (typeof collation !== 'string' || made.includes(collation))
+    const row = rowOf(column, rows)
+    return (
+      row !== undefined &&
+      isMadeOf(row, made) &&
+      (typeof row.collation !== 'string' || made.includes(row.collation))
+    )
   }
   return (
     isTrue(rowOf(id.column, rows)?.alone) &&
     isMade(versionColumn, dialect.types.text) &&
     columns.every(column => isMade(column.column, madeType(layout, column)))
   )
+}
+
+/** Whether a column has the type that the store would make. */
+function isMadeOf({ type }: Row, made: string): boolean {
+  return type === made.split(' collate ')[0]
+}
+
+/** Whether a column has a type of the database's own for JSON: `json`, `jsonb`. */
+function isJson({ type }: Row): boolean {
+  return String(type).toLowerCase().startsWith('json')
 }

@@ -14,6 +14,7 @@ export interface ColumnOptions {
   /**
    * Whether the column holds JSON text. Default true for objects, records, arrays, unions and any,
    * and for a scalar that may be both null and absent; with false such a scalar is null where it is absent.
+   * Say it of such a scalar where the column is not as the store makes it.
    */
   readonly json?: boolean
   /**
@@ -38,6 +39,8 @@ export interface Column {
   /** As it is compared and sorted. */
   readonly ref: Fragment
   readonly cast?: CastType
+  /** Whether it is JSON only so that a scalar may be both null and absent, and nobody has said so. */
+  readonly tellsNull: boolean
   /** Whether it sorts texts by a collation of its own, not by code point: what is learned of the table. */
   folds?: boolean
   /** What is read of it, and what that is called among the columns read. */
@@ -85,7 +88,9 @@ export function columnOf(
   const readable = declared ? declared.own.read(id) : dialect.read(ref, type)
   // Under its own name, an order by the column would be by what is read.
   const read = readable === id ? column : `rest_${at}`
-  const more = { ...(declared && { declared }), ...(cast && { cast }) }
+  const scalar = COLUMN_TYPES[field.kind] !== undefined
+  const tellsNull = type === 'json' && scalar && options.json === undefined
+  const more = { ...(declared && { declared }), ...(cast && { cast }), tellsNull }
   return { name, field, column, type, ref, readable, read, ...more }
 }
 
@@ -181,7 +186,7 @@ export function decodeValue(value: unknown, column: Column): Json | undefined {
   }
   if (declared) return declared.own.parse(String(value))
   // The column holds what `encode` put there, or what the owner of the table says is JSON.
-  if (type === 'json') return typeof value === 'string' ? JSON.parse(value) : (value as Json)
+  if (type === 'json') return typeof value === 'string' ? parsed(value, column) : (value as Json)
   if (type === 'boolean') return value === true || value === 1 || value === 1n
   if (type === 'text') return String(value)
   const number = Number(value)
@@ -191,4 +196,15 @@ export function decodeValue(value: unknown, column: Column): Json | undefined {
     )
   }
   return number
+}
+
+function parsed(text: string, { column }: Column): Json {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new Error(
+      `The column "${column}" holds a text that is no JSON; say { json: false } of it in columns, or declare what it holds`,
+      { cause },
+    )
+  }
 }

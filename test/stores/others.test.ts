@@ -140,6 +140,7 @@ async function walked({ ask }: Table, query: string): Promise<number[]> {
 
 const NUMBER = z.object({ value: z.number().nullable() })
 const TEXT = z.object({ value: z.string().nullable() })
+const NULLISH = z.object({ value: z.string().nullish() })
 
 /** Columns that need a word, or cannot be served: the type, and what is said of it. */
 const REFUSED: Readonly<
@@ -172,6 +173,12 @@ const REFUSED: Readonly<
     ['positive', TEXT, /is integer, .* as a text; say { type: 'text' }/],
     ['of_domain', TEXT, /is integer, .* as a text; say { type: 'text' }/],
     ['text', z.object({ other: z.string() }), /it has no column "other"/],
+    [
+      'varchar(9)',
+      NULLISH,
+      /both null and absent, .* say \{ json: false } .* or \.nullable\(\) alone/,
+    ],
+    ['int', z.object({ value: z.int().nullish() }), /both null and absent, .* \{ json: false }/],
   ],
   MariaDB: [
     ['float', NUMBER, /"value" is float, .* as a number; say { type: 'double' }/],
@@ -184,6 +191,12 @@ const REFUSED: Readonly<
     ['date', z.object({ value: z.iso.date() }), /is date, .*; say { type: 'date' }/],
     ['int', TEXT, /is int.*, .* as a text; say { type: 'text' }/],
     ['text', z.object({ other: z.string() }), /it has no column "other"/],
+    [
+      'varchar(9)',
+      NULLISH,
+      /both null and absent, .* say \{ json: false } .* or \.nullable\(\) alone/,
+    ],
+    ['int', z.object({ value: z.int().nullish() }), /both null and absent, .* \{ json: false }/],
   ],
 }
 
@@ -281,6 +294,34 @@ describe.each([
       )
       expect(table.told).toHaveLength(3)
       await table.close()
+    },
+  )
+
+  it.skipIf(skipped)(
+    'of texts that may be null or absent: as JSON only where that is said',
+    async () => {
+      const rows = ["insert into TABLE values (1, '030'), (2, null)", SEQUENCES]
+      const plain = await tableOf(open(), [...made('varchar(9)'), ...rows], NULLISH, {
+        columns: { value: { json: false } },
+      })
+      expect((await plain.ask('POST', '/cars', { value: '040' })).status).toBe(201)
+      expect(await plain.say('select value from TABLE order by id')).toEqual(
+        ['030', null, '040'].map(value => ({ value })),
+      )
+      expect(JSON.parse((await plain.ask('GET', '/cars')).text)).toEqual(
+        ['030', null, '040'].map((value, at) => ({ id: at + 1, value })),
+      )
+      await plain.close()
+      const json = await tableOf(open(), [...made('varchar(9)'), SEQUENCES], NULLISH, {
+        columns: { value: { json: true } },
+      })
+      for (const body of [{ value: '040' }, { value: null }, {}]) {
+        expect((await json.ask('POST', '/cars', body)).status).toBe(201)
+      }
+      expect(await json.say('select value from TABLE order by id')).toEqual(
+        ['"040"', 'null', null].map(value => ({ value })),
+      )
+      await json.close()
     },
   )
 
@@ -631,4 +672,28 @@ it.skipIf(noMariadb)('pages of a text of another collation are as the whole list
   }
   expect(await walked(table, 'value=a')).toEqual([3])
   await table.close()
+})
+
+describe('columns of others in SQLite', () => {
+  it.each(['varchar(9)', 'int'])(
+    'of %s are not written as JSON that nobody asked for',
+    async type => {
+      const made = [`create table TABLE (id integer primary key, value ${type})`, SEQUENCES]
+      const table = await tableOf(await openDatabase(), made, NULLISH)
+      expect((await table.ask('POST', '/cars', { value: '030' })).status).toBe(500)
+      expect(table.told[0]).toMatch(/its column "value" is .*; say { json: false } of it/)
+      await table.close()
+    },
+  )
+
+  it('of text that is no JSON are told by name', async () => {
+    const made = ['create table TABLE (id integer primary key, value text)']
+    const table = await tableOf(await openDatabase(), made, NULLISH)
+    await table.say("insert into TABLE values (1, '030')")
+    expect((await table.ask('GET', '/cars/1')).status).toBe(500)
+    expect(table.told).toEqual([
+      'The column "value" holds a text that is no JSON; say { json: false } of it in columns, or declare what it holds',
+    ])
+    await table.close()
+  })
 })
