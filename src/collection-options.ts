@@ -146,7 +146,7 @@ export const COLLECTION_RULES: Rules<CollectionOptions> = {
   relation: recordOf(TEXT),
   search: listOf(TEXT, 1),
   operations: listOf(oneOf(...OPERATIONS)),
-  actions: recordOf(OBJECT),
+  actions: OBJECT,
   hooks: OBJECT,
   putCreates: BOOLEAN,
   requirePrecondition: BOOLEAN,

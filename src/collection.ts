@@ -15,7 +15,8 @@ import {
   type MadeIds,
   OPERATIONS,
 } from './definition.ts'
-import { type Field, type Fields, fieldAt, type Path, toPath } from './fields.ts'
+import { suggestion } from './errors.ts'
+import { type Field, type Fields, fieldAt, type Path, pathsOf, toPath } from './fields.ts'
 import { splitList } from './http.ts'
 import { checkOptions } from './options.ts'
 import { RESERVED } from './query.ts'
@@ -46,8 +47,8 @@ export interface Collection<
 export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds = 'uuid'>(
   options: CollectionOptions<S, Ids>,
 ): Collection<S, Ids> {
+  checkOptions(titleOf(options), options, COLLECTION_RULES)
   const { name, hooks } = options
-  checkOptions(typeof name === 'string' ? name : 'A collection', options, COLLECTION_RULES)
   if (hooks) checkOptions(`${name}, hooks`, hooks, HOOK_RULES)
   const definition = definitionOf({ ...options, schema: zodOf(options.schema) })
   options.store.attach(definition.shape)
@@ -69,6 +70,11 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
       return alone().fetch
     },
   }
+}
+
+/** What a declaration is called in what is said of it. */
+function titleOf(options: { readonly name?: unknown } | undefined): string {
+  return typeof options?.name === 'string' ? options.name : 'A collection'
 }
 
 function aloneVersion(definition: CollectionDefinition) {
@@ -141,7 +147,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   const known = (dotted: string, what: string): { path: Path; field: Field } => {
     const path = toPath(dotted)
     const field = fieldAt(fields, path)
-    if (!field) throw new TypeError(`${name}: ${what} names no field: "${dotted}"`)
+    if (!field) throw noField(name, what, dotted, fields)
     return { path, field }
   }
   const defaultOrder = identity.kind === 'text' && createdAt !== undefined ? createdAt : ''
@@ -194,6 +200,13 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     hideExistence: options.hideExistence ?? false,
     description: options.description,
   })
+}
+
+function noField(name: string, option: string, dotted: string, fields: Fields): TypeError {
+  const hint = /^(?:parents|relation)$/.test(option)
+    ? `; it takes { <a field of ${name}>: '<a collection>' }`
+    : suggestion(dotted, pathsOf(fields))
+  return new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
 }
 
 /** @returns whether there are any. */
@@ -259,14 +272,19 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
     }
   }
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
-  const relation = options.relation ? [Object.keys(options.relation)] : []
-  const parents = Object.keys({ ...options.parents, ...options.relation })
+  const { parents = {}, relation, unique = [], indexes = [] } = options
+  const setsOf = (option: string, sets: readonly (string | readonly string[])[]) =>
+    sets.map(set => setOf(name, fields, option, typeof set === 'string' ? [set] : set))
+  const pair = relation ? setsOf('relation', [Object.keys(relation)]) : []
   const shape: Shape = {
     name,
     fields,
     identity,
-    unique: setsOf(name, fields, [...relation, ...(options.unique ?? [])]),
-    indexes: setsOf(name, fields, [...parents, ...(options.indexes ?? [])]),
+    unique: [...pair, ...setsOf('unique', unique)],
+    indexes: [
+      ...setsOf('parents', Object.keys({ ...parents, ...relation })),
+      ...setsOf('indexes', indexes),
+    ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(rootField(schema, 'output').open && { open: true }),
   }
@@ -278,21 +296,20 @@ function holdsText({ kind, options = [] }: Field): boolean {
   return /^(?:string|date|date-time|any)$/.test(kind) || options.some(holdsText)
 }
 
-function setsOf(
+/** Fields that an index is on, by the option that names them. */
+function setOf(
   name: string,
   fields: Fields,
-  sets: readonly (string | readonly string[])[],
-): (readonly string[])[] {
-  return sets.map(set => {
-    const paths = typeof set === 'string' ? [set] : set
-    for (const dotted of paths) {
-      const field = fieldAt(fields, toPath(dotted))
-      if (!field) throw new TypeError(`${name}: an index names no field: "${dotted}"`)
-      const objection = orderObjection(field)
-      if (objection) throw new TypeError(`${name}: "${dotted}" ${objection} and cannot be indexed`)
-    }
-    return paths
-  })
+  option: string,
+  paths: readonly string[],
+): readonly string[] {
+  for (const dotted of paths) {
+    const field = fieldAt(fields, toPath(dotted))
+    if (!field) throw noField(name, option, dotted, fields)
+    const objection = orderObjection(field)
+    if (objection) throw new TypeError(`${name}: "${dotted}" ${objection} and cannot be indexed`)
+  }
+  return paths
 }
 
 function parentsOf(

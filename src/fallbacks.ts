@@ -27,6 +27,7 @@ export function effectiveMethod(method: string, overrides: readonly string[]): s
       {
         message: `The request names several methods: ${[...names].map(show).join(', ')}`,
         field: METHOD_PARAMETER,
+        type: 'conflicting_methods',
       },
     ])
   }
@@ -35,12 +36,13 @@ export function effectiveMethod(method: string, overrides: readonly string[]): s
       {
         message: `Only a POST may stand for another method; this is ${method} with ${METHOD_PARAMETER}=${show(name)}`,
         field: METHOD_PARAMETER,
+        type: 'invalid_method',
       },
     ])
   }
   if (!OVERRIDES.has(name)) {
     const message = `${METHOD_PARAMETER} must be one of ${[...OVERRIDES].join(', ')}, not ${show(name)}`
-    throw new HttpError(400, [{ message, field: METHOD_PARAMETER }])
+    throw new HttpError(400, [{ message, field: METHOD_PARAMETER, type: 'invalid_method' }])
   }
   return name
 }

@@ -3,7 +3,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { errorBody, HttpError } from './errors.ts'
+import { errorBody, HttpError, type Mistake } from './errors.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from './fallbacks.ts'
 import type { HeaderList } from './http.ts'
 import { askForBody, expecting, takenOver } from './node.ts'
@@ -48,9 +48,15 @@ const closing = new WeakSet<Server>()
  * body; a method that Node does not know is a 405, like those that a target lacks.
  * `suppress_error_codes` counts where it stands in the first packet of a broken request.
  * @returns the server.
- * @throws TypeError for a server that listens already, an unknown option, and a time that is no whole number from 1.
+ * @throws TypeError for what is no such server or listens already, an unknown option, and a time that is no whole number from 1.
  */
 export function harden<S extends Server>(server: S, options: HardenOptions = {}): S {
+  // An app of Express is a function with a listen() of its own, and would take all of this in silence.
+  if (!('requestTimeout' in Object(server))) {
+    throw new TypeError(
+      'harden takes a server of node:http or node:https: harden(createServer(app))',
+    )
+  }
   if (server.listening) throw new TypeError('harden(server) must come before listen()')
   checkOptions('harden', options, RULES)
   const { maxConnections, ...given } = options
@@ -77,7 +83,11 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const message = 'The only expectation that is met is 100-continue'
-    const { head, body } = refusal(417, message, isSuppressed(request.url ?? ''))
+    const { head, body } = refusal(
+      417,
+      { message, type: 'expectation_failed' },
+      isSuppressed(request.url ?? ''),
+    )
     response.shouldKeepAlive = false
     response.writeHead(head.status, head.headers)
     response.end(body)
@@ -85,7 +95,15 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   server.on('connect', (request: IncomingMessage, duplex: Duplex) => {
     const socket = duplex as Socket // As below.
     const suppressed = isSuppressed(request.url ?? '')
-    answer(socket, refusal(405, 'This is no proxy', suppressed, METHODS))
+    answer(
+      socket,
+      refusal(
+        405,
+        { message: 'This is no proxy', type: 'method_not_allowed' },
+        suppressed,
+        METHODS,
+      ),
+    )
   })
   server.on('clientError', (error: ParserError, duplex: Duplex) => {
     const socket = duplex as Socket // The connection itself: a net.Socket, or a TLSSocket, which is one.
@@ -127,17 +145,38 @@ function refuseBroken(
 function brokenRequest(error: ParserError, suppressed: boolean): Refusal {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return refusal(431, 'The header fields are too large together', suppressed)
+      return refusal(
+        431,
+        { message: 'The header fields are too large together', type: 'headers_too_large' },
+        suppressed,
+      )
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return refusal(413, 'The chunk extensions are too large', suppressed)
+      return refusal(
+        413,
+        { message: 'The chunk extensions are too large', type: 'chunk_extensions_too_large' },
+        suppressed,
+      )
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return refusal(408, 'The request came too slowly', suppressed)
+      return refusal(
+        408,
+        { message: 'The request came too slowly', type: 'request_too_slow' },
+        suppressed,
+      )
     case 'HPE_INVALID_METHOD':
     case 'HPE_INVALID_CONSTANT':
       if (!REQUEST_LINE.test(brokenLine(error))) break
-      return refusal(405, 'There is no method of this name here', suppressed, METHODS)
+      return refusal(
+        405,
+        { message: 'There is no method of this name here', type: 'method_not_allowed' },
+        suppressed,
+        METHODS,
+      )
   }
-  return refusal(400, 'This is no well-formed HTTP request', suppressed)
+  return refusal(
+    400,
+    { message: 'This is no well-formed HTTP request', type: 'malformed_request' },
+    suppressed,
+  )
 }
 
 /** A request line of HTTP/1 (RFC 9112 §3), maybe behind the body of another request. */
@@ -161,11 +200,11 @@ interface Refusal {
 
 function refusal(
   status: number,
-  message: string,
+  mistake: Mistake,
   suppressed: boolean,
   more: HeaderList = [],
 ): Refusal {
-  const body = JSON.stringify(errorBody(new HttpError(status, message)))
+  const body = JSON.stringify(errorBody(new HttpError(status, [mistake])))
   const headers = [
     ...more,
     'Content-Type',

@@ -79,13 +79,14 @@ export function having(wanted: string, ...methods: readonly string[]): Rule {
 /**
  * Checks what a program declares. An object of a class may have more than its options.
  * @param where what is declared, for the message: `cars`.
- * @throws TypeError for an unknown name, and for a value that does not fit its rule.
+ * @throws TypeError for what is no object, an unknown name, and a value that does not fit its rule.
  */
 export function checkOptions(
   where: string,
   given: object,
   rules: Readonly<Record<string, Rule>>,
 ): void {
+  if (!isObject(given)) throw new TypeError(`${where} must be an object, not ${shown(given)}`)
   for (const name of isPlain(given) ? Object.keys(given) : []) {
     if (Object.hasOwn(rules, name)) continue
     const names = Object.keys(rules)

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { BlobGiven, BlobOptions, BlobRecord } from './blobs.ts'
 import type { Field, Fields, Kind, Scalar } from './fields.ts'
+import { checkOptions, listOf, type Rules, wholeFrom } from './options.ts'
 
 /** Any zod schema. */
 export type Schema = z.core.$ZodType
@@ -34,8 +35,14 @@ type Side = 'input' | 'output'
 export function fieldsOf(schema: SomeSchema, side: Side = 'output'): Fields {
   const field = rootField(zodOf(schema), side)
   const members = field.members ?? mergedMembers(field.options ?? [])
-  if (!members)
-    throw new TypeError('The schema of a collection must be an object, such as z.object({ … })')
+  if (!members) {
+    const { def } = (zodOf(schema) as z.core.$ZodTypes)._zod
+    const hint =
+      def.type === 'pipe' ? '; behind a transform say what it gives: .pipe(z.object({ … }))' : ''
+    throw new TypeError(
+      `The schema of a collection must be an object, such as z.object({ … })${hint}`,
+    )
+  }
   for (const [name, member] of members) {
     const below = blobBelow(member, name)
     if (below !== undefined)
@@ -79,12 +86,22 @@ function mergedMembers(options: readonly Field[]): Fields | undefined {
 
 const binaries = new WeakMap<Schema, BlobOptions>()
 
+const BLOB_RULES: Rules<BlobOptions> = {
+  accept: listOf({
+    wanted: 'a media type, such as image/*',
+    fits: value => typeof value === 'string' && value.includes('/'),
+  }),
+  inlineBelow: wholeFrom(0),
+}
+
 /**
  * A binary property: its bytes go to the collection's blob store, the item keeps a record of them.
  * Given as `photo_url` or as `photo: { url, updated_at }`; taken as a file of a multipart body, as
  * Base64 in `photo_data` or `photo.data`, or as the address it has already.
+ * @throws TypeError for a mistake in the options.
  */
 export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobGiven> {
+  checkOptions('blob', options, BLOB_RULES)
   const schema = z.strictObject({
     key: z.string(),
     type: z.string(),

@@ -1,6 +1,7 @@
 // Mistakes in a declaration are TypeErrors when it is made; and what a declaration leaves out.
 
 import { createServer } from 'node:http'
+import express from 'express'
 import { describe, expect, it, test, vi } from 'vitest'
 import { z } from 'zod'
 import { singular } from '../src/collection.ts'
@@ -52,7 +53,25 @@ describe('a TypeError of a collection', () => {
     ['a sort by a list', { sort: 'name,tags' }, /sort: "tags" is a list: it has no order/],
     ['a sort by an object', { sort: '-model' }, /sort: "model" is an object: it has no order/],
     ['a search in no field', { search: ['weight'] }, /"weight"/],
-    ['an index of no field', { indexes: ['weight'] }, /index names no field: "weight"/],
+    [
+      'a sort by nearly a field',
+      { sort: '-createdAt' },
+      /"createdAt"; did you mean "created_at"\?/,
+    ],
+    ['a search in nearly a field', { search: ['nam'] }, /"nam"; did you mean "name"\?/],
+    ['an index of nearly a field', { indexes: ['model.nam'] }, /did you mean "model.name"\?/],
+    ['a unique set of no field', { unique: [['name', 'x']] }, /cars: unique names no field: "x"/],
+    [
+      'a parent by no field',
+      { parents: { models: 'model_id' } },
+      /cars: parents names no field: "models"; it takes { <a field of cars>: '<a collection>' }/,
+    ],
+    [
+      'a relation by no field',
+      { relation: { car_id: 'cars', model_id: 'models' } },
+      /cars: relation names no field: "car_id"; it takes { <a/,
+    ],
+    ['an index of no field', { indexes: ['weight'] }, /indexes names no field: "weight"/],
     ['an index of a list', { indexes: ['tags'] }, /is a list and cannot be indexed/],
     ['an index of an object', { indexes: [['model']] }, /is an object and cannot be indexed/],
     [
@@ -149,6 +168,11 @@ describe('a TypeError of a collection', () => {
       /created_at is set by the server/,
     ],
     ['a schema that is a list', { schema: other(z.array(z.string())) }, /must be an object/],
+    [
+      'a schema that ends in a transform',
+      { schema: other(schema.transform(item => ({ ...item, long: item.name }))) },
+      /must be an object, .*; behind a transform say what it gives: \.pipe\(z\.object\({ … }\)\)/,
+    ],
   ])('%s', (_, options, message) => {
     expect(() => collection(options)).toThrow(TypeError)
     expect(() => collection(options)).toThrow(message)
@@ -194,6 +218,11 @@ describe('a TypeError of what the types refuse', () => {
       /method must be "GET", .* or "DELETE", not "get"/,
     ],
     ['an action that does nothing', { actions: { buy: { on: 'item' } } }, /run must be a function/],
+    [
+      'an action that is a function',
+      { actions: { buy() {} } },
+      /^cars, the action buy must be an object, not a function$/,
+    ],
   ]
   it.each(cases)('%s', (_, options, message) => {
     expect(() => collection(untyped(options))).toThrow(TypeError)
@@ -208,6 +237,7 @@ describe('a TypeError of what the types refuse', () => {
       /defineApi: there is no option "scheme"; did you mean "schemes"\?/,
     ],
     ['no collections', { collections: undefined }, /either collections or versions/],
+    ['a version that is none', { collections: undefined, versions: [[]] }, /each an object/],
     ['what is no collection', { collections: [{}] }, /collections must be .* by defineCollection/],
     ['a format by its name', { formats: ['json'] }, /formats must be .* a format, such as json/],
     ['an unknown option of cors', { cors: { origin: '*' } }, /cors: .*did you mean "origins"\?/],
@@ -378,6 +408,23 @@ test('two versions of a collection may share its store', () => {
   const store = memoryStore()
   const versions = [1, 2].map(version => ({ version, collections: [collection({ store })] }))
   expect(defineApi({ versions }).definition.versions).toHaveLength(2)
+})
+
+test.each<[string, () => unknown, string]>([
+  ['a collection', () => Reflect.apply(defineCollection, null, []), 'A collection'],
+  ['an api', () => Reflect.apply(defineApi, null, []), 'defineApi'],
+])('nothing is no declaration of %s', (_, define, what) => {
+  expect(define).toThrow(new TypeError(`${what} must be an object, not undefined`))
+})
+
+test.each<[string, unknown]>([
+  ['an app of Express', express()],
+  ['a listener', () => {}],
+  ['nothing', undefined],
+])('%s is no server to harden', (_, given) => {
+  const wrong = () => Reflect.apply(harden, null, [given])
+  expect(wrong).toThrow(TypeError)
+  expect(wrong).toThrow(/takes a server of node:http or node:https: harden\(createServer\(app\)\)/)
 })
 
 test('the most connections are told to the server', () => {

@@ -60,6 +60,17 @@ describe('effectiveMethod', () => {
     expect(() => effectiveMethod('POST', ['LOCK'])).toThrow(/must be one of GET, HEAD.*"LOCK"/)
     expect(() => effectiveMethod('POST', ['x'.repeat(9999)])).toThrow(/^.{1,200}$/)
   })
+
+  it.each<[string, string[], string]>([
+    ['POST', ['DELETE', 'PUT'], 'conflicting_methods'],
+    ['POST', ['LOCK'], 'invalid_method'],
+    ['GET', ['DELETE'], 'invalid_method'],
+  ])('%s with %j: %s', (method, overrides, type) => {
+    const mistake = expect.objectContaining({ field: '_method', type })
+    expect(() => effectiveMethod(method, overrides)).toThrow(
+      expect.objectContaining({ errors: [mistake] }),
+    )
+  })
 })
 
 describe('suppressedStatus', () => {

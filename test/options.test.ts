@@ -7,8 +7,10 @@ import { z } from 'zod'
 import {
   basic,
   bearerJwt,
+  blob,
   defineApi,
   defineCollection,
+  fileBlobs,
   harden,
   introspection,
   memoryStore,
@@ -30,6 +32,8 @@ const make: Record<string, (options: never) => unknown> = {
   basic,
   bearerJwt,
   introspection,
+  blob,
+  fileBlobs: ({ folder }: { folder: string }) => fileBlobs(folder),
   harden: options => harden(createServer(), options),
   limits: limits => defineApi({ collections: [], limits }),
   memoryStore,
@@ -61,6 +65,12 @@ test.each<[string, object, RegExp]>([
   // Node's timers take whole milliseconds: with half of one every token would be answered 503.
   ['introspection', { endpoint, client, timeout: 0.5 }, /timeout must be a whole number from 1/],
   ['introspection', { endpoint, client, audience: '' }, /audience must be an audience/],
+  ['blob', { accept: 'image/*' }, /^blob: accept must be a list, each a media type, such as image/],
+  ['blob', { accept: ['png'] }, /each a media type, such as image\/\*, not \["png"\]$/],
+  ['blob', { maxSize: 1 }, /^blob: there is no option "maxSize"; there are accept, inlineBelow$/],
+  ['blob', { inlineBelow: -1 }, /^blob: inlineBelow must be a whole number from 0, not -1$/],
+  ['fileBlobs', { folder: '' }, /^fileBlobs: folder must be a text that is not empty, not ""$/],
+  ['fileBlobs', {}, /^fileBlobs: folder must be a text that is not empty, not undefined$/],
   ['harden', { timeout: 0 }, /^harden: timeout must be a whole number from 1, not 0$/],
   ['harden', { maxConnections: 1.5 }, /maxConnections must be a whole number from 1, not 1\.5/],
   ['harden', { headerTimeout: 1000 }, /no option "headerTimeout"; did you mean "headersTimeout"/],
@@ -76,6 +86,8 @@ test.each<[string, object, RegExp]>([
   ['sqlStore', { db, dialect: 'oracle' }, /dialect must be "sqlite", "postgres" or "mysql"/],
   ['sqlStore', { db, timeout: '5s' }, /timeout must be a whole number from 1, not "5s"/],
   ['sqlStore', { db, version: true }, /version must be the name of a column, or false, not true/],
+  ['createTableSql', { dialect: 'postgresql' }, /dialect must be .* not "postgresql"$/],
+  ['createTableSql', { tables: 'a' }, /^createTableSql: .* did you mean "table"\?$/],
   ['createTableSql', { columns: { name: { nmae: 'a' } } }, /^models, the column of name: there/],
   ['createTableSql', { columns: { name: { type: 'jsonb' } } }, /type must be "uuid", /],
 ])('%s %o', (name, options, message) => {
@@ -83,6 +95,12 @@ test.each<[string, object, RegExp]>([
   const given = () => make[name]?.(options as never)
   expect(given).toThrow(TypeError)
   expect(given).toThrow(message)
+})
+
+test('the shape of a collection stands in its definition', () => {
+  const wrong = () => Reflect.apply(createTableSql, null, [{ name: 'models' }])
+  expect(wrong).toThrow(TypeError)
+  expect(wrong).toThrow(/takes the shape of a collection: models\.definition\.shape/)
 })
 
 test('what is undefined has its default', async () => {

@@ -243,7 +243,9 @@ export function fromStore(error: unknown): unknown {
   if (error instanceof UnstorableError) {
     const { message, fields } = error
     const mistakes = fields.map(field => ({ message, field, type: 'too_long' }))
-    return new HttpError(400, mistakes.length > 0 ? mistakes : message, { cause: error })
+    return new HttpError(400, mistakes.length > 0 ? mistakes : [{ message, type: 'unstorable' }], {
+      cause: error,
+    })
   }
   if (error instanceof UnavailableError) {
     const options = { headers: ['Retry-After', '5'], cause: error }

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs.ts'
+import { checkOptions, FILLED_TEXT, needed } from '../options.ts'
 
 const KEY = /^[A-Za-z0-9_-]{24}$/
 
@@ -11,8 +12,10 @@ const KEY = /^[A-Za-z0-9_-]{24}$/
  * files lie in 4096 folders by the beginning of their name. An acknowledged content has reached the
  * disk (fsync of the file, of its folder, and of `folder` where that one is new); an unfinished one
  * is a file ending in `.part`, which {@link BlobStore.keys} gives too, so that a sweep removes it.
+ * @throws TypeError for a folder that is no text.
  */
 export function fileBlobs(folder: string): BlobStore {
+  checkOptions('fileBlobs', { folder }, { folder: needed(FILLED_TEXT) })
   const folderOf = (key: string) => join(folder, key.slice(0, 2))
   const pathOf = (key: string) => join(folderOf(key), key)
 

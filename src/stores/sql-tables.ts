@@ -1,10 +1,11 @@
 // The tables of a SQL store: the collection's own, and two small ones that all stores of a database share.
 import { CompiledQuery, type Kysely } from 'kysely'
+import { checkOptions, oneOf } from '../options.ts'
 import type { Shape } from '../store.ts'
 import type { Column } from './sql-columns.ts'
 import type { ColumnType, DialectName, SqlDialect } from './sql-dialect.ts'
 import type { IndexKind } from './sql-indexes.ts'
-import { Layout, type LayoutOptions } from './sql-layout.ts'
+import { LAYOUT_RULES, Layout, type LayoutOptions } from './sql-layout.ts'
 import { mysql } from './sql-mysql.ts'
 import { postgres } from './sql-postgres.ts'
 import { sqlite } from './sql-sqlite.ts'
@@ -71,12 +72,24 @@ function indexStatement(layout: Layout, set: readonly string[], kind: IndexKind)
  * The same statements as text, for a migration. An index ends in the id; one on a path inside JSON,
  * or on a date-time, is on an expression, and only the very same expression is served by it; in
  * MySQL and MariaDB it is on a generated column, `rest_by_…`, that lists of such an index ask for.
+ * @param shape of a collection: `cars.definition.shape`.
+ * @param given `dialect`, by default `sqlite`, and what the store is told of the table.
  * @throws TypeError as `attach` does.
  */
 export function createTableSql(
   shape: Shape,
-  { dialect = 'sqlite', ...options }: LayoutOptions & { readonly dialect?: DialectName } = {},
+  given: LayoutOptions & { readonly dialect?: DialectName } = {},
 ): string[] {
+  if (!(shape.fields instanceof Map)) {
+    throw new TypeError(
+      `createTableSql takes the shape of a collection: ${shape.name}.definition.shape`,
+    )
+  }
+  checkOptions('createTableSql', given, {
+    ...LAYOUT_RULES,
+    dialect: oneOf(...Object.keys(DIALECTS)),
+  })
+  const { dialect = 'sqlite', ...options } = given
   const layout = new Layout(shape, DIALECTS[dialect], options)
   return tableStatements(layout).map(each => print(each, layout.dialect).sql)
 }

@@ -242,6 +242,7 @@ describe('refusals that Node would make without a body', () => {
     const { answers, ended, rest } = await converse(served.port, [bytes(served.host)])
     expect(statusesOf(answers)).toEqual([status])
     expect(answers[0]?.headers['content-type']).toBe('application/json')
+    expect(JSON.parse(answers[0]?.body ?? '').errors[0].type).toMatch(/^[a-z_]+$/)
     expect([ended, rest]).toEqual([true, ''])
     await expectGood()
   })
