@@ -61,7 +61,7 @@ export function contentOf(
   const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
   if (!format || (patch && method !== 'PATCH')) {
     const patches = method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_PATCH_TYPE] : []
-    throw unsupportedMediaType(formats, method, patches)
+    throw unsupportedMediaType(formats, method, text, patches)
   }
   return { format, type }
 }

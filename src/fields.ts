@@ -54,14 +54,26 @@ export interface Field {
 /** Fields by name, in the schema's order. */
 export type Fields = ReadonlyMap<string, Field>
 
+const NONE: ReadonlySet<string> = new Set()
+
 export function toPath(dotted: string): Path {
   return dotted.split('.')
 }
 
-/** The mistake of a parameter that names a field there is not. */
-export function unknownField(name: string, fields: Fields, field: string): Mistake {
+/**
+ * The mistake of a parameter that names a field there is not.
+ * @param others what else could have been named there.
+ */
+export function unknownField(
+  name: string,
+  fields: Fields,
+  field: string,
+  others: ReadonlySet<string> = NONE,
+): Mistake {
   const shown = JSON.stringify(name.slice(0, 64))
-  const message = `There is no field ${shown}${suggestion(name, pathsOf(fields))}`
+  const near = suggestion(name, [...pathsOf(fields), ...others])
+  const rest = others.size > 0 ? `; what is no field is one of ${[...others].join(', ')}` : ''
+  const message = `There is no field ${shown}${near || rest}`
   return { message, field, type: 'unknown_field' }
 }
 

@@ -199,14 +199,17 @@ const LISTS: Readonly<Record<string, string>> = { PATCH: 'Accept-Patch', POST: '
 export function unsupportedMediaType(
   formats: readonly Format[],
   method: string,
-  extra: readonly string[] = [],
+  given: string | undefined,
+  extra: readonly string[],
 ): HttpError {
   const types = [...readTypes(formats), ...extra].join(', ')
+  const wrong =
+    given === undefined ? 'and Content-Type must say which' : `not ${given.slice(0, 64)}`
   return new HttpError(
     415,
     [
       {
-        message: `The body must be one of ${types}`,
+        message: `The body must be one of ${types}, ${wrong}`,
         field: 'content-type',
         type: 'unsupported_media_type',
       },

@@ -212,7 +212,7 @@ function readFilter(
     return undefined
   }
   if (!field) {
-    mistakes.push(unknownField(dotted, fields, dotted.slice(0, 64)))
+    mistakes.push(unknownField(dotted, fields, dotted.slice(0, 64), RESERVED))
     return undefined
   }
   const operator = Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined

@@ -232,6 +232,7 @@ describe('a place for contents that fails', () => {
     const { api, keys } = make(() => ({}))
     const answer = await ask(api, '/papers', { method: 'POST', body: form({ name: pdf() }) })
     expect([answer.status, await keys()]).toEqual([400, []])
+    expect(answer.text).toContain('"message":"name takes no file; there are paper"')
   })
 
   it('ends a content of which it takes a part only', async () => {

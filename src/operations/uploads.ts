@@ -3,6 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import {
   type BlobRecord,
   type BlobStore,
+  blobNames,
   isAccepted,
   isRecord,
   SNIFFED_BYTES,
@@ -33,8 +34,10 @@ export function uploadsOf(
   return {
     async put(field, { name, content }) {
       const declared = fieldAt(inputFields, toPath(field))
-      if (declared?.kind !== 'blob')
-        throw mistake(field, `${field} takes no file`, 'unexpected_file')
+      if (declared?.kind !== 'blob') {
+        const takers = blobNames(inputFields).join(', ')
+        throw mistake(field, `${field} takes no file; there are ${takers}`, 'unexpected_file')
+      }
       const peeked = await peek(limited(content, limit, field))
       const type = sniffType(peeked.start)
       if (!isAccepted(type, declared.accept)) {

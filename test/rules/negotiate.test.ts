@@ -149,12 +149,24 @@ describe('chooseReader', () => {
 
   it('the 415 lists what is read, where RFC 5789 and RFC 9110 look for it', () => {
     const types = 'application/json, application/xml, application/x-www-form-urlencoded'
-    expect(unsupportedMediaType(FORMATS, 'POST').headers).toEqual(['Accept-Post', types])
-    expect(unsupportedMediaType(FORMATS, 'PUT').headers).toEqual(['Accept', types])
-    expect(unsupportedMediaType(FORMATS, 'PATCH', ['a/b']).headers).toEqual([
+    expect(unsupportedMediaType(FORMATS, 'POST', undefined, []).headers).toEqual([
+      'Accept-Post',
+      types,
+    ])
+    expect(unsupportedMediaType(FORMATS, 'PUT', undefined, []).headers).toEqual(['Accept', types])
+    expect(unsupportedMediaType(FORMATS, 'PATCH', undefined, ['a/b']).headers).toEqual([
       'Accept-Patch',
       `${types}, a/b`,
     ])
+  })
+
+  it.each([
+    [undefined, 'json, and Content-Type must say which'],
+    ['text/plain;charset=UTF-8', 'json, not text/plain;charset=UTF-8'],
+  ])('the 415 tells what was sent: %j', (given, told) => {
+    const [format] = FORMATS
+    const refusal = unsupportedMediaType(format ? [format] : [], 'POST', given, [])
+    expect(refusal.message).toBe(`The body must be one of application/${told}`)
   })
 })
 

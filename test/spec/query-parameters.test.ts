@@ -475,6 +475,17 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
   ['colr=red', [['colr', 'unknown_field', 'did you mean "color"?']]],
   ['model.nme=Clio', [['model.nme', 'unknown_field', 'did you mean "model.name"?']]],
   ['zzzzzzzz=1', [['zzzzzzzz', 'unknown_field', 'There is no field "zzzzzzzz"']]],
+  ['limt=5', [['limt', 'unknown_field', 'There is no field "limt"; did you mean "limit"?']]],
+  [
+    'page_size=2',
+    [
+      [
+        'page_size',
+        'unknown_field',
+        '"page_size"; what is no field is one of fields, sort, offset,',
+      ],
+    ],
+  ],
   ['model.name.first=x', [['model.name.first', 'unknown_field', 'There is no field']]],
   ['__proto__=1', [['__proto__', 'unknown_field', 'There is no field']]],
   ['constructor[gt]=1', [['constructor', 'unknown_field', 'There is no field']]],
