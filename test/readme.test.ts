@@ -1,5 +1,5 @@
-// Every TypeScript block of the README and of docs/collections.md runs, and every curl gives the answer
-// that stands below it.
+// Every TypeScript block of the README, of docs/collections.md and of docs/auth.md runs, and every curl
+// gives the answer that stands below it.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -23,7 +23,9 @@ const SOURCES: Readonly<Record<string, string>> = {
 
 const collections = await readFile(join(root, 'docs', 'collections.md'), 'utf8')
 
-const blocks = [...blocksOf(readme), ...blocksOf(collections)]
+const auth = await readFile(join(root, 'docs', 'auth.md'), 'utf8')
+
+const blocks = [readme, collections, auth].flatMap(blocksOf)
 
 let folder: string
 
