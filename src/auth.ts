@@ -6,7 +6,7 @@ import type { HeaderList, HttpRequest } from './http.ts'
 export interface Principal {
   readonly id: string
   /** What it may do; none where absent. */
-  readonly scopes?: readonly string[]
+  readonly scopes?: readonly string[] | undefined
   readonly [claim: string]: unknown
 }
 

@@ -56,9 +56,9 @@ export type BlobGiven = { readonly data: string } | { readonly url: string } | B
 
 export interface BlobOptions {
   /** The media types that are taken, such as `image/*`; compared with what the bytes say. Default: any. */
-  readonly accept?: readonly string[]
+  readonly accept?: readonly string[] | undefined
   /** Up to this size in bytes the content is given inline too, as Base64. Default 0: only when `fields` asks. */
-  readonly inlineBelow?: number
+  readonly inlineBelow?: number | undefined
 }
 
 /** Whether items give a binary property as `photo_url`, or as `photo: { url, updated_at }`. */

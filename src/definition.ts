@@ -157,13 +157,13 @@ export interface Action<S extends SomeSchema = SomeSchema> {
   /** Where it stands: `/<collection>/<action>`, or `/<collection>/<id>/<action>`. */
   readonly on: 'collection' | 'item'
   /** GET (and HEAD) for an action that changes nothing; POST is the default. */
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined
   /** What it takes: from the body, or from the query where the method is GET. Without, nothing. */
-  readonly input?: S
+  readonly input?: S | undefined
   /** What it gives, for the description; what `run` returns is not checked against it. */
-  readonly output?: SomeSchema
+  readonly output?: SomeSchema | undefined
   /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
-  readonly description?: string
+  readonly description?: string | undefined
   /** Its result is the answer, 200. `undefined` answers 303 to the item or the collection. */
   run(context: ActionContext<S>): unknown
 }

@@ -36,9 +36,9 @@ export interface Limiter {
 /** One limit of several; every request counts for each, unless `on` says which. */
 export type RateLimitPolicy = {
   /** Its name in `RateLimit-Policy`. Default: `<limit>/<window>`, with `on` in front. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Only requests that read (GET, HEAD, OPTIONS), or only those that write. Default: all. */
-  readonly on?: 'reads' | 'writes'
+  readonly on?: 'reads' | 'writes' | undefined
 } & (
   | {
       /** Requests of a window: a whole number from 1. */
@@ -53,11 +53,11 @@ export type RateLimitPolicy = {
 export interface RateLimitOptions {
   readonly policies: readonly RateLimitPolicy[]
   /** What happens while the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */
-  readonly whenDown?: 'open' | 'closed'
+  readonly whenDown?: 'open' | 'closed' | undefined
   /** Milliseconds that a {@link Limiter} of yours may take; then its store counts as down. Default 1,000. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
   /** How `X-RateLimit-Reset` is printed: seconds since 1970 (default), or ISO 8601. */
-  readonly reset?: 'epoch' | 'iso'
+  readonly reset?: 'epoch' | 'iso' | undefined
 }
 
 interface Policy {

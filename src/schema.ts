@@ -141,7 +141,10 @@ function fieldOf(
   const inner = (part: Schema, name?: string) =>
     fieldOf(part, side, name === undefined ? path : [...path, name], [...above, schema])
   const declared = binaries.get(schema)
-  if (declared) return { kind: 'blob', ...plain, ...declared }
+  if (declared) {
+    const { accept, inlineBelow = 0 } = declared
+    return { kind: 'blob', ...plain, inlineBelow, ...(accept && { accept }) }
+  }
   const { def } = (schema as z.core.$ZodTypes)._zod
   const instead = NOT_JSON[def.type]
   if (instead !== undefined && !(side === 'input' && def.type !== 'date')) {

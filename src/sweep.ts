@@ -14,7 +14,7 @@ import { withTieBreak } from './selection.ts'
 export async function sweepBlobs(
   blobs: BlobStore,
   collections: readonly Collection[],
-  { olderThan = 86_400_000 }: { olderThan?: number } = {},
+  { olderThan = 86_400_000 }: { olderThan?: number | undefined } = {},
 ): Promise<number> {
   const before = Date.now() - olderThan
   const old: string[] = []

@@ -16,13 +16,12 @@ export interface StoreCase {
 const CASES: readonly Check[] = [...READING, ...WRITING]
 
 /**
- * The contract of {@link Store} as cases.
+ * The contract of {@link Store} as cases. Not tried: what outlives the process, what `close` frees, how long
+ * idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but of a
+ * stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  * @param make gives a new, empty store at each call.
  * @param exceptions names of cases that the store does not keep, each with its reason.
  * @throws TypeError for an exception from a case that there is not.
- * Not tried: what outlives the process, what `close` frees, how long idempotency keys are kept, how near
- * an estimate comes, a signal while a call is at work (but of a stream), and what is refused with
- * `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  */
 export function storeCases(
   make: () => Store | Promise<Store>,

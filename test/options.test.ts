@@ -1,10 +1,12 @@
 // Mistakes in the options of what an api is made of: schemes, stores, limits, a hardened server.
 
 import { createServer } from 'node:http'
+import { S3Client } from '@aws-sdk/client-s3'
 import { SqliteAdapter } from 'kysely'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
+  type Action,
   basic,
   bearerJwt,
   blob,
@@ -13,6 +15,7 @@ import {
   fileBlobs,
   harden,
   introspection,
+  memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
 import { limitsOf } from '../src/limits.ts'
@@ -101,6 +104,56 @@ test('the shape of a collection stands in its definition', () => {
   const wrong = () => Reflect.apply(createTableSql, null, [{ name: 'models' }])
   expect(wrong).toThrow(TypeError)
   expect(wrong).toThrow(/takes the shape of a collection: models\.definition\.shape/)
+})
+
+test('what is undefined may be handed on, to whatever is declared', () => {
+  const none = undefined
+  const common = { realm: none, principal: none, cache: none }
+  const photo = blob({ accept: none, inlineBelow: none })
+  const dates = { name: { name: none, json: none, type: none, digits: none } }
+  const layout = { table: none, columns: dates, version: none }
+  const action: Action = {
+    on: 'item',
+    method: none,
+    input: none,
+    output: none,
+    description: none,
+    run: () => none,
+  }
+  const made = [
+    basic({ verify: () => ({ id: 'a', scopes: none }), realm: none }),
+    bearerJwt({
+      ...common,
+      issuer,
+      audience: 'a',
+      jwksUri: none,
+      keys,
+      algorithms: none,
+      typ: none,
+    }),
+    introspection({ ...common, endpoint, client, issuer: none, audience: none, timeout: none }),
+    memoryStore({ clock: none, keys: none }),
+    s3Blobs({ ...s3, client: new S3Client({ region: 'a' }), prefix: none, partSize: none }),
+    createTableSql(shape, { ...layout, dialect: none }),
+    defineApi({
+      rateLimit: {
+        policies: [{ name: none, on: none, limit: 1, window: 1 }],
+        whenDown: none,
+        timeout: none,
+        reset: none,
+      },
+      collections: [
+        defineCollection({
+          name: 'photos',
+          schema: z.object({ name: z.string(), photo }),
+          store: memoryStore(),
+          blobs: memoryBlobs(),
+          actions: { look: action },
+        }),
+      ],
+    }),
+  ]
+  expect(made).not.toContain(none)
 })
 
 test('what is undefined has its default', async () => {

@@ -16,7 +16,7 @@ export interface BasicOptions {
     request: HttpRequest,
   ) => Principal | undefined | Promise<Principal | undefined>
   /** Default `api`. */
-  readonly realm?: string
+  readonly realm?: string | undefined
 }
 
 const RULES: Rules<BasicOptions> = { verify: needed(FUNCTION), realm: TEXT }

@@ -32,24 +32,24 @@ export interface BearerJwtOptions {
   /** What `aud` must name: one of these. */
   readonly audience: string | readonly string[]
   /** Where the issuer's keys are (RFC 7517 §5). They are fetched when needed, and anew for an unknown `kid`. */
-  readonly jwksUri?: string
+  readonly jwksUri?: string | undefined
   /** The issuer's public keys themselves, as JWKs. */
-  readonly keys?: readonly Readonly<Record<string, unknown>>[]
+  readonly keys?: readonly Readonly<Record<string, unknown>>[] | undefined
   /** The signature algorithms that count; asymmetric ones only. Default: RS, PS and ES with 256, 384 and 512, and EdDSA, Ed25519 too. */
-  readonly algorithms?: readonly string[]
+  readonly algorithms?: readonly string[] | undefined
   /**
    * What the header's `typ` may be. Default: `at+jwt` (RFC 9068), `JWT`, or none, as issuers send;
    * an issuer that says `at+jwt` should be held to it.
    */
-  readonly typ?: readonly string[]
+  readonly typ?: readonly string[] | undefined
   /** By how many seconds clocks may differ, for `exp` and `nbf`. Default 5. */
-  readonly tolerance?: number
+  readonly tolerance?: number | undefined
   /** How many seconds a checked token is remembered, at most until its `exp`. Default 60; 0 checks each time. */
-  readonly cache?: number
+  readonly cache?: number | undefined
   /** Default `api`. */
-  readonly realm?: string
+  readonly realm?: string | undefined
   /** Makes the principal of the claims, where `sub` and `scope` are not what is wanted. `undefined` refuses. */
-  readonly principal?: (claims: Claims) => Principal | undefined
+  readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
 }
 
 const ALGORITHMS: readonly string[] = [

@@ -29,17 +29,17 @@ export interface IntrospectionOptions {
   /** What this api authenticates with there: HTTP Basic (RFC 6749 §2.3.1). */
   readonly client: { readonly id: string; readonly secret: string }
   /** The authorization server; where it answers with `iss`, that must be the same. */
-  readonly issuer?: string
+  readonly issuer?: string | undefined
   /** What `aud` must name; without, tokens for any audience count, and whatever else the server calls active, such as refresh tokens. */
-  readonly audience?: string | readonly string[]
+  readonly audience?: string | readonly string[] | undefined
   /** How many seconds an answer is remembered: so long a revoked token may still work. Default 10; 0 asks each time. */
-  readonly cache?: number
+  readonly cache?: number | undefined
   /** Milliseconds that the endpoint may take. Default 2,000. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
   /** Default `api`. */
-  readonly realm?: string
+  readonly realm?: string | undefined
   /** Makes the principal of the answer, where `sub` and `scope` are not what is wanted. `undefined` refuses. */
-  readonly principal?: (claims: Claims) => Principal | undefined
+  readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
 }
 
 /** The longest answer that is read, in characters. */

@@ -31,9 +31,9 @@ import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */
-  readonly clock?: () => number
+  readonly clock?: (() => number) | undefined
   /** How many idempotency keys are kept, a day at most: the oldest go first. Default 100,000. */
-  readonly keys?: number
+  readonly keys?: number | undefined
 }
 
 const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION, keys: wholeFrom(1) }

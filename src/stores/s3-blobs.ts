@@ -29,9 +29,9 @@ export interface S3BlobOptions {
   readonly client: S3Client
   readonly bucket: string
   /** What every key begins with in the bucket. Default none. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Bytes of one part: what is held in memory of an upload. At least 5 MiB, as S3 says; default 5 MiB. */
-  readonly partSize?: number
+  readonly partSize?: number | undefined
 }
 
 const LEAST_PART = 5 * 1024 * 1024

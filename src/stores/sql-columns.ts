@@ -10,13 +10,13 @@ import { type CastType, type DeclaredType, heldText, isCast, KINDS_OF } from './
 /** How a field lies in a table that exists already. */
 export interface ColumnOptions {
   /** The column's name. Default the field's. */
-  readonly name?: string
+  readonly name?: string | undefined
   /**
    * Whether the column holds JSON text. Default true for objects, records, arrays, unions and any,
    * and for a scalar that may be both null and absent; with false such a scalar is null where it is absent.
    * Say it of such a scalar where the column is not as the store makes it.
    */
-  readonly json?: boolean
+  readonly json?: boolean | undefined
   /**
    * What the column is, where it is none of text, numbers, booleans and JSON: `uuid` (PostgreSQL),
    * `timestamp` (PostgreSQL: with or without a time zone; MySQL and MariaDB: `datetime` too), `date`.
@@ -24,9 +24,9 @@ export interface ColumnOptions {
    * sorted as a text, such as an enum; `double` for a number of another type, such as `real` or
    * `numeric` of any precision. No index on the column serves these two.
    */
-  readonly type?: DeclaredType | CastType
+  readonly type?: DeclaredType | CastType | undefined
   /** How many digits of a second a `timestamp` keeps. Default 6 in PostgreSQL, 0 in MySQL and MariaDB. */
-  readonly digits?: number
+  readonly digits?: number | undefined
 }
 
 export interface Column {

@@ -20,11 +20,11 @@ import { heldText } from './sql-types.ts'
 
 export interface LayoutOptions {
   /** Default the collection's name. */
-  readonly table?: string
+  readonly table?: string | undefined
   /** By field name: the column's name, or more of it. */
-  readonly columns?: Readonly<Record<string, string | ColumnOptions>>
+  readonly columns?: Readonly<Record<string, string | ColumnOptions>> | undefined
   /** The column of the version; false where the table has none. Default `version`. */
-  readonly version?: string | false
+  readonly version?: string | false | undefined
 }
 
 export const LAYOUT_RULES: Rules<LayoutOptions> = {

@@ -78,7 +78,7 @@ function indexStatement(layout: Layout, set: readonly string[], kind: IndexKind)
  */
 export function createTableSql(
   shape: Shape,
-  given: LayoutOptions & { readonly dialect?: DialectName } = {},
+  given: LayoutOptions & { readonly dialect?: DialectName | undefined } = {},
 ): string[] {
   if (!(shape.fields instanceof Map)) {
     throw new TypeError(

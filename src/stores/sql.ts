@@ -60,28 +60,28 @@ export interface SqlStoreOptions<Database = unknown> extends LayoutOptions {
    */
   readonly db: Kysely<Database>
   /** Which database it is. Default: by what the dialect of the Kysely says of itself. */
-  readonly dialect?: DialectName
+  readonly dialect?: DialectName | undefined
   /**
    * Whether tables and indexes that are not there are made at first use; they are never altered.
    * Default false: {@link createTableSql} prints what to put into a migration.
    */
-  readonly create?: boolean
+  readonly create?: boolean | undefined
   /**
    * How long a call may take in PostgreSQL, MySQL or MariaDB, in milliseconds, before it is cancelled
    * there and throws an `UnavailableError`; the wait for a connection not counted. Each connection is
    * told it for its statements, whoever sends them: give all stores of a pool the same. Default: no
    * limit, and a call that was given up is cancelled only where a connection is free.
    */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
   /**
    * Whether exact totals are remembered until the database changes. Default true; say false for a
    * database that is not plain PostgreSQL although it says so. Never in effect on a standby, on a view
    * (of which rows may come and go by the time), a foreign table or one with row security, nor in MySQL
    * and MariaDB, which do not tell of changes.
    */
-  readonly rememberTotals?: boolean
+  readonly rememberTotals?: boolean | undefined
   /** The time in milliseconds since 1970. Default `Date.now`. */
-  readonly clock?: () => number
+  readonly clock?: (() => number) | undefined
 }
 
 const RULES: Rules<SqlStoreOptions> = {
