@@ -1,6 +1,6 @@
 // The node:http door: a request listener over the same core as `fetch`. Works under Express, Connect
 // and whatever else calls `(req, res, next)`.
-import type { IncomingMessage, OutgoingHttpHeader, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BodyPace } from './deadlines.ts'
@@ -271,8 +271,9 @@ function respond(
  * Headers that go with what a host server has said already: who may read its answers is its word, and
  * what they vary by is not lost.
  */
-function besides(response: ServerResponse, headers: HeaderList): OutgoingHttpHeader[] {
-  if (response.getHeaderNames().length === 0) return headers
+function besides(response: ServerResponse, headers: HeaderList): HeaderList | OutgoingHttpHeaders {
+  const replaced = Object.hasOwn(response, 'writeHead')
+  if (!replaced && response.getHeaderNames().length === 0) return headers
   const vary = response.getHeader('vary')
   const own = headers.indexOf('Vary')
   if (vary !== undefined && own !== -1) headers[own + 1] = `${vary}, ${headers[own + 1]}`
@@ -280,16 +281,20 @@ function besides(response: ServerResponse, headers: HeaderList): OutgoingHttpHea
   return gathered(headers.filter((_, at) => !headers[at - (at % 2)]?.startsWith('Access-Control-')))
 }
 
-/** Each field once, with all its values: beside headers of a host Node 20 sends of repeated ones the last alone. */
-function gathered(headers: HeaderList): OutgoingHttpHeader[] {
-  const fields = new Map<string, { readonly name: string; value: string | string[] }>()
+/**
+ * Each field once, with all its values, in an object: of a list Node 20 sends the last of repeated fields
+ * alone where a host has said others, and middleware that replaces `writeHead` (on-headers 1.0, which
+ * compression, express-session and morgan used) takes it for pairs.
+ */
+function gathered(headers: HeaderList): OutgoingHttpHeaders {
+  const fields = new Map<string, [name: string, value: string | string[]]>()
   for (let at = 0; at < headers.length; at += 2) {
     const [name = '', value = ''] = headers.slice(at, at + 2)
     const known = fields.get(name.toLowerCase())
-    if (known) known.value = [known.value, value].flat()
-    else fields.set(name.toLowerCase(), { name, value })
+    if (known) known[1] = [known[1], value].flat()
+    else fields.set(name.toLowerCase(), [name, value])
   }
-  return [...fields.values()].flatMap(({ name, value }) => [name, value])
+  return Object.fromEntries(fields.values())
 }
 
 /** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */

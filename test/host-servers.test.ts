@@ -100,6 +100,32 @@ describe('headers that the host server has set', () => {
     }
   })
 
+  test('middleware that replaces writeHead is given what all of its kind read', async () => {
+    /** As on-headers 1.0 does, with which compression, express-session and morgan were made. */
+    const onHeaders: express.RequestHandler = (_request, response, next) => {
+      const { writeHead } = response
+      const replaced = (status: number, headers: string[][] | Record<string, string> = {}) => {
+        const pairs = Array.isArray(headers) ? headers : Object.entries(headers)
+        for (const [name = '', value = ''] of pairs) response.setHeader(name, value)
+        response.setHeader('X-Late', '1')
+        return writeHead.call(response, status)
+      }
+      response.writeHead = replaced as typeof writeHead
+      next()
+    }
+    const bare: express.RequestHandler = (_request, response, next) => {
+      for (const name of response.getHeaderNames()) response.removeHeader(name)
+      next()
+    }
+    for (const handlers of [[onHeaders], [bare, onHeaders]]) {
+      const port = await hosted(...handlers, photosApi().handler)
+      const answer = await fetch(`http://127.0.0.1:${port}/photos`)
+      expect([answer.status, await answer.text()]).toEqual([200, '[]'])
+      expect(answer.headers.get('x-result-count')).toBe('0')
+      expect(answer.headers.get('x-late')).toBe('1')
+    }
+  })
+
   test.each<[string, number, [string, string][]]>([
     [
       '/v1/cars?limit=1',
