@@ -211,10 +211,16 @@ function noField(name: string, option: string, dotted: string, fields: Fields): 
 
 /** @returns whether there are any. */
 function checkBlobs(
-  { name, blobs, actions = {} }: CollectionOptions<Schema>,
+  { name, schema, blobs, actions = {} }: CollectionOptions<Schema>,
   fields: Fields,
 ): boolean {
   const names = blobNames(fields)
+  const lost = blobNames(fieldsOf(schema, 'input')).find(blob => !names.includes(blob))
+  if (lost !== undefined) {
+    throw new TypeError(
+      `${name}: "${lost}" is a blob(); its record is kept as it is: leave out what transforms it`,
+    )
+  }
   for (const blob of names) {
     const twin = [`${blob}_url`, `${blob}_data`].find(other => fields.has(other))
     const checks: readonly (readonly [wrong: boolean, right: string])[] = [

@@ -84,7 +84,8 @@ function mergedMembers(options: readonly Field[]): Fields | undefined {
   return merged
 }
 
-const binaries = new WeakMap<Schema, BlobOptions>()
+/** What `blob()` made. A registry tells it of copies too, which zod makes for a check or a description. */
+const binaries = z.registry<{ readonly options: BlobOptions }>()
 
 const BLOB_RULES: Rules<BlobOptions> = {
   accept: listOf({
@@ -109,7 +110,7 @@ export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobGiven
     updated_at: z.iso.datetime(),
     name: z.string().optional(),
   })
-  binaries.set(schema, options)
+  binaries.add(schema, { options })
   // What is given has become a record before the schema checks it.
   return schema as unknown as z.ZodType<BlobRecord, BlobGiven>
 }
@@ -142,7 +143,7 @@ function fieldOf(
     fieldOf(part, side, name === undefined ? path : [...path, name], [...above, schema])
   const declared = binaries.get(schema)
   if (declared) {
-    const { accept, inlineBelow = 0 } = declared
+    const { accept, inlineBelow = 0 } = declared.options
     return { kind: 'blob', ...plain, inlineBelow, ...(accept && { accept }) }
   }
   const { def } = (schema as z.core.$ZodTypes)._zod

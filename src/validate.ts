@@ -92,10 +92,11 @@ export function mistakesOf(
         .slice(0, MOST_MISTAKES)
         .map(key => unknownMember(field ? `${field}.${key}` : key, members.keys()))
     }
-    const missing = ABSENT.has(issue.code) && valueBelow(value, issue.path) === undefined
+    const absent = ABSENT.has(issue.code)
+    const missing = absent && valueBelow(value, issue.path) === undefined
     // The schema wants the record that becomes of a file.
     const member = members.get(field)
-    const file = member?.kind === 'blob' && !member.optional
+    const file = absent && member?.kind === 'blob' && !member.optional
     const plain = missing ? issue.message.replace(/, received undefined$/, '') : issue.message
     const said = file ? 'a file is needed' : plain
     const message = missing ? `${field} is required: ${said}` : field ? `${field}: ${said}` : said

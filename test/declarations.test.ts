@@ -117,6 +117,14 @@ describe('a TypeError of a collection', () => {
       /"photo" is a blob\(\); .* as "photo_data" too/,
     ],
     [
+      'a blob that is transformed',
+      {
+        schema: other(z.object({ photo: blob().transform(({ size }) => size) })),
+        blobs: memoryBlobs(),
+      },
+      /cars: "photo" is a blob\(\); its record is kept as it is: leave out what transforms it/,
+    ],
+    [
       'a blob and an action of one name',
       { ...photo({}), actions: { photo: { on: 'item', run: () => null } } },
       /"photo" is a blob\(\); an action has the path/,

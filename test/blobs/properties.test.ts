@@ -583,6 +583,39 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
   })
 })
 
+describe('checks of a binary property', () => {
+  const api = () =>
+    defineCollection({
+      name: 'photos',
+      schema: z.object({
+        photo: blob().refine(({ size }) => size < 100, 'is too large for a stamp'),
+      }),
+      store: memoryStore(),
+      blobs: memoryBlobs(),
+    })
+  const send = async (photo_data: string) => {
+    const headers = { 'content-type': 'application/json' }
+    const body = JSON.stringify({ photo_data })
+    return api().fetch(new Request('http://a/photos', { method: 'POST', headers, body }))
+  }
+
+  it('see the record of the content', async () => {
+    expect((await send(BASE64)).status).toBe(201)
+  })
+
+  it('are told in their own words', async () => {
+    const answer = await send(Buffer.alloc(100).toString('base64'))
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      {
+        errors: [
+          { message: 'photo: is too large for a stamp', code: 400, field: 'photo', type: 'custom' },
+        ],
+      },
+    ])
+  })
+})
+
 describe('contents that fields asks for', () => {
   /** Items whose contents are of these sizes, on blobs that tell how many are open at once. */
   async function start(

@@ -84,6 +84,24 @@ describe('fields', () => {
     })
   })
 
+  it.each([
+    ['described', blob({ accept: ['image/*'] }).describe('The front')],
+    ['with metadata', blob({ accept: ['image/*'] }).meta({ title: 'Front' })],
+    ['refined', blob({ accept: ['image/*'] }).refine(({ size }) => size > 0)],
+    [
+      'refined twice',
+      blob({ accept: ['image/*'] })
+        .superRefine(() => {})
+        .describe('The front'),
+    ],
+    ['copied', blob({ accept: ['image/*'] }).clone()],
+  ])('a blob is one %s too', (_what, photo) => {
+    for (const side of ['input', 'output'] as const) {
+      const field = fieldsOf(z.object({ photo }), side).get('photo')
+      expect(field).toMatchObject({ kind: 'blob', accept: ['image/*'] })
+    }
+  })
+
   it('taken may be of types that are not kept', () => {
     const date = z.object({ at: z.set(z.string()).transform(String) })
     expect(table(date, 'input')).toEqual({ at: 'any?|null' })
