@@ -92,7 +92,8 @@ export interface MadeIds {
 
 /**
  * An item as it is given: what the schema gives, with the members that the server adds. Not told by
- * the type: `timestamps: false` gives no dates, and `idField: 'identifier'` that member instead of `id`.
+ * the type: `timestamps: false` gives no dates, `idField: 'identifier'` that member instead of `id`, and
+ * a `Date` that a transform makes is its text.
  */
 export type ItemOf<S extends SomeSchema, Ids extends keyof MadeIds = keyof MadeIds> = Output<S> & {
   readonly id: MadeIds[Ids]

@@ -225,6 +225,8 @@ describe('in-process calls', () => {
         errors: [{ field: 'price' }],
       })
     }
+    const model = Object(new Map([['name', 'Clio']]))
+    await expect(calls.create({ ...carValues(0), model })).rejects.toThrow(/^model is a Map, which/)
     const made = await calls.create({ ...carValues(0), price: undefined })
     expect(Object.keys(made)).not.toContain('price')
   })

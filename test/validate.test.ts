@@ -488,7 +488,7 @@ describe('what a schema gives is what JSON keeps', () => {
 
   const cases: readonly [name: string, given: unknown, kept: Json][] = [
     ['a date as its text', new Date(0), '1970-01-01T00:00:00.000Z'],
-    ['no number as null', Number.NaN, null],
+    ['no function', { a: 1, b: () => 1 }, { a: 1 }],
     ['a negative zero as zero', -0, 0],
     ['a gap in an array as null', Object.assign([], { 1: 1 }), [null, 1]],
     [
@@ -514,4 +514,32 @@ describe('what a schema gives is what JSON keeps', () => {
     const item = await validatorOf(schema).create({ a: 'x' })
     expect(item).toStrictEqual({ a: 'x', made: kept })
   })
+
+  /** A schema whose member gives what a program makes of a text. */
+  const making = (make: (text: string) => unknown) =>
+    z.object({ deep: z.object({ list: z.array(z.string().transform(make)) }) })
+  const sent = { deep: { list: ['abc'] } }
+
+  it.each<[string, (text: string) => unknown]>([
+    ['no number', Number],
+    ['a number without end', text => text.length / 0],
+    ['no date', text => new Date(text)],
+  ])('refuses what was sent where it gives %s', async (_name, make) => {
+    const work = validatorOf(making(make)).create(sent)
+    expect(await mistakes(work)).toEqual(['deep.list.0 invalid_value'])
+  })
+
+  it.each<[string, (text: string) => unknown]>([
+    ['a Set', text => new Set([text])],
+    ['a Map', text => new Map([[text, 1]])],
+    ['a RegExp', text => new RegExp(text)],
+    ['a bigint', text => BigInt(text.length)],
+  ])(
+    'says of %s, which JSON would lose, that it is a mistake of the schema',
+    async (what, make) => {
+      const work = validatorOf(making(make)).create(sent)
+      await expect(work).rejects.toThrow(TypeError)
+      await expect(work).rejects.toThrow(`deep.list.0 is ${what}, which JSON cannot hold; give`)
+    },
+  )
 })

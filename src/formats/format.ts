@@ -1,6 +1,6 @@
 // What a format is: one media type (and its kin), both directions.
 import { type ErrorEntry, HttpError, type Mistake } from '../errors.ts'
-import { type Fields, type Item, isObject, type Json } from '../fields.ts'
+import { asJson, type Fields, type Item, isObject, type Json } from '../fields.ts'
 import type { HeaderList, Parameter, ResponseBody } from '../http.ts'
 import type { Limits } from '../limits.ts'
 
@@ -291,18 +291,12 @@ export function checkJson(value: unknown, path = '', levels = 1000): asserts val
 
 /**
  * A value that a program gives, which may hold `undefined` members and dates, as JSON.
- * @throws HttpError 400 for what is refused of clients too.
+ * @throws HttpError 400 for what is refused of clients too; TypeError for what JSON would lose.
  */
 export function toJson(value: unknown): Json {
-  const json: unknown = JSON.parse(JSON.stringify(value, finite) ?? 'null')
+  const json = asJson(value) ?? null
   checkJson(json)
   return json
-}
-
-/** JSON would make `null` of a number that it cannot hold. */
-function finite(name: string, value: unknown): unknown {
-  if (typeof value === 'number') checkJson(value, name)
-  return value
 }
 
 /** @throws HttpError 400 for a name that reaches a prototype or holds what a text may not. */

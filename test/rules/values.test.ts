@@ -2,7 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { problemBody, refusalIn, suggestion } from '../../src/errors.ts'
-import { compareValues, expectation, isOfKind, picker, scalarsOf } from '../../src/fields.ts'
+import {
+  asJson,
+  compareValues,
+  expectation,
+  isOfKind,
+  picker,
+  scalarsOf,
+} from '../../src/fields.ts'
 import {
   type Field,
   HttpError,
@@ -34,6 +41,35 @@ describe('scalarsOf', () => {
     ['b', field('string', { choices: ['a'] }), []],
   ])('%j for %j: %j', (text, of, values) => {
     expect(scalarsOf(text, of)).toEqual(values)
+  })
+})
+
+describe('asJson', () => {
+  it.each<[string, unknown, Json | undefined]>([
+    ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['what says itself what it is', { toJSON: () => [new URL('http://a/')] }, ['http://a/']],
+    ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
+    ['an empty one', Object.create(null), {}],
+    ['nothing', undefined, undefined],
+    ['a function', () => 1, undefined],
+    ['what is in a list', [undefined, () => 1, -0, { a: undefined }], [null, null, 0, {}]],
+  ])('prints %s', (_what, value, json) => {
+    expect(asJson(value)).toStrictEqual(json)
+  })
+
+  it('makes no prototype of a member', () => {
+    expect(Object.keys(Object(asJson(JSON.parse('{"__proto__":{"a":1}}'))))).toEqual(['__proto__'])
+  })
+
+  it.each<[unknown, typeof HttpError | typeof TypeError, string]>([
+    [Number.NaN, HttpError, 'The value is no number that JSON can hold'],
+    [{ a: [new Date('x')] }, HttpError, 'a.0 is no date that JSON can hold'],
+    [new Map([['a', 1]]), TypeError, 'The value is a Map, which JSON cannot hold; give a text,'],
+    [{ a: { b: new Set() } }, TypeError, 'a.b is a Set, which'],
+    [[1n], TypeError, '0 is a bigint, which'],
+  ])('refuses %s', (value, kind, message) => {
+    expect(() => asJson(value)).toThrow(kind)
+    expect(() => asJson(value)).toThrow(message)
   })
 })
 
