@@ -175,7 +175,8 @@ function readFilters(
       mistakes.push(unknownField(name, fields, name.slice(0, 64)))
       continue
     }
-    const word = parts?.[3] ?? 'eq'
+    // `color[]` says, as in a form, that the value is one of several.
+    const word = parts?.[3] || 'eq'
     const key = JSON.stringify([dotted, word])
     const known = texts.get(key)
     if (known) known.values.push(value)
