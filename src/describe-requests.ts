@@ -6,7 +6,7 @@ import type { Format } from './formats/format.ts'
 import { embedded, fieldSchema, type JsonSchema, needsMembers } from './json-schema.ts'
 import { readTypes } from './negotiate.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
-import { RESERVED } from './query.ts'
+import { operatorsOf, RESERVED } from './query.ts'
 import { type CollectionTarget, DOWNLOAD, SEARCH, type Target } from './route.ts'
 
 /** One method of a target. */
@@ -85,8 +85,6 @@ function pageParameters({ defaultLimit, maxLimit }: CollectionDefinition): unkno
   ]
 }
 
-const FILTER = 'Filter; also with [ne] [gt] [gte] [lt] [lte] [in] [nin] [like] [prefix] [exists]'
-
 function filtersOf(fields: Fields, prefix: string, searches: boolean): unknown[] {
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
@@ -95,7 +93,9 @@ function filtersOf(fields: Fields, prefix: string, searches: boolean): unknown[]
     const leaf = field.element ?? field
     const schema = leaf.kind === 'date-time' ? INSTANT : fieldSchema(leaf)
     const taken = RESERVED.has(dotted) || (searches && dotted === 'q')
-    return [parameter(taken ? `filter[${dotted}]` : dotted, schema, FILTER)]
+    const operators = operatorsOf(field).filter(word => word !== 'eq')
+    const also = `Filter; also with ${operators.map(word => `[${word}]`).join(' ')}`
+    return [parameter(taken ? `filter[${dotted}]` : dotted, schema, also)]
   })
 }
 

@@ -232,11 +232,11 @@ function readFilter(
   }
   const valueField = operator === 'exists' ? EXISTS : field
   const leaf = field.kind === 'array' ? field.element : field
-  const pattern = operator === 'like' || operator === 'prefix'
+  const pattern = isPattern(operator)
   if (pattern && !isText(leaf)) {
     return mistake(`[${word}] is for texts; ${dotted} is ${expectation(field)}`, 'invalid_operator')
   }
-  if (/^[gl]te?$/.test(operator) && !isOrdered(leaf)) {
+  if (isOrdering(operator) && !isOrdered(leaf)) {
     return mistake(
       `[${word}] is for values with an order; ${dotted} is ${expectation(field)}`,
       'invalid_operator',
@@ -267,6 +267,24 @@ function readFilter(
 const DAY = 86_400_000
 
 const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
+
+/** The operators that a filter on a field takes. */
+export function operatorsOf(field: Field): string[] {
+  const leaf = field.kind === 'array' ? field.element : field
+  const words = Object.entries(OPERATORS).filter(
+    ([, operator]) =>
+      (!isPattern(operator) || isText(leaf)) && (!isOrdering(operator) || isOrdered(leaf)),
+  )
+  return words.map(([word]) => word)
+}
+
+function isPattern(operator: Operator): boolean {
+  return operator === 'like' || operator === 'prefix'
+}
+
+function isOrdering(operator: Operator): boolean {
+  return /^[gl]te?$/.test(operator)
+}
 
 function isText(field: Field | undefined): boolean {
   if (field?.kind === 'union') return (field.options ?? []).some(isText)

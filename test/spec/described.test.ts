@@ -560,6 +560,23 @@ describe('parameters', () => {
     expect((await ask('/things/search', '/things/search?filter[q]=d&q=c')).json).toEqual([])
   })
 
+  it('each filter is told with the operators that it takes', async () => {
+    const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)
+    const operators = ['ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'prefix', 'exists']
+    const filters = Object.values(described.at('paths', '/things', 'get', 'parameters')).filter(
+      ({ description }) => /^Filter/.test(String(description)),
+    )
+    expect(filters.length).toBeGreaterThan(5)
+    for (const { name, description } of filters) {
+      for (const operator of operators) {
+        const { json } = await described.ask('/things', `/things?${name}[${operator}]=x`)
+        const refused = /invalid_operator/.test(JSON.stringify(json))
+        const told = String(description).includes(`[${operator}]`)
+        expect([name, operator, told]).toEqual([name, operator, !refused])
+      }
+    }
+  })
+
   it('a count has those that narrow it, and no page', async () => {
     const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)
     const names = namesOf(described, '/things/count')
