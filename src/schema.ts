@@ -147,12 +147,12 @@ function fieldOf(
     return { kind: 'blob', ...plain, inlineBelow, ...(accept && { accept }) }
   }
   const { def } = (schema as z.core.$ZodTypes)._zod
-  const instead = NOT_JSON[def.type]
-  if (instead !== undefined && !(side === 'input' && def.type !== 'date')) {
-    throw new TypeError(
-      `${path.join('.') || 'The schema'} is z.${def.type}(), which JSON cannot hold; declare ${instead}`,
-    )
+  const refuse = (type: string) => {
+    const message = `${path.join('.') || 'The schema'} is z.${type}(), which JSON cannot hold`
+    throw new TypeError(`${message}; declare ${NOT_JSON[type]}`)
   }
+  if (NOT_JSON[def.type] !== undefined && !(side === 'input' && def.type !== 'date'))
+    refuse(def.type)
   switch (def.type) {
     case 'string':
     case 'template_literal':
@@ -162,8 +162,11 @@ function fieldOf(
     case 'boolean':
       return { kind: 'boolean', ...plain }
     case 'enum':
-    case 'literal':
-      return choiceOf([...new Set(schema._zod.values)])
+    case 'literal': {
+      const values = [...new Set(schema._zod.values)]
+      if (values.some(value => typeof value === 'bigint')) refuse('bigint')
+      return choiceOf(values)
+    }
     case 'null':
       return { kind: 'any', nullable: true, optional: false }
     case 'object': {
@@ -198,8 +201,9 @@ function fieldOf(
       return { ...inner(def.innerType), optional: side === 'input' }
     case 'nonoptional':
       return { ...inner(def.innerType), optional: false }
-    case 'readonly':
     case 'success':
+      return side === 'output' ? { kind: 'boolean', ...plain } : inner(def.innerType)
+    case 'readonly':
     case 'promise':
       return inner(def.innerType)
     case 'lazy':

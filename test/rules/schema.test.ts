@@ -102,6 +102,12 @@ describe('fields', () => {
     }
   })
 
+  it('of a success are whether it was one, and what is tried', () => {
+    const schema = z.object({ ok: z.success(z.int()) })
+    expect(fieldsOf(schema, 'output').get('ok')?.kind).toBe('boolean')
+    expect(fieldsOf(schema, 'input').get('ok')?.kind).toBe('integer')
+  })
+
   it('taken may be of types that are not kept', () => {
     const date = z.object({ at: z.set(z.string()).transform(String) })
     expect(table(date, 'input')).toEqual({ at: 'any?|null' })
@@ -116,6 +122,13 @@ describe('a TypeError for', () => {
     ['a date itself', z.date(), /^The schema is z\.date\(\)/, 'output'],
     ['a date', z.object({ at: z.date() }), /^at is z\.date\(\).*z\.iso/, 'output'],
     ['a date that is taken', z.object({ at: z.date() }), /^at is z\.date\(\)/, 'input'],
+    ['a literal bigint', z.object({ a: z.literal([1, 5n]) }), /^a is z\.bigint/, 'input'],
+    [
+      'what a transform gives',
+      z.object({ a: z.string() }).transform(({ a }) => ({ b: a })),
+      /must be an object, .* behind a transform say what it gives: \.pipe/,
+      'output',
+    ],
     ['a bigint deep inside', z.object({ a: z.array(z.bigint()) }), /^a.* is z\.bigint/, 'output'],
     ['a blob deep inside', z.object({ a: z.object({ b: blob() }) }), /^a\.b: a blob/, 'output'],
     ['blobs in a list', z.object({ a: z.array(blob()) }), /^a: a blob/, 'input'],
