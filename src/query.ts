@@ -255,7 +255,7 @@ function readFilter(
     const found = filterValues(text, valueField, pattern)
     if (found.length === 0) {
       mistake(
-        `${name} must be ${expectation(valueField)}, not ${JSON.stringify(text.slice(0, 64))}`,
+        `${name} must be ${wantedOf(valueField)}, not ${JSON.stringify(text.slice(0, 64))}`,
         'invalid_value',
       )
     }
@@ -307,6 +307,12 @@ function filterValues(text: string, field: Field, pattern = false): Scalar[] {
   return Number.isNaN(time) ? [] : [printInstant(time)]
 }
 
+/** What a filter must be: for a moment a day does. */
+function wantedOf(field: Field): string {
+  const wanted = expectation(field)
+  return field.kind === 'date-time' ? `a date such as 2026-01-31 or ${wanted}` : wanted
+}
+
 // --- Bounds ----------------------------------------------------------------------------------
 
 function readBounds(
@@ -330,7 +336,7 @@ function readBounds(
     }
     const [value] = filterValues(text, known)
     if (value === undefined) {
-      const message = `${name} must be ${expectation(known)}, not ${JSON.stringify(text.slice(0, 64))}`
+      const message = `${name} must be ${wantedOf(known)}, not ${JSON.stringify(text.slice(0, 64))}`
       mistakes.push({ message, field: name, type: 'invalid_value' })
     } else bounds.push(bound(name, [field], value, text))
   }
