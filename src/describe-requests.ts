@@ -50,6 +50,8 @@ function parametersOf(collection: CollectionDefinition, name: string): unknown[]
   const fields = parameter('fields', { type: 'string' }, FIELDS)
   if (name === 'read') return [fields]
   const { shape } = collection
+  const id = shape.fields.get(shape.identity.name)
+  const idSchema = id ? fieldSchema(id) : {}
   return [
     ...filtersOf(shape.fields, '', name === SEARCH),
     ...(name === 'count' ? [] : [fields, ...pageParameters(collection)]),
@@ -59,8 +61,8 @@ function parametersOf(collection: CollectionDefinition, name: string): unknown[]
           parameter('since', INSTANT, 'The earliest creation date'),
           parameter('until', INSTANT, 'The latest creation date; a day to its end'),
         ]),
-    parameter('since_id', {}, 'Only items after this id'),
-    parameter('max_id', {}, 'Only items up to this id'),
+    parameter('since_id', idSchema, 'Only items after this id'),
+    parameter('max_id', idSchema, 'Only items up to this id'),
     ...(name === SEARCH ? [parameter('q', { type: 'string' }, 'Words to find')] : []),
   ]
 }

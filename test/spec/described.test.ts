@@ -587,6 +587,21 @@ describe('parameters', () => {
     }
   })
 
+  it.each([
+    ['plain', '01900000-0000-7000-8000-000000000000', '5'],
+    ['whole numbers as ids', 5, 'a'],
+  ])('since_id and max_id are ids, of %s', async (kind, id, other) => {
+    const described = await describedBy(thingsOf(DECLARED[kind] as Declared), PATHS)
+    const parameters = ['paths', '/things', 'get', 'parameters']
+    for (const name of ['since_id', 'max_id']) {
+      const at = [...parameters, String(namesOf(described, '/things').indexOf(name)), 'schema']
+      expect(described.mistakesOf(id, ...at)).toBeUndefined()
+      expect(described.mistakesOf(other, ...at)).toBeDefined()
+      expect((await described.ask('/things', `/things?${name}=${id}`)).status).toBe(200)
+      expect((await described.ask('/things', `/things?${name}=${other}`)).status).toBe(400)
+    }
+  })
+
   it.each(['since', 'until', 'created_at', 'seen_at'])('%s is a time or a day', async name => {
     const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)
     const parameters = ['paths', '/things', 'get', 'parameters']
