@@ -125,7 +125,9 @@ async function changeItem(
   if (sameJson(values, ownValues(collection, stored.item))) return stored
   const changed = await update(call, stored, values)
   if (changed) return changed
-  const status = call.preconditions.ifMatch ? 412 : 409
+  // `*` holds of the item as it is now, too.
+  const { ifMatch } = call.preconditions
+  const status = ifMatch && ifMatch !== '*' ? 412 : 409
   const message = `The ${collection.itemName} was changed meanwhile; read it again, then decide`
   throw new HttpError(status, [{ message, type: 'changed_meanwhile' }])
 }
