@@ -99,6 +99,8 @@ export interface PoolWords {
   meet(timeout: number | undefined): readonly string[]
   /** Said by another connection: cancels what a backend does at the moment. */
   cancel(backend: number): string
+  /** Breaks the connection to a backend off, where that is known: what waits for it fails then. */
+  hangUp?(backend: number): void
   /** Begin what tables are made in, by one process at a time; ended by `commit`, then by `unlock`. */
   readonly lock: readonly string[]
   readonly unlock: readonly string[]

@@ -34,6 +34,12 @@ const TRIES = 10
  */
 const PATIENCE = 20
 
+/**
+ * How long a connection may say nothing where it must: after a cancellation, or of a commit; milliseconds,
+ * or the timeout, whichever is longer.
+ */
+const SILENCE = 5000
+
 /** How long after there was no connection to cancel by another one is asked for, in milliseconds. */
 const PAUSE = 200
 
@@ -54,6 +60,9 @@ interface Task {
   until?: number
 }
 
+/** The backend of each connection: what to cancel. */
+const backends = new WeakMap<DatabaseConnection, number>()
+
 export class PoolSession implements Session {
   generation = 0
   readonly #db: GivenKysely
@@ -64,8 +73,8 @@ export class PoolSession implements Session {
   readonly #timeout: number | undefined
   /** What each connection is told. */
   readonly #meeting: readonly string[]
-  /** The backend of each connection: what to cancel. */
-  readonly #backends = new WeakMap<DatabaseConnection, number>()
+  /** The connections that were told it. */
+  readonly #met = new WeakSet<DatabaseConnection>()
   #running = 0
   #idle = () => {}
   #queue: Write[] = []
@@ -274,7 +283,7 @@ export class PoolSession implements Session {
         for (const each of unlock) await runner.say(each).catch(() => undefined)
         // Another store, which has met it already, may be the next on it.
         if (patient !== this.#meeting) {
-          await this.#tell(connection, this.#meeting).catch(() => this.#backends.delete(connection))
+          await this.#tell(connection, this.#meeting).catch(() => this.#met.delete(connection))
         }
       }
     })
@@ -282,7 +291,7 @@ export class PoolSession implements Session {
 
   /** Says to a connection that is new what each is told, and learns its backend. */
   async #meet(connection: DatabaseConnection): Promise<void> {
-    if (!this.#backends.has(connection)) await this.#tell(connection, this.#meeting)
+    if (!this.#met.has(connection)) await this.#tell(connection, this.#meeting)
   }
 
   async #tell(connection: DatabaseConnection, words: readonly string[]): Promise<void> {
@@ -291,8 +300,16 @@ export class PoolSession implements Session {
       const { rows } = await connection.executeQuery<Row>(CompiledQuery.raw(each))
       backend = Number(rows[0]?.backend ?? 0)
     }
-    this.#backends.set(connection, backend)
+    backends.set(connection, backend)
+    this.#met.add(connection)
     this.generation++
+  }
+
+  /** Gives a connection up that says nothing more, as after a failover that has ended none. */
+  #expectWord(connection: DatabaseConnection): NodeJS.Timeout | undefined {
+    if (this.#timeout === undefined) return undefined
+    const lost = () => this.#words.hangUp?.(backends.get(connection) ?? 0)
+    return setTimeout(lost, Math.max(this.#timeout, SILENCE))
   }
 
   /** Runs statements on a connection until the task or the timeout has the running one cancelled. */
@@ -310,9 +327,10 @@ export class PoolSession implements Session {
           reached = true
           // By now somebody else may be served by that backend.
           if (over) return
-          const backend = this.#backends.get(connection) ?? 0
+          const backend = backends.get(connection) ?? 0
+          const late = this.#expectWord(other)
           sent = other.executeQuery(CompiledQuery.raw(this.#words.cancel(backend)))
-          await sent
+          await sent.finally(() => clearTimeout(late))
         })
         await sending.catch(() => undefined)
         if (!reached) await new Promise(resolve => setTimeout(resolve, PAUSE))
@@ -324,7 +342,11 @@ export class PoolSession implements Session {
     let timer: NodeJS.Timeout | undefined
     if (this.#timeout !== undefined) {
       task.until ??= performance.now() + this.#timeout
-      timer = setTimeout(onEnd, task.until - performance.now())
+      const onTime = () => {
+        onEnd()
+        timer = this.#expectWord(connection)
+      }
+      timer = setTimeout(onTime, task.until - performance.now())
     }
     task.cancel = onEnd
     const leave = async () => {
@@ -333,6 +355,7 @@ export class PoolSession implements Session {
       clearTimeout(timer)
       task.cancel = undefined
       if (!sent) return
+      timer = this.#expectWord(connection)
       await sent.catch(() => undefined)
       // Meets the cancellation, should it be on its way still.
       await connection.executeQuery(CompiledQuery.raw('select 1')).catch(() => undefined)
@@ -343,10 +366,15 @@ export class PoolSession implements Session {
       return run(statement, parameters)
     }
     try {
-      // From `leave` on nothing cancels: what ends a transaction must come to its end.
-      return await work({ run: unlessAborted, say }, leave)
+      return await work({ run: unlessAborted, say }, async () => {
+        // From here on nothing cancels: what ends a transaction must come to its end.
+        await leave()
+        clearTimeout(timer)
+        timer = this.#expectWord(connection)
+      })
     } finally {
       await leave()
+      clearTimeout(timer)
     }
   }
 

@@ -292,6 +292,28 @@ function uniqueFailure(error: Error): Failure {
   return { kind: 'unique', ...(index !== '' && { index }), ...(columns && { columns }) }
 }
 
+/** A connection of pg, as far as it is asked for here. */
+export interface PostgresClient {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'end', listener: () => void): unknown
+  // Those of pg have these two, though their types do not say so.
+  readonly processID?: number | null
+  end?(): unknown
+}
+
+/** Connections by their backends. */
+const clients = new Map<number, PostgresClient>()
+
+/** Has a connection known by its backend while it lasts. */
+export function remember(client: PostgresClient): void {
+  const { processID: backend } = client
+  if (typeof backend !== 'number') return
+  clients.set(backend, client)
+  client.on('end', () => {
+    if (clients.get(backend) === client) clients.delete(backend)
+  })
+}
+
 const BEGIN = 'begin isolation level read committed'
 
 /** Any number that no other program takes a lock by: tables are made by one process at a time. */
@@ -333,6 +355,9 @@ export const postgres: SqlDialect = {
       return [`select pg_backend_pid() as backend${limit}`]
     },
     cancel: backend => `select pg_cancel_backend(${backend})`,
+    hangUp(backend) {
+      clients.get(backend)?.end?.()
+    },
     // `if not exists` alone is an error where two make the same table at the same time.
     lock: [BEGIN, `select pg_advisory_xact_lock(${LOCK}::bigint)`],
     unlock: [],

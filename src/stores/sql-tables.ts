@@ -7,7 +7,7 @@ import type { ColumnType, DialectName, SqlDialect } from './sql-dialect.ts'
 import type { IndexKind } from './sql-indexes.ts'
 import { LAYOUT_RULES, Layout, type LayoutOptions } from './sql-layout.ts'
 import { mysql } from './sql-mysql.ts'
-import { postgres } from './sql-postgres.ts'
+import { type PostgresClient, postgres, remember } from './sql-postgres.ts'
 import { sqlite } from './sql-sqlite.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
 
@@ -119,14 +119,12 @@ export interface PostgresPool {
   on(event: 'connect', listener: (client: PostgresClient) => void): unknown
 }
 
-export interface PostgresClient {
-  on(event: 'error', listener: (error: Error) => void): unknown
-}
+export type { PostgresClient } from './sql-postgres.ts'
 
 /**
  * What a pool of pg needs once, before it is used: listeners for lost connections, without which Node
  * ends the process. A call that a lost connection was serving throws an `UnavailableError` by itself;
- * the pool replaces the connection.
+ * the pool replaces the connection, also one that has gone silent (`timeout` of `sqlStore`).
  * @param onError is told of each connection that is lost.
  */
 export function preparePostgres<Pool extends PostgresPool>(
@@ -137,6 +135,7 @@ export function preparePostgres<Pool extends PostgresPool>(
   // One that is in use tells its own listeners only.
   pool.on('connect', client => {
     client.on('error', onError)
+    remember(client)
   })
   return pool
 }

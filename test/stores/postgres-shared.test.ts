@@ -1,8 +1,11 @@
 // One PostgreSQL, several stores, and what happens when it stops.
-import { CompiledQuery, sql } from 'kysely'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely'
+import pg from 'pg'
 import { expect, test } from 'vitest'
-import type { Shape } from '../../src/store.ts'
-import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
+import { type Shape, type Store, UnavailableError } from '../../src/store.ts'
+import { createTableSql, preparePostgres, sqlStore } from '../../src/stores/sql.ts'
 import { servesCarPool } from './car-pool.ts'
 import { openPostgres, postgres, usePostgres } from './postgres.ts'
 import { ask } from './postgres-server.ts'
@@ -34,6 +37,71 @@ const database: Database = {
 const open = opener(database)
 
 severalStores(database)
+
+/** Stands between a pool and the database; has the connections of a moment go silent at a text, without an end. */
+async function silencing(text: string) {
+  const { hostname, port, pathname } = new URL(postgres().url)
+  const sockets = new Set<Socket>()
+  let dying: ReadonlySet<Socket> = new Set()
+  const server = createServer(client => {
+    const backend = connect(Number(port), hostname)
+    for (const socket of [client, backend]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    let heard = false
+    client.on('data', bytes => {
+      heard ||= dying.has(client) && bytes.includes(text)
+      if (!heard) backend.write(bytes)
+    })
+    backend.on('data', bytes => client.write(bytes))
+    client.on('close', () => backend.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const url = new URL(`postgres://127.0.0.1${pathname}`)
+  Object.assign(url, { port: typeof address === 'object' && address?.port })
+  const { username, password } = new URL(postgres().url)
+  Object.assign(url, { username, password })
+  return {
+    connectionString: url.href,
+    silence: () => {
+      dying = new Set(sockets)
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+test.each<[string, string, (store: Store) => Promise<unknown>[]]>([
+  ['a read', 'select', store => [store.get(1)]],
+  ['all that there are', 'select', store => [1, 2, 3].map(id => store.get(id))],
+  ['a commit', 'commit', store => ['a', 'b'].map(color => store.create(car(color)))],
+])(
+  'connections that go silent are given up, and others take their place: %s',
+  async (_, text, ask) => {
+    const { connectionString, silence, close } = await silencing(text)
+    const pool = preparePostgres(new pg.Pool({ connectionString, max: 3 }))
+    // Statements go by their text, not by a name.
+    const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
+    const store = sqlStore({ db, table: newTable(), create: true, timeout: 100 })
+    store.attach(SHAPE)
+    await Promise.all([store.create(car('red')), store.get(0), store.get(0)])
+    silence()
+    for (const end of await Promise.allSettled(ask(store))) {
+      expect(end).toMatchObject({ reason: expect.any(UnavailableError) })
+    }
+    // Whatever connections are left.
+    while (
+      (await Promise.allSettled([store.count({ where: [] }, 'exact')]))[0]?.status === 'rejected'
+    );
+    expect(await store.count({ where: [] }, 'exact')).toBe(1)
+    await store.close()
+    close()
+  },
+)
 
 test('a total is counted once while nobody changes anything', async () => {
   const table = newTable()
