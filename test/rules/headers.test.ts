@@ -7,6 +7,7 @@ import {
   type BinaryForm,
   type BlobInput,
   type BlobRecord,
+  decodeBase64,
   printBlob,
   printDisposition,
   readBlob,
@@ -161,6 +162,36 @@ describe('a binary property', () => {
     [record, 'object', 'AA', { photo: { url: '/p', updated_at: '2026-01-01', data: 'AA' } }],
   ])('is printed of %j, %s', (of, form, data, printed) => {
     expect(printBlob('photo', of, form, '/p', data)).toEqual(printed)
+  })
+})
+
+describe('Base64', () => {
+  it.each([
+    ['', ''],
+    ['YQ==', 'a'],
+    ['YQ', 'a'],
+    ['YWI=', 'ab'],
+    ['YWI', 'ab'],
+    ['YWJj\r\nYWJj', 'abcabc'],
+    ['data:text/plain;base64,YWJj', 'abc'],
+    ['Y', undefined],
+    ['YQ=', undefined],
+    ['YWI==', undefined],
+    ['YWJj=', undefined],
+    ['YWJj==', undefined],
+    ['=', undefined],
+    ['====', undefined],
+    ['YQ==YQ==', undefined],
+    ['YQ== ', undefined],
+    ['YW-_', undefined],
+  ])('%j: %j', (text, content) => {
+    const bytes = decodeBase64(text)
+    expect(bytes && Buffer.from(bytes).toString()).toBe(content)
+  })
+
+  it('may be of any length', () => {
+    const bytes = Buffer.alloc(2 ** 23, 'a')
+    expect(decodeBase64(bytes.toString('base64'))).toHaveLength(bytes.length)
   })
 })
 
