@@ -41,22 +41,39 @@ export const RESPONSE_CHANNEL = 'rest-conventions:response'
 export const requests = channel(REQUEST_CHANNEL)
 export const responses = channel(RESPONSE_CHANNEL)
 
-/** Calls a listener for every request of every api in this process. @returns what ends that. */
+/**
+ * Calls a listener for every request of every api in this process. One that throws or rejects, as where
+ * metrics cannot be sent, fails nothing: that is told to `console.error`.
+ * @returns what ends that.
+ */
 export function onRequest(listener: (event: RequestEvent) => void): () => void {
   // Only handle.ts publishes here.
   return subscribe(requests, message => listener(message as RequestEvent))
 }
 
-/** Calls a listener for every answer of every api in this process. @returns what ends that. */
+/** The same for every answer. */
 export function onResponse(listener: (event: ResponseEvent) => void): () => void {
   return subscribe(responses, message => listener(message as ResponseEvent))
 }
 
-function subscribe(to: typeof requests, listener: (message: unknown) => void): () => void {
-  to.subscribe(listener)
-  return () => {
-    to.unsubscribe(listener)
+function subscribe(to: typeof requests, listener: (message: unknown) => unknown): () => void {
+  const tell = (message: unknown) => {
+    try {
+      const told = listener(message)
+      if (told instanceof Promise) told.catch(complain)
+    } catch (error) {
+      complain(error)
+    }
   }
+  to.subscribe(tell)
+  return () => {
+    to.unsubscribe(tell)
+  }
+}
+
+/** What a channel's subscriber throws would end the process. */
+function complain(error: unknown): void {
+  console.error('[rest-conventions] A listener of onRequest or onResponse failed', error)
 }
 
 const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/

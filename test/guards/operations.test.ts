@@ -127,6 +127,27 @@ describe('events', () => {
     expect(clients).toEqual(Array(4).fill(client))
   })
 
+  test('fail nothing where who listens does', async () => {
+    const { fetch } = await make()
+    const complaints = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    ending.push(() => complaints.mockRestore())
+    const [thrown, rejected] = [new Error('no metrics'), new Error('no route to metrics')]
+    ending.push(
+      onRequest(() => {
+        throw thrown
+      }),
+      onResponse(async () => {
+        throw rejected
+      }),
+    )
+    expect((await fetch('/cars/count')).status).toBe(200)
+    const words = '[rest-conventions] A listener of onRequest or onResponse failed'
+    expect(complaints.mock.calls).toEqual([
+      [words, thrown],
+      [words, rejected],
+    ])
+  })
+
   test('end when they are told to', async () => {
     const { fetch } = await make()
     const answered: ResponseEvent[] = []
