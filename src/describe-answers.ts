@@ -14,7 +14,7 @@ type Answer = readonly [description: string, content?: Content]
 const UNCHANGED: Answer = ['Unchanged: what If-None-Match or If-Modified-Since asked']
 
 const CHANGES: Readonly<Record<number, Answer>> = {
-  200: ['The changed item, with Prefer: return=representation', 'item'],
+  200: ['The changed item, with Prefer: return=representation or a condition', 'item'],
   204: ['Changed, with Prefer: return=minimal'],
   303: ['Changed: see the item'],
 }

@@ -7,6 +7,7 @@ import type { RequestHeaders } from './http.ts'
 export const METHOD_PARAMETER = '_method'
 export const IF_MATCH_PARAMETER = '_if_match'
 export const SUPPRESS_PARAMETER = 'suppress_error_codes'
+export const METHOD_HEADER = 'x-http-method-override'
 
 const OVERRIDES = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])
 
@@ -54,6 +55,19 @@ function show(name: string): string {
 /** The status under `suppress_error_codes`: 500 for a server error, 200 for all else. */
 export function suppressedStatus(status: number): 200 | 500 {
   return status >= 500 ? 500 : 200
+}
+
+/**
+ * Whether who follows a redirect would be refused: clients send the headers of a change again with the
+ * GET, for which the tag or the date is an old one, and which may not stand for another method.
+ */
+export function cannotFollow(headers: RequestHeaders): boolean {
+  const ifMatch = headers['if-match']
+  return (
+    (ifMatch !== undefined && ifMatch.trim() !== '*') ||
+    headers['if-unmodified-since'] !== undefined ||
+    headers[METHOD_HEADER] !== undefined
+  )
 }
 
 /** The headers of a request; a form, which has none of its own, may say `If-Match` in a field. */

@@ -19,7 +19,7 @@ import {
   requestIdOf,
   standsForRead,
 } from './exchange.ts'
-import { effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER } from './fallbacks.ts'
+import { cannotFollow, effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER } from './fallbacks.ts'
 import { json } from './formats/json.ts'
 import {
   type HttpRequest,
@@ -328,6 +328,7 @@ function callOf(
       : suppressed
         ? { ...preferences, return: 'representation' }
         : preferences,
+    noRedirect: !reads && cannotFollow(headers),
     range: standsForRead(exchange) ? undefined : headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
     uploads: exchange.uploads ?? uploadsFor(api, request, target),

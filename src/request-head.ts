@@ -2,7 +2,7 @@
 // the method it means.
 import type { ApiDefinition } from './definition.ts'
 import { HttpError } from './errors.ts'
-import { METHOD_PARAMETER } from './fallbacks.ts'
+import { METHOD_HEADER, METHOD_PARAMETER } from './fallbacks.ts'
 import { type HttpRequest, type Parameter, parseParameters } from './http.ts'
 
 /**
@@ -59,7 +59,7 @@ export function belowPrefix(path: string, prefix: string, method: string): strin
 
 /** Every method that the head asks to be taken for: `X-HTTP-Method-Override` and `_method`. */
 export function overridesOf({ headers }: HttpRequest, parameters: readonly Parameter[]): string[] {
-  const header = headers['x-http-method-override']
+  const header = headers[METHOD_HEADER]
   const named = parameters.filter(({ name }) => name === METHOD_PARAMETER).map(({ value }) => value)
   return header === undefined ? named : [...named, header]
 }

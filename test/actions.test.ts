@@ -222,6 +222,16 @@ describe('actions', () => {
       expect(await door.request(path())).toMatchObject({ json: { total: 50 } })
     })
 
+    it('one that gives nothing is no redirect for who could not follow it', async () => {
+      const headers = { 'if-match': await etag() }
+      const quiet = await door.request(path('quiet'), { method: 'POST', headers })
+      expect(quiet).toMatchObject({ status: 200, json: { total: 4 } })
+      const erase = { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }
+      const erased = await door.request('/counters/erase', erase)
+      expect(erased).toMatchObject({ status: 200, json: { url: `${door.base}/counters` } })
+      expect(erased.headers.get('preference-applied')).toBeNull()
+    })
+
     const results: readonly [action: string, json: unknown][] = [
       ['time', { at: '1970-01-01T00:00:00.000Z' }],
       ['none', null],

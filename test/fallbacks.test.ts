@@ -1,6 +1,7 @@
 // `_method` and `suppress_error_codes` as rules (specification, "Resource operations" and
 // "Suppression of error codes").
 import { describe, expect, it } from 'vitest'
+import { cannotFollow } from '../src/fallbacks.ts'
 import { effectiveMethod, HttpError, suppressedStatus } from '../src/index.ts'
 
 function outcome(method: string, overrides: readonly string[]): string {
@@ -70,6 +71,23 @@ describe('effectiveMethod', () => {
     expect(() => effectiveMethod(method, overrides)).toThrow(
       expect.objectContaining({ errors: [mistake] }),
     )
+  })
+})
+
+describe('cannotFollow', () => {
+  const cases: readonly [headers: Record<string, string>, cannot: boolean][] = [
+    [{}, false],
+    [{ 'if-match': '*' }, false],
+    [{ 'if-match': ' * ' }, false],
+    [{ 'if-match': '"a"' }, true],
+    [{ 'if-match': '"a", "b"' }, true],
+    [{ 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:37 GMT' }, true],
+    [{ 'x-http-method-override': 'PATCH' }, true],
+    [{ 'if-none-match': '*', 'if-modified-since': 'Sun, 06 Nov 1994 08:49:37 GMT' }, false],
+    [{ prefer: 'return=representation', 'idempotency-key': 'a', range: 'cars=0-1' }, false],
+  ]
+  it.each(cases)('%j: %s', (headers, cannot) => {
+    expect(cannotFollow(headers)).toBe(cannot)
   })
 })
 

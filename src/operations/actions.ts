@@ -16,6 +16,7 @@ import {
   refuseIfMatch,
   requireItem,
   requireParent,
+  returnOf,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
@@ -70,7 +71,7 @@ async function withoutResult(call: Call): Promise<Outcome> {
   }
   const url = call.href({ ...place, kind: 'collection' })
   const common = { vary: ['Prefer'], result: undefined }
-  switch (call.preferences.return) {
+  switch (returnOf(call)) {
     case 'minimal':
       return { ...common, status: 204, headers: returnApplied(call) }
     case 'representation': {

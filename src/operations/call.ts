@@ -72,6 +72,8 @@ export interface Call {
   /** Whether a program calls, which cannot be asked for a precondition. */
   readonly inProcess?: boolean
   readonly preferences: Preferences
+  /** Whether who asks could follow no redirect. Default false. */
+  readonly noRedirect?: boolean
   /** The `Range` header. */
   readonly range: string | undefined
   readonly idempotencyKey: string | undefined
@@ -256,6 +258,11 @@ export function fromStore(error: unknown): unknown {
     )
   }
   return error
+}
+
+/** What a change is answered with: by a redirect where it is neither. */
+export function returnOf({ preferences, noRedirect }: Call): Preferences['return'] {
+  return preferences.return ?? (noRedirect ? 'representation' : undefined)
 }
 
 /**

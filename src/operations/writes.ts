@@ -15,6 +15,7 @@ import {
   refuseIfMatch,
   requireParent,
   requireSight,
+  returnOf,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
@@ -180,12 +181,16 @@ async function createAt(call: Call): Promise<Outcome | undefined> {
   }
 }
 
-/** PUT and PATCH answer 303 to the item, so that no client sends the write again; `Prefer` chooses otherwise. */
+/**
+ * PUT and PATCH answer 303 to the item, so that no client sends the write again; `Prefer` chooses otherwise,
+ * and who could not follow is given the item at once.
+ */
 export async function changed(call: Call, stored: Stored): Promise<Outcome> {
-  const { target, preferences, operation } = call
+  const { target, operation } = call
   const location = call.href({ ...target, kind: 'item' })
   const common = { vary: ['Prefer'], result: stored.item }
-  if (preferences.return === 'representation') {
+  const returns = returnOf(call)
+  if (returns === 'representation') {
     return {
       ...common,
       status: 200,
@@ -194,7 +199,7 @@ export async function changed(call: Call, stored: Stored): Promise<Outcome> {
       validators: itemValidators(stored, call.variant),
     }
   }
-  if (preferences.return === 'minimal') {
+  if (returns === 'minimal') {
     // After a PUT no validator may be sent where the server added to what it was sent (RFC 9110 §9.3.4).
     const validators = operation === 'patch' && { validators: itemValidators(stored, call.variant) }
     return { ...common, status: 204, headers: returnApplied(call), ...validators }

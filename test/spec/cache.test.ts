@@ -190,7 +190,7 @@ describe('Cache headers: conditional reads', () => {
         expect((await ask({ accept, 'if-none-match': tag })).status).toBe(304)
         expect((await ask({ accept: 'application/xml', 'if-none-match': tag })).status).toBe(200)
         const change = { method: 'PATCH', json: { color: 'blue' }, headers: { 'if-match': tag } }
-        expect((await door.request(path, change)).status).toBe(303)
+        expect((await door.request(path, change)).status).toBe(200)
       })
 
       it('a Range that is not modified is 304, as without it', async () => {
@@ -347,7 +347,7 @@ describe('Cache headers: ETag', () => {
         const tag = await tagOf(path + suffix, headers)
         const patch = (price: number) =>
           door.request(path, { method: 'PATCH', json: { price }, headers: { 'if-match': tag } })
-        expect((await patch(1)).status).toBe(303)
+        expect((await patch(1)).status).toBe(200)
         expect((await patch(2)).status).toBe(412)
       },
     )
