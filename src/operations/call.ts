@@ -265,18 +265,8 @@ export function returnOf({ preferences, noRedirect }: Call): Preferences['return
   return preferences.return ?? (noRedirect ? 'representation' : undefined)
 }
 
-/**
- * How long a change may become visible after its date, a read be answered after its start, and clocks
- * be apart, all together; in milliseconds.
- */
-const UNSETTLED = 5000
-
-/**
- * The date for `Last-Modified`; none soon after a change, where another one could yet come with the
- * same second (RFC 9110 §8.8.2.1).
- */
+/** The date for `Last-Modified`; none within the second of the change, where it says too little (RFC 9110 §8.8.2.1). */
 export function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
   if (updatedAt === undefined) return undefined
-  const settled = Date.now() - UNSETTLED
-  return Math.floor(updatedAt / 1000) < Math.floor(settled / 1000) ? updatedAt : undefined
+  return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
 }

@@ -76,13 +76,13 @@ if (!car) throw new Error('The example has no cars')
 const all = await jsonOf<{ count: number }>(await fetch(`${root}cars/count`))
 const [photo] = await jsonOf<{ id: string }[]>(await fetch(`${root}photos?limit=1`))
 const [account] = await jsonOf<{ id: string }[]>(await fetch(`${root}accounts?limit=1`))
-// A date is withheld for some seconds after the one that it names.
+// A date is withheld within the second that it names.
 const validators = await vi.waitFor(async () => {
   const { headers } = await fetch(`${root}cars/1`)
   const [etag, modified] = [headers.get('etag'), headers.get('last-modified')]
   if (etag === null || modified === null) throw new Error('There is no Last-Modified yet')
   return { etag, modified }
-}, 20_000)
+}, 5000)
 
 const DAY = 86_400_000
 const yesterday = new Date(Date.now() - DAY).toISOString().slice(0, 10)

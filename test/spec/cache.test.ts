@@ -1,7 +1,6 @@
 // Specification, "Cache headers" and status 304; conventions, "Caching". Reads; writes are in writing tests.
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { z } from 'zod'
-import { defineApi, defineCollection, type Item, json, memoryStore, xml } from '../../src/index.ts'
+import { type Item, json, xml } from '../../src/index.ts'
 import { type Answer, eachDoor } from '../doors.ts'
 import { carValues, example, seed } from '../fixture.ts'
 
@@ -369,8 +368,8 @@ describe('Cache headers: Last-Modified', () => {
 
       it.each([
         [0, null],
-        [5_299, null],
-        [5_300, 'Fri, 01 Mar 2024 12:00:00 GMT'],
+        [299, null],
+        [300, 'Fri, 01 Mar 2024 12:00:00 GMT'],
         [60_000, 'Fri, 01 Mar 2024 12:00:00 GMT'],
       ])('%d ms after a change: %s', async (later, date) => {
         vi.setSystemTime(CHANGED + later)
@@ -380,11 +379,11 @@ describe('Cache headers: Last-Modified', () => {
         )
       })
 
-      it('soon after a change no date-only client gets a 304', async () => {
-        vi.setSystemTime(CHANGED + 5_299)
+      it('within the second of a change no date-only client gets a 304', async () => {
+        vi.setSystemTime(CHANGED + 100)
         const headers = { 'if-modified-since': 'Fri, 01 Mar 2024 12:00:00 GMT' }
         expect((await door.request(path(), { headers })).status).toBe(200)
-        vi.setSystemTime(CHANGED + 5_300)
+        vi.setSystemTime(CHANGED + 300)
         expect((await door.request(path(), { headers })).status).toBe(304)
       })
 
@@ -395,50 +394,6 @@ describe('Cache headers: Last-Modified', () => {
         const { updated_at } = item as { updated_at: string }
         expect(updated_at).toBe('2024-03-01T12:00:00.700Z')
         expect(headers.get('last-modified')).toBe('Fri, 01 Mar 2024 12:00:00 GMT')
-      })
-    },
-  )
-})
-
-describe('Cache headers: Last-Modified of a read that takes long', () => {
-  let slow: (() => Promise<void>) | undefined
-  afterEach(() => {
-    slow = undefined
-    vi.useRealTimers()
-  })
-
-  eachDoor(
-    () => {
-      vi.useFakeTimers({ toFake: ['Date'], now: CHANGED })
-      const cars = defineCollection({
-        name: 'cars',
-        schema: z.object({ color: z.string() }),
-        store: memoryStore(),
-        id: 'integer',
-        hooks: {
-          before: async ({ operation }) => {
-            if (operation === 'read') await slow?.()
-          },
-        },
-      })
-      const api = defineApi({ collections: [cars] })
-      return { ...api, paint: (color: string) => api.collection(cars).patch(1, { color }) }
-    },
-    (door, made) => {
-      it('is never the date of what was changed meanwhile', async () => {
-        await door.request('/cars', { method: 'POST', json: { color: 'red' } })
-        slow = async () => {
-          vi.setSystemTime(CHANGED + 100)
-          await made().paint('blue')
-          vi.setSystemTime(CHANGED + 4_000)
-        }
-        const { headers, json: seen } = await door.request('/cars/1')
-        expect(seen).toMatchObject({ color: 'red' })
-        slow = undefined
-        vi.setSystemTime(CHANGED + 60_000)
-        const since = headers.get('last-modified') ?? 'Fri, 01 Mar 2024 11:59:59 GMT'
-        const later = await door.request('/cars/1', { headers: { 'if-modified-since': since } })
-        expect([later.status, later.json]).toMatchObject([200, { color: 'blue' }])
       })
     },
   )
