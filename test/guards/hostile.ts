@@ -50,7 +50,7 @@ const PATHS = [
   '/cars/count/x',
   '/cars/count.xyz',
   '/cars.exe',
-  '/cars.json.xml',
+  '/cars.xml.json',
   '/cars/.json',
   '/cars/x.json.json',
   '/.json',
