@@ -73,6 +73,7 @@ export class Layout {
   readonly all: Fragment
   readonly indexes: Indexes
   readonly #byName: ReadonlyMap<string, Column>
+  readonly #owner: Fragment
 
   /** @throws TypeError for fields that a table cannot hold, and for columns that there cannot be. */
   constructor(shape: Shape, dialect: SqlDialect, options: LayoutOptions = {}) {
@@ -98,6 +99,7 @@ export class Layout {
     if (!id) throw new TypeError(`${shape.name} has no field "${shape.identity.name}" for its ids`)
     this.id = id
     this.from = sql.table(table)
+    this.#owner = sql`${this.from}.`
     const all = this.columns.map(({ column, readable, read }) =>
       read === column ? readable : sql`${readable} as ${sql.id(read)}`,
     )
@@ -130,12 +132,13 @@ export class Layout {
 
   /** Where the value at a path lies; `undefined` where no field is there. */
   at(path: Path): Place | undefined {
-    const place = this.#expressed(path)
+    const place = this.#expressed(path, this.#owner)
     const order = place && this.indexes.column(path.join('.'), 'by')
     return order ? { ...place, order } : place
   }
 
-  #expressed(path: Path): Place | undefined {
+  /** @param owner stands before the name of a JSON column: the functions that take it apart have columns of their own. */
+  #expressed(path: Path, owner = sql``): Place | undefined {
     const [name = '', ...inner] = path
     const column = this.#byName.get(name)
     const field = inner.length === 0 ? column?.field : fieldAt(this.shape.fields, path)
@@ -161,9 +164,10 @@ export class Layout {
     }
     const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
     const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))
-    const json = { column: ref, path: { names: inner, declared } }
+    const whole = sql`${owner}${ref}`
+    const json = { column: whole, path: { names: inner, declared } }
     if (kind === 'any' || kind === 'union') {
-      const mixed = dialect.mixed(ref, json.path)
+      const mixed = dialect.mixed(whole, json.path)
       return {
         kind,
         maybe: true,
@@ -174,7 +178,7 @@ export class Layout {
         json,
       }
     }
-    const value = dialect.json(ref, json.path, kind)
+    const value = dialect.json(whole, json.path, kind)
     const order = kind === 'date-time' ? dialect.instant(value) : value
     return { kind, maybe, value, order, canonical: false, json }
   }

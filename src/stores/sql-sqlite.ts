@@ -1,6 +1,5 @@
 // SQLite, 3.38 and later, by a driver with the interface of better-sqlite3: it, libsql, node:sqlite.
 
-import type { Path } from '../fields.ts'
 import type { LikeStep } from '../selection.ts'
 import {
   type JsonPath,
@@ -11,41 +10,37 @@ import {
 } from './sql-dialect.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
-/** Characters for which a JSON path of SQLite has no escape. */
-const UNSAYABLE = /["\\\p{Cc}]/u
-
-interface Place {
-  readonly json: Fragment
-  readonly path: Fragment
-}
-
 /**
- * A place as a JSON path of SQLite: a literal where the schema names it, so that an index on the same
- * expression serves it, else bound. Behind a name that no path can say it begins in the object under that
- * name, found by a walk through the members.
+ * A JSON path as SQLite reads it: a literal where the schema names it, so that an index on the same
+ * expression serves it, else bound. `undefined` where a name cannot stand in a path: SQLite has no
+ * escape for these characters.
  */
-function placeOf(column: Fragment, { names, declared }: JsonPath): Place {
-  const at = names.findLastIndex(name => UNSAYABLE.test(name))
-  const text = names.slice(at + 1).reduce((path, name) => `${path}."${name}"`, '$')
-  const json = at === -1 ? column : memberAt(column, names.slice(0, at + 1), 'object')
-  return { json, path: literalOrBound(text, declared && at === -1) }
+function sqlitePath({ names, declared }: JsonPath): Fragment | undefined {
+  if (names.some(name => /["\\\p{Cc}]/u.test(name))) return undefined
+  const text = names.reduce((path, name) => `${path}."${name}"`, '$')
+  return literalOrBound(text, declared)
 }
 
-/** What is under the last name as JSON text, where it is of this type; else null. */
-function memberAt(column: Fragment, names: Path, type: 'object' | 'array'): Fragment {
-  const { json, path } = placeOf(column, { names: names.slice(0, -1), declared: false })
-  return sql`(select value from json_each(${json}, ${path}) where key = ${names.at(-1) ?? ''} and type = ${sql.lit(type)})`
-}
-
-/** `json_extract` or `json_type`; for a last name that no path can say, a walk through the members. */
-function sqliteInside(column: Fragment, where: JsonPath, what: 'value' | 'type'): Fragment {
-  const name = where.names.at(-1) ?? ''
-  if (!UNSAYABLE.test(name)) {
-    const { json, path } = placeOf(column, where)
-    return what === 'value' ? sql`json_extract(${json}, ${path})` : sql`json_type(${json}, ${path})`
+/** `json_extract` or `json_type`; for names that no path can say, a walk through the members. */
+function sqliteInside(column: Fragment, path: JsonPath, what: 'value' | 'type'): Fragment {
+  const inside = sqlitePath(path)
+  if (inside) {
+    return what === 'value'
+      ? sql`json_extract(${column}, ${inside})`
+      : sql`json_type(${column}, ${inside})`
   }
-  const { json, path } = placeOf(column, { names: where.names.slice(0, -1), declared: false })
-  return sql`(select ${sql.raw(what)} from json_each(${json}, ${path}) where key = ${name})`
+  const parent = { names: path.names.slice(0, -1), declared: false }
+  const name = path.names.at(-1) ?? ''
+  return sql`(select ${sql.raw(what)} from ${sqliteEach(column, parent, 'object')} where key = ${name})`
+}
+
+/** The members of an object, or the elements of an array, as rows. */
+function sqliteEach(column: Fragment, path: JsonPath, of: 'object' | 'array'): Fragment {
+  const inside = sqlitePath(path)
+  if (inside) return sql`json_each(${column}, ${inside})`
+  const [type, value] = [sqliteInside(column, path, 'type'), sqliteInside(column, path, 'value')]
+  // A text is no JSON.
+  return sql`json_each(case ${type} when ${of} then ${value} end)`
 }
 
 const SQLITE_TYPES: Readonly<Record<JsonType, string>> = {
@@ -116,12 +111,8 @@ export const sqlite: SqlDialect = {
   has: (column, path) => sql`coalesce(${sqliteInside(column, path, 'type')}, 'null') <> 'null'`,
   holds: (column, path, what) => sql`${sqliteInside(column, path, 'type')} = ${sql.lit(what)}`,
   anyElement(column, path, test) {
-    const place = placeOf(column, path)
-    const list = UNSAYABLE.test(path.names.at(-1) ?? '')
-      ? memberAt(column, path.names, 'array')
-      : sql`${place.json}, ${place.path}`
     const element = sqliteMixed(sql.raw('e.value'), sql.raw('e.type'))
-    return sql`exists (select 1 from json_each(${list}) as e where e.type <> 'null' and ${test(element)})`
+    return sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as e where e.type <> 'null' and ${test(element)})`
   },
   /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
   instant:

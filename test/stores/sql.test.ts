@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { defineApi } from '../../src/api.ts'
 import { defineCollection } from '../../src/collection.ts'
 import type { ListParameters } from '../../src/definition.ts'
-import type { Field } from '../../src/fields.ts'
+import type { Field, Item, Path } from '../../src/fields.ts'
 import { type Shape, UnavailableError } from '../../src/store.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { createTableSql, sqlStore } from '../../src/stores/sql.ts'
@@ -50,6 +50,58 @@ describe('SQLite gives the answer of the store in memory', () => {
     }
     await db.destroy()
   })
+
+  /** Counts by every operator on lists, which must be those of the store in memory. */
+  async function countsAlike(
+    fields: readonly (readonly [string, Field])[],
+    items: readonly Item[],
+    paths: readonly Path[],
+  ): Promise<void> {
+    const db = await openDatabase(':memory:')
+    const shape: Shape = { ...SHAPE, fields: new Map([...SHAPE.fields, ...fields]) }
+    const stores = [memoryStore(), sqlStore({ db, create: true })]
+    for (const store of stores) {
+      store.attach(shape)
+      for (const item of items) await store.create({ color: 'red', price: 1, year: 1, ...item })
+    }
+    const operators = [is('', 'in', 'x'), is('', 'nin', 'x'), is('', 'prefix', 'x')]
+    const asked = [...operators, is('', 'exists', true), is('', 'exists', false)]
+    for (const filter of paths.flatMap(path => asked.map(each => ({ ...each, path })))) {
+      const [memory, sqlite] = await Promise.all(
+        stores.map(each => each.count({ where: [filter] }, 'exact')),
+      )
+      expect([filter, sqlite]).toEqual([filter, memory])
+    }
+    await db.destroy()
+  }
+
+  const list: Field = { kind: 'array', ...plain, optional: true, element: text }
+  const recordOf = (element: Field): Field => ({ kind: 'record', ...plain, element })
+  const members = new Map<string, Field>([['tags', { ...list, nullable: true }]])
+
+  test.each(['a', 'a"', '\\', '\n"'])('below the name %j', async name => {
+    const deep = recordOf({ kind: 'object', ...plain, members })
+    const fields = [['lists', recordOf(list)] as const, ['deep', deep] as const]
+    const items = [
+      { lists: { [name]: ['x', 'y'] }, deep: { [name]: {} } },
+      { lists: {}, deep: { [name]: { tags: ['x'] } } },
+      { lists: { other: ['x'] }, deep: { [name]: { tags: null } } },
+    ]
+    await countsAlike(fields, items, [
+      ['lists', name],
+      ['deep', name, 'tags'],
+    ])
+  })
+
+  test.each(['value', 'Type', 'key', 'path', 'parent', 'root', 'json', 'rowid'])(
+    'for a field that is called as what SQLite tells of JSON: %s',
+    async name => {
+      const items = [{ [name]: ['x', 'y'] }, { [name]: ['y'] }, {}]
+      await countsAlike([[name, list]], items, [[name]])
+      const records = [{ [name]: { 'a"': ['x'] } }, { [name]: { 'a"': ['y'] } }, { [name]: {} }]
+      await countsAlike([[name, recordOf(list)]], records, [[name, 'a"']])
+    },
+  )
 })
 
 describe('SQLite answers by an index', async () => {
