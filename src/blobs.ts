@@ -6,7 +6,8 @@ import { type Field, type Fields, type Item, isObject, type Json } from './field
 export interface BlobStore {
   /**
    * Keeps a content under a new key; when it resolves the bytes are as durable as the store is.
-   * @throws what the content throws; then nothing is kept.
+   * @throws what the content throws; an `UnavailableError` where there is no room, or the store cannot be
+   * reached: a 503. Then nothing is kept.
    */
   put(
     content: AsyncIterable<Uint8Array>,

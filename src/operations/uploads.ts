@@ -13,7 +13,7 @@ import type { CollectionDefinition } from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { fieldAt, toPath } from '../fields.ts'
 import { followedBy, uploadTooLarge } from '../formats/format.ts'
-import type { Uploads } from './call.ts'
+import { fromStore, type Uploads } from './call.ts'
 
 export interface UploadOptions {
   /** The most bytes of one content. */
@@ -49,7 +49,9 @@ export function uploadsOf(
       }
       const hash = compared ? createHash('sha256') : undefined
       const bytes = hash ? hashed(peeked.content, hash) : peeked.content
-      const { key, size } = await blobs.put(bytes, { signal: signal() })
+      const { key, size } = await blobs.put(bytes, { signal: signal() }).catch(error => {
+        throw fromStore(error)
+      })
       const record: BlobRecord = {
         key,
         type,

@@ -4,6 +4,7 @@ import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs.ts'
 import { checkOptions, FILLED_TEXT, needed } from '../options.ts'
+import { UnavailableError } from '../store.ts'
 
 const KEY = /^[A-Za-z0-9_-]{24}$/
 
@@ -42,17 +43,17 @@ export function fileBlobs(folder: string): BlobStore {
   return {
     async put(content, { signal } = {}) {
       const key = randomBytes(18).toString('base64url')
-      const made = await mkdir(folderOf(key), { recursive: true })
-      if (made !== undefined) await syncFolder(folder)
       const part = `${pathOf(key)}.part`
       try {
+        const made = await mkdir(folderOf(key), { recursive: true })
+        if (made !== undefined) await syncFolder(folder)
         const size = await write(part, content, signal)
         await rename(part, pathOf(key))
         await syncFolder(folderOf(key))
         return { key, size }
       } catch (error) {
-        await rm(part, { force: true })
-        throw error
+        for (const path of [part, pathOf(key)]) await rm(path, { force: true })
+        throw meaningOf(error)
       }
     },
     async get(key, range) {
@@ -75,13 +76,22 @@ export function fileBlobs(folder: string): BlobStore {
   }
 }
 
+/** A disk that is full, broken or not to be written, no descriptor left. */
+const UNAVAILABLE = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'])
+
+function meaningOf(error: unknown): unknown {
+  const known = error instanceof Error && 'code' in error && UNAVAILABLE.has(String(error.code))
+  if (!known) return error
+  return new UnavailableError('The folder of contents cannot be used', { cause: error })
+}
+
 /** A file to read, which stays whole where it is removed meanwhile; `undefined` where there is none. */
 async function opened(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
+    throw meaningOf(error)
   }
 }
 

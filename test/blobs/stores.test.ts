@@ -14,7 +14,16 @@ import { join } from 'node:path'
 import { S3Client } from '@aws-sdk/client-s3'
 import S3rver from 's3rver'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { type BlobStore, fileBlobs, memoryBlobs } from '../../src/index.ts'
+import { z } from 'zod'
+import {
+  type BlobStore,
+  blob,
+  defineApi,
+  defineCollection,
+  fileBlobs,
+  memoryBlobs,
+  memoryStore,
+} from '../../src/index.ts'
 import { s3Blobs } from '../../src/stores/s3-blobs.ts'
 
 const MIB = 1024 * 1024
@@ -191,3 +200,36 @@ it('files: a new folder reaches the disk in the one above it, and a content in i
     await opened.close()
   }
 })
+
+it.each(['ENOSPC', 'EMFILE'])(
+  'files: where the last step fails (%s) nothing is kept, and the client told to come again',
+  async code => {
+    const own = join(folder, code)
+    await mkdir(own)
+    const opened = await open(own)
+    const sync = vi.spyOn(Object.getPrototypeOf(opened), 'sync')
+    sync.mockImplementation(async function (this: FileHandle) {
+      const found = await this.stat()
+      const isLast = found.isDirectory() && found.ino !== (await stat(own)).ino
+      if (isLast) throw Object.assign(new Error('It cannot be used'), { code })
+    })
+    try {
+      const photos = defineCollection({
+        name: 'photos',
+        schema: z.object({ photo: blob() }),
+        store: memoryStore(),
+        blobs: fileBlobs(own),
+      })
+      const api = defineApi({ collections: [photos], onError: () => undefined })
+      const body = new FormData()
+      body.set('photo', new Blob(['abc']), 'a.txt')
+      const answer = await api.fetch(new Request('http://x/photos', { method: 'POST', body }))
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+      const left = await readdir(own, { recursive: true, withFileTypes: true })
+      expect(left.filter(each => each.isFile())).toEqual([])
+    } finally {
+      sync.mockRestore()
+      await opened.close()
+    }
+  },
+)
