@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
 import { errorBody, HttpError, type Mistake } from './errors.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from './fallbacks.ts'
 import type { HeaderList } from './http.ts'
-import { askForBody, expecting, takenOver } from './node.ts'
+import { askForBody, expecting, queued, takenOver } from './node.ts'
 import { checkOptions, type Rules, wholeFrom, withDefaults } from './options.ts'
 
 /** What is undefined has its default. */
@@ -41,6 +41,9 @@ const RULES: Rules<HardenOptions> = {
 /** How often Node looks for requests that are over their time, in milliseconds; its own default is 30 s. */
 const CHECK = 500
 
+/** How many requests may wait behind another of their connection; one that sends more is ended. */
+const MOST_WAITING = 1000
+
 const closing = new WeakSet<Server>()
 
 /**
@@ -68,8 +71,20 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
 
   /** The newest request of each connection: what is written to it must wait for its turn. */
   const newest = new WeakMap<Socket, ServerResponse>()
+  /** How many requests of each connection wait for their turn. */
+  const waiting = new WeakMap<Socket, number>()
+  const wait = (socket: Socket, response: ServerResponse) => {
+    const count = (waiting.get(socket) ?? 0) + 1
+    if (count > MOST_WAITING) socket.destroy()
+    waiting.set(socket, count)
+    queued.add(response)
+    response.once('socket', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1))
+  }
   const enter = (request: IncomingMessage, response: ServerResponse) => {
     newest.set(request.socket, response)
+    // Without a connection yet: pipelined behind others. Of what comes in one packet Node would begin all,
+    // and keep as many answers for a client that reads none.
+    if (response.socket === null) wait(request.socket, response)
     if (closing.has(server)) response.shouldKeepAlive = false
   }
   server.prependListener('request', enter)
@@ -138,7 +153,9 @@ function refuseBroken(
     socket.destroy()
   } else {
     takenOver.add(response)
-    answer(socket, broken)
+    if (response.socket !== null) answer(socket, broken)
+    // Behind the answers that are due before.
+    else response.once('socket', () => answer(socket, broken))
   }
 }
 

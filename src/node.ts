@@ -1,6 +1,7 @@
 // The node:http door: a request listener over the same core as `fetch`. Works under Express, Connect
 // and whatever else calls `(req, res, next)`.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BodyPace } from './deadlines.ts'
@@ -38,17 +39,31 @@ type HostRequest = IncomingMessage & {
 
 export function nodeHandler(machine: Machine): Handler {
   return (request, response, next) => {
-    const asked = new NodeRequest(machine.api, request, response)
-    handle(machine, asked, next !== undefined)
-      .then(answer => {
-        if (answer) return respond(request, asked.unread, response, answer)
-        // In a turn of its own: what it throws is not ours to swallow.
-        if (next) process.nextTick(next)
-        return undefined
+    if (response.socket === null && queued.has(response)) {
+      // Node gives it the connection when the answers before it are sent.
+      response.once('socket', ({ destroyed }: Socket) => {
+        if (!destroyed && !takenOver.has(response)) answerTo(machine, request, response, next)
       })
-      // A connection that broke while the answer was written, or a streamed body that did.
-      .catch(() => response.destroy())
+    } else answerTo(machine, request, response, next)
   }
+}
+
+function answerTo(
+  machine: Machine,
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: Parameters<Handler>[2],
+): void {
+  const asked = new NodeRequest(machine.api, request, response)
+  handle(machine, asked, next !== undefined)
+    .then(answer => {
+      if (answer) return respond(request, asked.unread, response, answer)
+      // In a turn of its own: what it throws is not ours to swallow.
+      if (next) process.nextTick(next)
+      return undefined
+    })
+    // A connection that broke while the answer was written, or a streamed body that did.
+    .catch(() => response.destroy())
 }
 
 /**
@@ -173,6 +188,9 @@ export const expecting = new WeakSet<IncomingMessage>()
 export function askForBody(request: IncomingMessage, response: ServerResponse): void {
   if (expecting.delete(request) && !response.headersSent) response.writeContinue()
 }
+
+/** Responses behind others of their connection: their requests wait, see harden.ts. */
+export const queued = new WeakSet<ServerResponse>()
 
 /** Responses that may not be written any more: harden.ts has refused the rest of their request. */
 export const takenOver = new WeakSet<ServerResponse>()

@@ -2,7 +2,8 @@
 import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { harden } from '../../src/index.ts'
+import { z } from 'zod'
+import { defineApi, defineCollection, harden, memoryStore } from '../../src/index.ts'
 import { type Example, example, seed } from '../fixture.ts'
 import { converse, type Served, serve } from './wire.ts'
 
@@ -171,6 +172,69 @@ describe('pipelining: answers come in order, and one for each request', () => {
     expect(statusesOf(answers)).toEqual([200, 200, 400])
     expect(answers[1]?.body).toBe('{"count":3}')
     expect(ended).toBe(true)
+  })
+
+  test('one with a broken body after good ones too', async () => {
+    const chunked = 'Transfer-Encoding: chunked'
+    const { answers, ended } = await converse(served.port, [
+      `${get(`/cars/${id}`)}${get('/cars/count')}${post(chunked, 'zz\r\n')}`,
+    ])
+    expect(statusesOf(answers)).toEqual([200, 200, 400])
+    expect(ended).toBe(true)
+    await expectGood()
+  })
+
+  test('they are done one after another', async () => {
+    let running = 0
+    const together: number[] = []
+    const notes = defineCollection({
+      name: 'notes',
+      schema: z.object({ text: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+      hooks: {
+        async before() {
+          together.push(++running)
+          await new Promise(resolve => setImmediate(resolve))
+        },
+        after: () => void running--,
+      },
+    })
+    const own = await serve(defineApi({ collections: [notes] }).handler)
+    const body = '{"text":"a"}'
+    const head = `POST /notes HTTP/1.1\r\nHost: ${own.host}\r\nContent-Type: application/json`
+    const both = `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}GET /notes/count HTTP/1.1\r\nHost: ${own.host}\r\n\r\n`
+    const { answers } = await converse(own.port, [both.repeat(10)], {
+      enough: all => all.length === 20,
+    })
+    await own.close()
+    expect(answers.map(({ body: text }) => JSON.parse(text).count ?? 0)).toEqual(
+      Array.from({ length: 10 }, (_, at) => [0, at + 1]).flat(),
+    )
+    expect(new Set(together)).toEqual(new Set([1]))
+  })
+
+  test('more than a thousand that wait end the connection, and are not begun', async () => {
+    let begun = 0
+    let came = 0
+    let release = () => {}
+    const held = new Promise<void>(resolve => {
+      release = resolve
+    })
+    const notes = defineCollection({
+      name: 'notes',
+      schema: z.object({ text: z.string() }),
+      store: memoryStore(),
+      hooks: { before: () => (++begun === 1 ? held : undefined) },
+    })
+    const own = await serve(defineApi({ collections: [notes] }).handler)
+    own.server.on('request', () => {
+      if (++came === 1002) release()
+    })
+    const bytes = `GET /notes/count HTTP/1.1\r\nHost: ${own.host}\r\n\r\n`.repeat(1002)
+    const { answers, ended } = await converse(own.port, [bytes])
+    await own.close()
+    expect([answers.length, ended, begun]).toEqual([0, true, 1])
   })
 
   test('a refused body does not become the next request', async () => {
