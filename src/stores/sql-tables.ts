@@ -85,11 +85,11 @@ export function createTableSql(
       `createTableSql takes the shape of a collection: ${shape.name}.definition.shape`,
     )
   }
-  checkOptions('createTableSql', given, {
-    ...LAYOUT_RULES,
-    dialect: oneOf(...Object.keys(DIALECTS)),
-  })
-  const { dialect = 'sqlite', ...options } = given
+  const { dialect = 'sqlite', table, columns, version } = given
+  // The options of the store itself, which has more of them, do as well.
+  const options = { table, columns, version }
+  const rules = { ...LAYOUT_RULES, dialect: oneOf(...Object.keys(DIALECTS)) }
+  checkOptions('createTableSql', { ...options, dialect }, rules)
   const layout = new Layout(shape, DIALECTS[dialect], options)
   return tableStatements(layout).map(each => print(each, layout.dialect).sql)
 }
