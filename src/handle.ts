@@ -1,47 +1,33 @@
 // One request from its plain data to its answer: the order of the steps, and the only place where what
 // was thrown becomes an answer.
 import { baseOf, throughProxies } from './address.ts'
-import { admit, authorize, count, everything, isHidden, mayOf, methodsFor } from './admit.ts'
-import { type Decoded, hasBody } from './body.ts'
-import { callsOf } from './calls.ts'
-import { evaluate, preconditionFailed } from './conditional.ts'
-import type { ApiDefinition } from './definition.ts'
-import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
-import type { ServedDocument } from './documents.ts'
+import { authorize, count, everything, isHidden, mayOf } from './admit.ts'
+import { hasBody } from './body.ts'
 import { encode, encodeError, isHashed, refusalOf } from './encode.ts'
 import { HttpError } from './errors.ts'
 import { givenRequestId, type RequestEvent, requests, responses } from './events.ts'
-import {
-  conditionsOf,
-  type Exchange,
-  type Machine,
-  negotiate,
-  requestIdOf,
-  standsForRead,
-} from './exchange.ts'
-import { cannotFollow, effectiveMethod, METHOD_PARAMETER, SUPPRESS_PARAMETER } from './fallbacks.ts'
+import { conditionsOf, type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
+import { effectiveMethod, SUPPRESS_PARAMETER } from './fallbacks.ts'
 import { json } from './formats/json.ts'
-import {
-  type HttpRequest,
-  type HttpResponse,
-  isStream,
-  type Parameter,
-  splitTarget,
-} from './http.ts'
-import { notAcceptable, variantOf } from './negotiate.ts'
-import type { Call, Outcome } from './operations/call.ts'
+import { type HttpRequest, type HttpResponse, isStream, splitTarget } from './http.ts'
+import { notAcceptable } from './negotiate.ts'
+import type { Outcome } from './operations/call.ts'
 import { root } from './operations/root.ts'
 import { perform } from './operations.ts'
-import { parsePrefer } from './prefer.ts'
-import { isForm, meantBy, readBody, readForm, takesBody, uploadsFor } from './request-body.ts'
+import { isForm, meantBy, readBody, readForm, takesBody } from './request-body.ts'
+import { belowPrefix, checkHeaders, overridesOf, readParameters } from './request-head.ts'
+import { pathOf, type Target } from './route.ts'
 import {
-  belowPrefix,
-  checkHeaders,
-  idempotencyKeyOf,
-  overridesOf,
-  readParameters,
-} from './request-head.ts'
-import { type CollectionTarget, type Match, pathOf, type Router, type Target } from './route.ts'
+  admission,
+  callOf,
+  conditional,
+  describe,
+  matchOf,
+  methodNotAllowed,
+  noSuchPath,
+  readDocument,
+  timed,
+} from './steps.ts'
 import { begin } from './streamed.ts'
 
 /**
@@ -238,180 +224,4 @@ async function answer(
     }, request)
   const outcome = await timed(machine, exchange, 'work', work)
   return isHashed(exchange, outcome) ? outcome : conditional(call, outcome)
-}
-
-// --- Steps, in their order -----------------------------------------------------------------------
-
-/** The path's target. A path that cannot be read is none of the api's where another may take it. */
-function matchOf(router: Router, path: string, fallThrough: boolean): Match | undefined {
-  try {
-    return router.match(path)
-  } catch (error) {
-    if (fallThrough) return undefined
-    throw error
-  }
-}
-
-/** Who sends the request, and whether it may go on. */
-function admission(machine: Machine, exchange: Exchange, base: string): Promise<void> | void {
-  const { request, method, sender } = exchange
-  return timed(machine, exchange, 'auth', () => admit(machine.api, request, method, base, sender))
-}
-
-/** A step, its time noted where the api tells. */
-function timed<T>(
-  { api }: Machine,
-  { timings }: Exchange,
-  name: string,
-  step: () => Promise<T> | T,
-): Promise<T> | T {
-  return api.serverTiming ? noted(timings, name, step) : step()
-}
-
-async function noted<T>(timings: string[], name: string, step: () => Promise<T> | T): Promise<T> {
-  const started = performance.now()
-  try {
-    return await step()
-  } finally {
-    timings.push(`${name};dur=${(performance.now() - started).toFixed(2)}`)
-  }
-}
-
-function noSuchPath(path: string): HttpError {
-  const message = `There is nothing at ${JSON.stringify(path.slice(0, 128))}; the root lists what exists`
-  return new HttpError(404, [{ message, type: 'no_such_path' }])
-}
-
-function methodNotAllowed(
-  api: ApiDefinition,
-  { method, sender }: Exchange,
-  { target, methods }: Match,
-): HttpError {
-  const allowed = allowedMethods(methodsFor(api, target, methods, sender))
-  const message = `${method.slice(0, 32)} does not exist here; there are ${allowed}`
-  return new HttpError(405, [{ message, type: 'method_not_allowed' }], {
-    headers: ['Allow', allowed],
-  })
-}
-
-function callOf(
-  api: ApiDefinition,
-  exchange: Exchange,
-  known: Pick<Call, 'operation' | 'href'> & {
-    allow: (operations: readonly string[]) => void
-    target: CollectionTarget
-    parameters: readonly Parameter[]
-    body: Decoded | undefined
-  },
-): Call {
-  const { request, method, principal, suppressed, negotiated } = exchange
-  const { target, operation, href, allow, body } = known
-  const { headers } = request
-  const reads = method === 'GET' || method === 'HEAD'
-  const sent = reads ? (body?.parameters ?? []) : []
-  const blanks = negotiated?.format.skipsBlanks !== true
-  const parameters = known.parameters
-    .concat(sent)
-    .filter(({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''))
-  exchange.parameters = parameters
-  const preferences = parsePrefer(headers.prefer)
-  const blind = !reads && isBlind(exchange, known)
-  return {
-    target,
-    operation,
-    method,
-    parameters: rewrite(api, parameters),
-    body: takesBody(operation, method) ? body : undefined,
-    preconditions: conditionsOf(exchange),
-    preferences: blind
-      ? { ...preferences, return: 'minimal' }
-      : suppressed
-        ? { ...preferences, return: 'representation' }
-        : preferences,
-    noRedirect: !reads && cannotFollow(headers),
-    range: standsForRead(exchange) ? undefined : headers.range,
-    idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
-    uploads: exchange.uploads ?? uploadsFor(api, request, target),
-    variant: negotiated ? variantOf(negotiated) : '',
-    streams: negotiated?.format.streams === true,
-    principal,
-    authorize: other => allow([other]),
-    may: exchange.may,
-    caller: request,
-    limits: api.limits,
-    href,
-    collection: (name, options) => {
-      const defaults = { signal: request.signal, ...(principal && { principal }), ...options }
-      return callsOf({ version: target.version, limits: api.limits, href, defaults }, name)
-    },
-  }
-}
-
-/** A change shows an item to nobody who could not read it; who makes one has sent it. */
-function isBlind(
-  { may }: Exchange,
-  { target: { collection }, operation }: Pick<Call, 'target' | 'operation'>,
-): boolean {
-  return operation !== 'create' && !may(collection, 'read') && !may(collection, 'list')
-}
-
-function rewrite(
-  { dialects }: ApiDefinition,
-  parameters: readonly Parameter[],
-): readonly Parameter[] {
-  return dialects.reduce((rewritten, dialect) => dialect.rewrite(rewritten), parameters)
-}
-
-/** What the sender may do here; all that can be done where it has not said who it is. */
-function describe(api: ApiDefinition, exchange: Exchange, match: Match): Outcome {
-  exchange.negotiated = negotiate(api, exchange)
-  const { target } = match
-  const methods = methodsFor(api, target, match.methods, exchange.sender)
-  const whole = describeTarget(match, api.formats)
-  const lost = [...match.methods.keys()].filter(method => !methods.has(method))
-  const data = Object.fromEntries(
-    Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
-  )
-  return {
-    status: 200,
-    headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],
-    representation: { kind: 'document', name: 'description', data },
-    result: data,
-  }
-}
-
-/** `/health` and its kind: JSON, whatever is accepted. */
-async function readDocument(
-  exchange: Exchange,
-  { name, read }: ServedDocument,
-  base: string,
-): Promise<Outcome> {
-  exchange.negotiated = { format: json, type: 'application/json' }
-  // Its format is given as if by an extension: nothing else is consulted.
-  exchange.extension = 'json'
-  const allow = ['Allow', 'GET, HEAD, OPTIONS']
-  if (!['GET', 'HEAD', 'OPTIONS'].includes(exchange.method)) {
-    const message = `${exchange.method.slice(0, 32)} does not exist here; there are ${allow[1]}`
-    throw new HttpError(405, [{ message, type: 'method_not_allowed' }], { headers: allow })
-  }
-  const data = exchange.method === 'OPTIONS' ? {} : await read(base)
-  return {
-    status: 200,
-    headers: exchange.method === 'OPTIONS' ? allow : [],
-    representation: { kind: 'document', name, data },
-    result: data,
-  }
-}
-
-/** The conditions of a read: 304 with the headers of the 200 that it stands for, or 412. */
-function conditional(
-  { method, preconditions }: Pick<Call, 'method' | 'preconditions'>,
-  outcome: Outcome,
-): Outcome {
-  const read = outcome.status === 200 || outcome.status === 206
-  if ((method !== 'GET' && method !== 'HEAD') || !read) return outcome
-  const verdict = evaluate(preconditions, method, outcome.validators ?? {})
-  if (verdict === 'failed') throw preconditionFailed()
-  if (verdict === 'proceed') return outcome
-  return { ...outcome, status: 304, representation: undefined }
 }

@@ -121,6 +121,7 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'encode',
     'streamed',
     'events',
+    'steps',
     'handle',
   ],
   doors: ['node', 'fetch'],
