@@ -34,6 +34,8 @@ export interface Exchange extends Asked {
   method: string
   match: Match | undefined
   route: string | undefined
+  /** The collection's name, for events. */
+  collection: string | undefined
   operation: string | undefined
   parameters: readonly Parameter[]
   sent: Asked['sent']

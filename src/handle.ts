@@ -49,6 +49,7 @@ export async function handle(
     method: request.method,
     match: undefined,
     route: undefined,
+    collection: undefined,
     operation: undefined,
     parameters: [],
     sent: undefined,
@@ -118,13 +119,12 @@ function tell(
   error?: HttpError,
 ): void {
   if (!responses.hasSubscribers) return
-  const { operation, match, principal, started } = exchange
-  const target = match?.target
+  const { operation, collection, principal, started } = exchange
   responses.publish({
     ...requestEvent(machine, exchange),
     status,
     operation,
-    collection: target && target.kind !== 'root' ? target.collection.name : undefined,
+    collection,
     principal,
     error,
     duration: performance.now() - started,
@@ -145,6 +145,8 @@ async function answer(
   if (!match && !document && fallThrough) return undefined
   exchange.match = match
   exchange.route = document?.template ?? (match && api.prefix + match.template)
+  exchange.collection =
+    match && match.target.kind !== 'root' ? match.target.collection.name : undefined
   // Whoever is told of the answer alone is told an id that the answer carries.
   if (requests.hasSubscribers || responses.hasSubscribers) {
     requests.publish(requestEvent(machine, exchange))

@@ -110,15 +110,11 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   server.on('connect', (request: IncomingMessage, duplex: Duplex) => {
     const socket = duplex as Socket // As below.
     const suppressed = isSuppressed(request.url ?? '')
-    answer(
-      socket,
-      refusal(
-        405,
-        { message: 'This is no proxy', type: 'method_not_allowed' },
-        suppressed,
-        METHODS,
-      ),
-    )
+    const mistake = { message: 'This is no proxy', type: 'method_not_allowed' }
+    const refused = refusal(405, mistake, suppressed, METHODS)
+    const before = newest.get(socket)
+    if (!before || before.writableFinished) answer(socket, refused)
+    else before.once('close', () => answer(socket, refused))
   })
   server.on('clientError', (error: ParserError, duplex: Duplex) => {
     const socket = duplex as Socket // The connection itself: a net.Socket, or a TLSSocket, which is one.

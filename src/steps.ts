@@ -94,6 +94,7 @@ export function callOf(
     .concat(sent)
     .filter(({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''))
   exchange.parameters = parameters
+  const preferences = parsePrefer(headers.prefer)
   return {
     target,
     operation,
@@ -101,8 +102,8 @@ export function callOf(
     parameters: rewrite(api, parameters),
     body: takesBody(operation, method) ? body : undefined,
     preconditions: conditionsOf(exchange),
-    preferences: preferencesOf(exchange, known),
-    noRedirect: !reads && cannotFollow(headers),
+    preferences,
+    returns: reads ? undefined : returnsOf(exchange, known, preferences.return),
     range: standsForRead(exchange) ? undefined : headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
     uploads: exchange.uploads ?? uploadsFor(api, request, target),
@@ -121,20 +122,23 @@ export function callOf(
   }
 }
 
-/** What is preferred, as far as it is given: no address follows a change where statuses are suppressed. */
-function preferencesOf(exchange: Exchange, about: Pick<Call, 'target' | 'operation'>): Preferences {
-  const preferences = parsePrefer(exchange.request.headers.prefer)
-  if (isBlind(exchange, about)) return { ...preferences, return: 'minimal' }
-  return exchange.suppressed ? { ...preferences, return: 'representation' } : preferences
+/** What a change is answered with; `undefined` is a redirect to the item. */
+function returnsOf(
+  exchange: Exchange,
+  about: Pick<Call, 'target' | 'operation'>,
+  preferred: Preferences['return'],
+): Preferences['return'] {
+  if (isBlind(exchange, about)) return 'minimal'
+  if (exchange.suppressed) return 'representation'
+  return preferred ?? (cannotFollow(exchange.request.headers) ? 'representation' : undefined)
 }
 
 /** A change shows an item to nobody who could not read it; who makes one has sent it. */
 function isBlind(
-  { method, may }: Exchange,
+  { may }: Exchange,
   { target: { collection }, operation }: Pick<Call, 'target' | 'operation'>,
 ): boolean {
-  if (method === 'GET' || method === 'HEAD' || operation === 'create') return false
-  return !may(collection, 'read') && !may(collection, 'list')
+  return operation !== 'create' && !may(collection, 'read') && !may(collection, 'list')
 }
 
 function rewrite(

@@ -16,7 +16,6 @@ import {
   refuseIfMatch,
   requireItem,
   requireParent,
-  returnOf,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
@@ -71,7 +70,7 @@ async function withoutResult(call: Call): Promise<Outcome> {
   }
   const url = call.href({ ...place, kind: 'collection' })
   const common = { vary: ['Prefer'], result: undefined }
-  switch (returnOf(call)) {
+  switch (call.returns) {
     case 'minimal':
       return { ...common, status: 204, headers: returnApplied(call) }
     case 'representation': {

@@ -72,8 +72,8 @@ export interface Call {
   /** Whether a program calls, which cannot be asked for a precondition. */
   readonly inProcess?: boolean
   readonly preferences: Preferences
-  /** Whether who asks could follow no redirect. Default false. */
-  readonly noRedirect?: boolean
+  /** What a change is answered with; default by a redirect. Not always what is preferred. */
+  readonly returns?: Preferences['return']
   /** The `Range` header. */
   readonly range: string | undefined
   readonly idempotencyKey: string | undefined
@@ -258,11 +258,6 @@ export function fromStore(error: unknown): unknown {
     )
   }
   return error
-}
-
-/** What a change is answered with: by a redirect where it is neither. */
-export function returnOf({ preferences, noRedirect }: Call): Preferences['return'] {
-  return preferences.return ?? (noRedirect ? 'representation' : undefined)
 }
 
 /** The date for `Last-Modified`; none within the second of the change, where it says too little (RFC 9110 §8.8.2.1). */

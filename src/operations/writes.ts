@@ -15,7 +15,6 @@ import {
   refuseIfMatch,
   requireParent,
   requireSight,
-  returnOf,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
@@ -51,9 +50,9 @@ export async function create(call: Call): Promise<Outcome> {
 
 async function created(call: Call, stored: Stored): Promise<Outcome> {
   call.uploads?.keep(stored.item)
-  const { target, preferences } = call
+  const { target, returns } = call
   const location = call.href({ ...target, kind: 'item', id: stored.id })
-  const minimal = preferences.return === 'minimal'
+  const minimal = returns === 'minimal'
   return {
     status: 201,
     headers: [
@@ -106,14 +105,14 @@ function applyPatch(call: Call, current: Item, shown: Item, sent: Json): Json {
 
 /** `DELETE /<collection>/<id>`: 200 with the last representation. */
 export async function remove(call: Call): Promise<Outcome> {
-  const { target, preferences } = call
+  const { target, returns } = call
   const { store } = target.collection
   return untilUncontested(call, async () => {
     const current = await requireCurrent(call)
     await runBefore(call, { item: current.item }, undefined)
     const { id, version, item } = current
     if (!(await store.delete(id, version, call.caller))) return undefined
-    const minimal = preferences.return === 'minimal'
+    const minimal = returns === 'minimal'
     const outcome: Outcome = {
       status: minimal ? 204 : 200,
       headers: returnApplied(call),
@@ -186,10 +185,9 @@ async function createAt(call: Call): Promise<Outcome | undefined> {
  * and who could not follow is given the item at once.
  */
 export async function changed(call: Call, stored: Stored): Promise<Outcome> {
-  const { target, operation } = call
+  const { target, operation, returns } = call
   const location = call.href({ ...target, kind: 'item' })
   const common = { vary: ['Prefer'], result: stored.item }
-  const returns = returnOf(call)
   if (returns === 'representation') {
     return {
       ...common,
@@ -282,7 +280,8 @@ function inTurn<T>(store: Store, id: Id, work: () => Promise<T>): Promise<T> {
   return mine
 }
 
-export function returnApplied({ preferences }: Call): HeaderList {
-  if (!preferences.return) return []
-  return ['Preference-Applied', printPreferences({ return: preferences.return })]
+/** Names what was preferred, where it is what is answered (RFC 7240 §3). */
+export function returnApplied({ preferences, returns }: Call): HeaderList {
+  if (!returns || preferences.return !== returns) return []
+  return ['Preference-Applied', printPreferences({ return: returns })]
 }
