@@ -143,7 +143,7 @@ export function isObject(value: unknown): value is Item {
  * @throws HttpError 400 for no number and no date: a program makes them of what was sent; TypeError for
  * what would be lost, such as a Map.
  */
-export function asJson(value: unknown, path = ''): Json | undefined {
+export function asJson(value: unknown, path = '', above: readonly object[] = []): Json | undefined {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) refuse([notJson(path, 'number')])
@@ -151,19 +151,24 @@ export function asJson(value: unknown, path = ''): Json | undefined {
   }
   if (typeof value === 'bigint') throw lost(path, 'bigint')
   if (typeof value !== 'object') return undefined
-  const below = (name: string | number) => (path ? `${path}.${name}` : String(name))
+  if (above.includes(value)) throw new TypeError(`${path} contains itself, which JSON cannot`)
+  const within = [...above, value]
+  const below = (member: unknown, name: string | number) =>
+    asJson(member, path ? `${path}.${name}` : String(name), within)
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     if (value instanceof Date && Number.isNaN(value.getTime())) refuse([notJson(path, 'date')])
-    return asJson(value.toJSON(), path)
+    return asJson(value.toJSON(path.split('.').at(-1)), path, within)
   }
-  if (Array.isArray(value))
-    return Array.from(value, (element, at) => asJson(element, below(at)) ?? null)
+  const boxed = value instanceof String || value instanceof Number || value instanceof Boolean
+  if (boxed) return asJson(value.valueOf(), path)
+  if (Array.isArray(value)) return Array.from(value, (each, at) => below(each, at) ?? null)
   const members = Object.entries(value)
-  // All that a Map, a Set or their kind holds is in no member.
+  // All that a Map, a Set or their kind holds is in no member; what a view of bytes holds is no object.
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1)
-  if (members.length === 0 && kind !== 'Object') throw lost(path, kind)
+  if (ArrayBuffer.isView(value) || (members.length === 0 && kind !== 'Object'))
+    throw lost(path, kind)
   const kept = members.flatMap(([name, member]) => {
-    const json = asJson(member, below(name))
+    const json = below(member, name)
     return json === undefined ? [] : [[name, json] as const]
   })
   return Object.fromEntries(kept)

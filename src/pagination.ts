@@ -296,11 +296,19 @@ function firstPosition(window: Window, { count, more, total }: Found): number {
   return total === undefined ? position : Math.max(0, Math.min(position, total - count))
 }
 
+interface PageOptions {
+  readonly unit: string
+  readonly order: string
+  readonly href: (parameters: string) => string
+  /** How long the first link may be: of a longer query, sent in a form, one goes on by `offset`. Default: any length. */
+  readonly leading?: number
+}
+
 /** The headers of a list's page: `Content-Range`, `X-Result-Count`, `Accept-Ranges`, `Link`. */
 export function pageHeaders(
   window: Window,
   found: Found,
-  { unit, order, href }: { unit: string; order: string; href: (parameters: string) => string },
+  { unit, order, href, leading = Number.POSITIVE_INFINITY }: PageOptions,
 ): HeaderList {
   const { count, total } = found
   const first = firstPosition(window, found)
@@ -313,7 +321,7 @@ export function pageHeaders(
   if (total !== undefined) headers.push('X-Result-Count', String(total))
   const links = window.limit === 0 ? [] : pageLinks(window, found, first, order)
   const printed = links.map(({ rel, href: place }) => printOne({ rel, href: href(place) }))
-  const fitting = withinLength(printed, MOST_LINK)
+  const fitting = withinLength(printed, MOST_LINK, leading)
   if (fitting.length > 0) headers.push('Link', fitting.join(', '))
   return headers
 }
@@ -321,15 +329,9 @@ export function pageHeaders(
 /** How long a `Link` may grow with its query: stock clients read 16 KiB of headers in all. */
 const MOST_LINK = 8192
 
-/**
- * How long the first one may be, which leads on. No address that was asked for comes near it: of a longer
- * query, sent in a form, one goes on by `offset`, in a form again.
- */
-const MOST_LEADING = 12_288
-
 /** As many texts from the front as fit in so many characters; the first, which leads on, beyond that. */
-function withinLength(texts: readonly string[], most: number): readonly string[] {
-  if ((texts[0]?.length ?? 0) > MOST_LEADING) return []
+function withinLength(texts: readonly string[], most: number, first: number): readonly string[] {
+  if ((texts[0]?.length ?? 0) > first) return []
   let length = 0
   const end = texts.findIndex(text => {
     length += text.length + 2

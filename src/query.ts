@@ -213,7 +213,9 @@ function readFilter(
     return undefined
   }
   if (!field) {
-    mistakes.push(unknownField(dotted, fields, dotted.slice(0, 64), RESERVED))
+    // A parameter that was meant stands without brackets.
+    const others = RESERVED.has(dotted) ? undefined : RESERVED
+    mistakes.push(unknownField(dotted, fields, dotted.slice(0, 64), others))
     return undefined
   }
   const operator = Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined

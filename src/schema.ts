@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { BlobGiven, BlobOptions, BlobRecord } from './blobs.ts'
 import type { Field, Fields, Kind, Scalar } from './fields.ts'
-import { checkOptions, listOf, type Rules, wholeFrom } from './options.ts'
+import { checkOptions, listOf, type Rules } from './options.ts'
 
 /** Any zod schema. */
 export type Schema = z.core.$ZodType
@@ -92,7 +92,10 @@ const BLOB_RULES: Rules<BlobOptions> = {
     wanted: 'a media type, such as image/*',
     fits: value => typeof value === 'string' && value.includes('/'),
   }),
-  inlineBelow: wholeFrom(0),
+  inlineBelow: {
+    wanted: 'a number of bytes from 0',
+    fits: value => typeof value === 'number' && value >= 0,
+  },
 }
 
 /**

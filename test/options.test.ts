@@ -90,6 +90,7 @@ test.each<[string, object, RegExp]>([
   ['sqlStore', { db, timeout: '5s' }, /timeout must be a whole number from 1, not "5s"/],
   ['sqlStore', { db, version: true }, /version must be the name of a column, or false, not true/],
   ['createTableSql', { dialect: 'postgresql' }, /dialect must be .* not "postgresql"$/],
+  ['createTableSql', { tabel: 'x' }, /there is no option "tabel"/],
   ['createTableSql', { table: '' }, /^createTableSql: table must be a text that is not empty/],
   ['createTableSql', { columns: { name: { nmae: 'a' } } }, /^models, the column of name: there/],
   ['createTableSql', { columns: { name: { type: 'jsonb' } } }, /type must be "uuid", /],

@@ -1,6 +1,7 @@
 // Blobs as files of one folder: written aside, synced, then renamed into their place.
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BlobStore } from '../blobs.ts'
 import { checkOptions, FILLED_TEXT, needed } from '../options.ts'
@@ -52,13 +53,14 @@ export function fileBlobs(folder: string): BlobStore {
         await syncFolder(folderOf(key))
         return { key, size }
       } catch (error) {
-        for (const path of [part, pathOf(key)]) await rm(path, { force: true })
+        for (const path of [part, pathOf(key)])
+          await rm(path, { force: true }).catch(() => undefined)
         throw meaningOf(error)
       }
     },
     async get(key, range) {
-      const file = KEY.test(key) ? await opened(pathOf(key)) : undefined
-      return file?.createReadStream(range ? { start: range.first, end: range.last } : {})
+      if (!KEY.test(key) || !(await exists(pathOf(key)))) return undefined
+      return contentOf(pathOf(key), range)
     },
     async delete(key) {
       if (KEY.test(key) || KEY.test(key.replace(/\.part$/, '')))
@@ -76,8 +78,8 @@ export function fileBlobs(folder: string): BlobStore {
   }
 }
 
-/** A disk that is full, broken or not to be written, no descriptor left. */
-const UNAVAILABLE = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'])
+/** A disk that is full, broken or not to be written, no descriptor left; a content that was replaced meanwhile. */
+const UNAVAILABLE = new Set(['ENOENT', 'ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'])
 
 function meaningOf(error: unknown): unknown {
   const known = error instanceof Error && 'code' in error && UNAVAILABLE.has(String(error.code))
@@ -85,14 +87,23 @@ function meaningOf(error: unknown): unknown {
   return new UnavailableError('The folder of contents cannot be used', { cause: error })
 }
 
-/** A file to read, which stays whole where it is removed meanwhile; `undefined` where there is none. */
-async function opened(path: string): Promise<FileHandle | undefined> {
+/** Opened when it is read: what nobody reads holds nothing open. */
+async function* contentOf(
+  path: string,
+  range?: { first: number; last: number },
+): AsyncGenerator<Uint8Array> {
   try {
-    return await open(path)
+    yield* createReadStream(path, range ? { start: range.first, end: range.last } : {})
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
     throw meaningOf(error)
   }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    found => found.isFile(),
+    () => false,
+  )
 }
 
 /** Makes a new name as durable as the bytes it stands for. */

@@ -305,7 +305,7 @@ export const mysql: SqlDialect = {
   anyElement(column, path, test) {
     const list = inside(column, path)
     // Of what is no array there are no elements; to ask for them is an error.
-    return sql`exists (select 1 from json_table(case json_type(${list}) when 'ARRAY' then ${list} end, '$[*]' columns (value json path '$')) as e where json_type(e.value) <> 'NULL' and ${test(mixed(sql.raw('e.value')))})`
+    return sql`exists (select 1 from json_table(case json_type(${list}) when 'ARRAY' then ${list} end, '$[*]' columns (value json path '$')) as rest_e where json_type(rest_e.value) <> 'NULL' and ${test(mixed(sql.raw('rest_e.value')))})`
   },
   instant,
   like: (text, pattern) =>

@@ -301,16 +301,18 @@ export interface PostgresClient {
   end?(): unknown
 }
 
-/** Connections by their backends. */
-const clients = new Map<number, PostgresClient>()
+/** Connections by their backends: those of two servers may have one number. */
+const clients = new Map<number, Set<PostgresClient>>()
 
 /** Has a connection known by its backend while it lasts. */
 export function remember(client: PostgresClient): void {
   const { processID: backend } = client
   if (typeof backend !== 'number') return
-  clients.set(backend, client)
+  const same = clients.get(backend) ?? new Set()
+  clients.set(backend, same.add(client))
   client.on('end', () => {
-    if (clients.get(backend) === client) clients.delete(backend)
+    same.delete(client)
+    if (same.size === 0 && clients.get(backend) === same) clients.delete(backend)
   })
 }
 
@@ -356,7 +358,9 @@ export const postgres: SqlDialect = {
     },
     cancel: backend => `select pg_cancel_backend(${backend})`,
     hangUp(backend) {
-      clients.get(backend)?.end?.()
+      const [client, ...others] = clients.get(backend) ?? []
+      // Of several it is not known which one it is: none that is sound may be ended.
+      if (others.length === 0) client?.end?.()
     },
     // `if not exists` alone is an error where two make the same table at the same time.
     lock: [BEGIN, `select pg_advisory_xact_lock(${LOCK}::bigint)`],
@@ -383,7 +387,7 @@ export const postgres: SqlDialect = {
   anyElement(column, { names, declared }, test) {
     const list = inside(column, names, declared)
     // Of what is no array there are no elements; to ask for them is an error.
-    return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as e(value) where json_typeof(e.value) <> 'null' and ${test(mixed(sql.raw('e.value')))})`
+    return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where json_typeof(rest_e.value) <> 'null' and ${test(mixed(sql.raw('rest_e.value')))})`
   },
   instant,
   like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,

@@ -111,8 +111,8 @@ export const sqlite: SqlDialect = {
   has: (column, path) => sql`coalesce(${sqliteInside(column, path, 'type')}, 'null') <> 'null'`,
   holds: (column, path, what) => sql`${sqliteInside(column, path, 'type')} = ${sql.lit(what)}`,
   anyElement(column, path, test) {
-    const element = sqliteMixed(sql.raw('e.value'), sql.raw('e.type'))
-    return sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as e where e.type <> 'null' and ${test(element)})`
+    const element = sqliteMixed(sql.raw('rest_e.value'), sql.raw('rest_e.type'))
+    return sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as rest_e where rest_e.type <> 'null' and ${test(element)})`
   },
   /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
   instant:

@@ -13,6 +13,19 @@ import { type Fragment, print, sql } from './sql-text.ts'
 
 export const DIALECTS: Readonly<Record<DialectName, SqlDialect>> = { sqlite, postgres, mysql }
 
+/** The options of the store itself do as well: it checks them. */
+const STORE_OPTION = { wanted: 'what sqlStore takes', fits: () => true }
+
+const CREATE_RULES = {
+  ...LAYOUT_RULES,
+  dialect: oneOf(...Object.keys(DIALECTS)),
+  db: STORE_OPTION,
+  create: STORE_OPTION,
+  timeout: STORE_OPTION,
+  rememberTotals: STORE_OPTION,
+  clock: STORE_OPTION,
+}
+
 /** The last id made for each table. */
 export const SEQUENCES = 'rest_sequences'
 /** Claimed and answered idempotency keys of each table. */
@@ -85,11 +98,9 @@ export function createTableSql(
       `createTableSql takes the shape of a collection: ${shape.name}.definition.shape`,
     )
   }
+  checkOptions('createTableSql', given, CREATE_RULES)
   const { dialect = 'sqlite', table, columns, version } = given
-  // The options of the store itself, which has more of them, do as well.
   const options = { table, columns, version }
-  const rules = { ...LAYOUT_RULES, dialect: oneOf(...Object.keys(DIALECTS)) }
-  checkOptions('createTableSql', { ...options, dialect }, rules)
   const layout = new Layout(shape, DIALECTS[dialect], options)
   return tableStatements(layout).map(each => print(each, layout.dialect).sql)
 }

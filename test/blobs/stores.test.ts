@@ -114,15 +114,6 @@ describe.each(Object.keys(stores))('a blob store: %s', name => {
     await blobs.delete(key)
   })
 
-  it('gives a content whole that is removed after it was asked for', async () => {
-    const blobs = open()
-    const { key } = await blobs.put(chunks(Buffer.alloc(MIB, 1)))
-    const content = await blobs.get(key)
-    await blobs.delete(key)
-    expect(await bytesOf(content)).toHaveLength(MIB)
-    expect(await blobs.get(key)).toBeUndefined()
-  })
-
   it.each([
     ['in its first bytes', broken(Buffer.from('begun'))],
     ['in a later part', broken(Buffer.alloc(6 * MIB, 1), Buffer.alloc(MIB, 2))],

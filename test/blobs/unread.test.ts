@@ -19,6 +19,7 @@ import {
   memoryBlobs,
   memoryStore,
   type Store,
+  UnavailableError,
 } from '../../src/index.ts'
 import { DOOR_NAMES, type Init, listen, openDoor } from '../doors.ts'
 
@@ -196,4 +197,12 @@ test('a content that comes after the time of its request is destroyed', async ()
   const { fetch } = await photosApi({ ...kept, get }, {}, { workTime: 50 })
   expect((await fetch(new Request(`http://api.test${PATH}`))).status).toBe(503)
   await vi.waitFor(() => expect(late?.destroyed).toBe(true))
+})
+
+test('a content that is removed before it is read fails its reader, as for a while', async () => {
+  const blobs = await folderBlobs()
+  const { key } = await blobs.put(Readable.from([Buffer.from('abc')]))
+  const content = await blobs.get(key)
+  await blobs.delete(key)
+  await expect(Readable.from(content ?? []).toArray()).rejects.toThrow(UnavailableError)
 })

@@ -446,8 +446,11 @@ describe('scopes and challenges', () => {
         const answer = await ask(api, method, `/cars/${id}${path}`, await bearer(scopes), init)
         expect(answer.status).toBe(status)
         const text = await answer.text()
-        if (scopes === scope) expect(text).toBe('')
-        else if (status === 200) expect(text).toContain('hidden')
+        // What was not preferred is not said to be applied.
+        if (scopes === scope) {
+          expect(answer.headers.get('preference-applied')).toBeNull()
+          expect(text).toBe('')
+        } else if (status === 200) expect(text).toContain('hidden')
       }
     })
 

@@ -10,6 +10,7 @@ import {
   defineCollection,
   HttpError,
   memoryStore,
+  onResponse,
   type Principal,
   type Scheme,
 } from '../../src/index.ts'
@@ -107,6 +108,16 @@ describe('a collection that hides what exists', () => {
       const none = await answer(`/${version}${target.replace('secrets', 'nothing')}`)
       expect({ ...hidden, text: hidden.text.replaceAll('secrets', 'nothing') }).toEqual(none)
     }
+  })
+
+  test('whoever listens is told which it was', async () => {
+    const told: unknown[] = []
+    const end = onResponse(({ status, collection, route }) => {
+      told.push([status, collection, route])
+    })
+    await ask(fetch, '/secrets/1', as('bob'))
+    end()
+    expect(told).toEqual([[404, 'secrets', '/secrets/:id']])
   })
 
   test('hides what one may not do from who may do something else', async () => {

@@ -358,6 +358,27 @@ describe('shutDown', () => {
     expect(text).toMatch(/\}\]?\n?(?:\r\n0\r\n\r\n)?$/)
   })
 
+  test.each(['/texts/1', '/texts.ndjson'])(
+    'cuts no answer short that waits for a slow reader: %s',
+    async path => {
+      const schema = z.object({ text: z.string() })
+      const texts = defineCollection({ name: 'texts', schema, store: memoryStore(), id: 'integer' })
+      const api = defineApi({ collections: [texts] })
+      await api.collection(texts).create({ text: 'x'.repeat(10_000) })
+      const served = await serve(api.handler)
+      const reader = connect(served.port, '127.0.0.1').setEncoding('latin1').pause()
+      // More than the connection takes in, each less than Node calls full.
+      reader.write(`GET ${path} HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`.repeat(900))
+      await new Promise(resolve => setTimeout(resolve, 1000))
+      const end = shutDown(served.server)
+      await new Promise(resolve => setTimeout(resolve, 200))
+      let text = ''
+      for await (const chunk of reader) text += chunk
+      await end
+      expect(text.match(/x{10000}/g)).toHaveLength(900)
+    },
+  )
+
   test('answers what is on its way on an idle connection, and ends that one then', async () => {
     const { api } = await make()
     const served = await serve(api.handler)

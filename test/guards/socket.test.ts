@@ -184,6 +184,15 @@ describe('pipelining: answers come in order, and one for each request', () => {
     await expectGood()
   })
 
+  test('a CONNECT after good ones too', async () => {
+    const connect = 'CONNECT api.example:443 HTTP/1.1\r\nHost: api.example\r\n\r\n'
+    const { answers, ended } = await converse(served.port, [
+      `${get(`/cars/${id}`)}${get('/cars/count')}${connect}`,
+    ])
+    expect(statusesOf(answers)).toEqual([200, 200, 405])
+    expect(ended).toBe(true)
+  })
+
   test('they are done one after another', async () => {
     let running = 0
     const together: number[] = []

@@ -45,9 +45,15 @@ describe('scalarsOf', () => {
 })
 
 describe('asJson', () => {
+  const circle: { a?: unknown } = {}
+  circle.a = circle
+  const itself = { toJSON: (): unknown => itself }
+
   it.each<[string, unknown, Json | undefined]>([
     ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
     ['what says itself what it is', { toJSON: () => [new URL('http://a/')] }, ['http://a/']],
+    ['what is boxed', [new String('ab'), new Number(5), new Boolean(false)], ['ab', 5, false]],
+    ['what is told its name', { p: { toJSON: (name: string) => name } }, { p: 'p' }],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
     ['an empty one', Object.create(null), {}],
     ['nothing', undefined, undefined],
@@ -66,6 +72,9 @@ describe('asJson', () => {
     [{ a: [new Date('x')] }, HttpError, 'a.0 is no date that JSON can hold'],
     [new Map([['a', 1]]), TypeError, 'The value is a Map, which JSON cannot hold; give a text,'],
     [{ a: { b: new Set() } }, TypeError, 'a.b is a Set, which'],
+    [{ a: new Uint8Array(2) }, TypeError, 'a is a Uint8Array, which'],
+    [{ a: circle }, TypeError, 'a.a contains itself'],
+    [{ a: itself }, TypeError, 'a contains itself'],
     [[1n], TypeError, '0 is a bigint, which'],
   ])('refuses %s', (value, kind, message) => {
     expect(() => asJson(value)).toThrow(kind)

@@ -472,6 +472,12 @@ describe('Query parameters: some characters are deliberately left unescaped', ()
   })
 })
 
+it('a parameter in brackets is not suggested as itself', async () => {
+  const { api } = example()
+  const answer = await api.fetch(new Request('http://api.example/cars?sort[]=color'))
+  expect(await answer.json()).toMatchObject({ errors: [{ message: 'There is no field "sort"' }] })
+})
+
 const many = (count: number, one: (at: number) => string, joint: string) =>
   Array.from({ length: count }, (_, index) => one(index)).join(joint)
 
