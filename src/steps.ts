@@ -103,7 +103,7 @@ export function callOf(
     body: takesBody(operation, method) ? body : undefined,
     preconditions: conditionsOf(exchange),
     preferences,
-    returns: reads ? undefined : returnsOf(exchange, known, preferences.return),
+    returns: returnsOf(exchange, known, preferences.return),
     range: standsForRead(exchange) ? undefined : headers.range,
     idempotencyKey: idempotencyKeyOf(headers['idempotency-key']),
     uploads: exchange.uploads ?? uploadsFor(api, request, target),
@@ -128,9 +128,11 @@ function returnsOf(
   about: Pick<Call, 'target' | 'operation'>,
   preferred: Preferences['return'],
 ): Preferences['return'] {
-  if (isBlind(exchange, about)) return 'minimal'
-  if (exchange.suppressed) return 'representation'
-  return preferred ?? (cannotFollow(exchange.request.headers) ? 'representation' : undefined)
+  const { request, method, suppressed } = exchange
+  const reads = method === 'GET' || method === 'HEAD'
+  if (!reads && isBlind(exchange, about)) return 'minimal'
+  if (suppressed) return 'representation'
+  return preferred ?? (!reads && cannotFollow(request.headers) ? 'representation' : undefined)
 }
 
 /** A change shows an item to nobody who could not read it; who makes one has sent it. */

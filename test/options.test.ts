@@ -71,7 +71,7 @@ test.each<[string, object, RegExp]>([
   ['blob', { accept: 'image/*' }, /^blob: accept must be a list, each a media type, such as image/],
   ['blob', { accept: ['png'] }, /each a media type, such as image\/\*, not \["png"\]$/],
   ['blob', { maxSize: 1 }, /^blob: there is no option "maxSize"; there are accept, inlineBelow$/],
-  ['blob', { inlineBelow: -1 }, /^blob: inlineBelow must be a whole number from 0, not -1$/],
+  ['blob', { inlineBelow: -1 }, /^blob: inlineBelow must be a number of bytes from 0, not -1$/],
   ['fileBlobs', { folder: '' }, /^fileBlobs: folder must be a text that is not empty, not ""$/],
   ['fileBlobs', {}, /^fileBlobs: folder must be a text that is not empty, not undefined$/],
   ['harden', { timeout: 0 }, /^harden: timeout must be a whole number from 1, not 0$/],
