@@ -1,7 +1,7 @@
 // Validators and preconditions (RFC 9110 §8.8 and §13): entity tags and dates in, and whether to go
 // on, to answer 304 or to refuse with 412.
 import { HttpError, type Mistake, refuse } from './errors.ts'
-import { parseHttpDate, type RequestHeaders } from './http.ts'
+import { isRead, parseHttpDate, type RequestHeaders } from './http.ts'
 
 /** An entity tag (§8.8.3) without its quotes. */
 export interface EntityTag {
@@ -74,7 +74,7 @@ const NONE: Preconditions = {}
  */
 export function readPreconditions(headers: RequestHeaders, method: string): Preconditions {
   if (!CONDITIONS.some(name => headers[name] !== undefined)) return NONE
-  const reads = method === 'GET' || method === 'HEAD'
+  const reads = isRead(method)
   const mistakes: Mistake[] = []
   const tags = (name: string, required: boolean): EntityTags | undefined => {
     const text = headers[name]
@@ -129,7 +129,7 @@ export function evaluate(
   method: string,
   current: Validators | undefined,
 ): Verdict {
-  const reads = method === 'GET' || method === 'HEAD'
+  const reads = isRead(method)
   const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = conditions
   if (ifMatch) {
     if (!matches(ifMatch, current, true)) return 'failed'
@@ -189,6 +189,20 @@ export function onVersions(conditions: Preconditions): Preconditions {
   const ifMatch = cut(conditions.ifMatch)
   const ifNoneMatch = cut(conditions.ifNoneMatch)
   return { ...conditions, ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
+}
+
+/**
+ * Whether a read is answered by 304.
+ * @throws HttpError 412
+ */
+export function isUnmodified(
+  conditions: Preconditions,
+  method: string,
+  current: Validators,
+): boolean {
+  const verdict = evaluate(conditions, method, current)
+  if (verdict === 'failed') throw preconditionFailed()
+  return verdict === 'not-modified'
 }
 
 /** The refusal of a failed precondition. */

@@ -3,6 +3,7 @@ import type { ActionDefinition, CollectionDefinition } from './definition.ts'
 import { bodySchema, fileSchemas } from './describe-schemas.ts'
 import { type Fields, isFilterable } from './fields.ts'
 import type { Format } from './formats/format.ts'
+import { isRead } from './http.ts'
 import { embedded, fieldSchema, type JsonSchema, needsMembers } from './json-schema.ts'
 import { readTypes } from './negotiate.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
@@ -35,7 +36,7 @@ export function contentOf(
 export function requestOf(described: Described<CollectionTarget>): Record<string, unknown> {
   const { target, method, name } = described
   const { collection, action } = target
-  const safe = method === 'GET' || method === 'HEAD'
+  const safe = isRead(method)
   if (action) {
     return safe
       ? { parameters: inputParameters(action.inputFields ?? new Map()) }

@@ -1,6 +1,6 @@
 // What an operation gave, or what was thrown, as an answer: its headers, and its bytes in the format asked for.
 import { createHash, randomUUID } from 'node:crypto'
-import { evaluate, preconditionFailed, printEntityTag } from './conditional.ts'
+import { isUnmodified, printEntityTag } from './conditional.ts'
 import { corsHeaders } from './cors.ts'
 import type { ApiDefinition } from './definition.ts'
 import { HttpError, internalError } from './errors.ts'
@@ -8,7 +8,7 @@ import { conditionsOf, type Exchange, type Machine, negotiate, requestIdOf } fro
 import { suppressedStatus } from './fallbacks.ts'
 import type { Format, Representation, View } from './formats/format.ts'
 import { json } from './formats/json.ts'
-import { type HeaderList, type HttpResponse, printHttpDate, splitTarget } from './http.ts'
+import { type HeaderList, type HttpResponse, isRead, printHttpDate, splitTarget } from './http.ts'
 import type { Negotiated } from './negotiate.ts'
 import type { Outcome } from './operations/call.ts'
 import { printLink } from './pagination.ts'
@@ -48,7 +48,7 @@ export function isHashed(
   { status, representation, validators }: Outcome,
 ): boolean {
   if (!negotiated?.format.hashed) return false
-  const read = (method === 'GET' || method === 'HEAD') && (status === 200 || status === 206)
+  const read = isRead(method) && (status === 200 || status === 206)
   return read && representation !== undefined && validators?.tag !== undefined
 }
 
@@ -89,9 +89,8 @@ function withBody(
   if (tag !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) {
     const own = `${tag}.${digest(body)}`
     headers.push('ETag', printTag(own))
-    const verdict = evaluate(conditionsOf(exchange), method, { tag: own })
-    if (verdict === 'failed') throw preconditionFailed()
-    if (verdict === 'not-modified') return { status: 304, headers, body: undefined }
+    if (isUnmodified(conditionsOf(exchange), method, { tag: own }))
+      return { status: 304, headers, body: undefined }
   }
   headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
   if (format.headers) headers.push(...format.headers)

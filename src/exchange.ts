@@ -7,7 +7,7 @@ import type { Workload } from './deadlines.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from './definition.ts'
 import type { ServedDocument } from './documents.ts'
 import { withIfMatch } from './fallbacks.ts'
-import type { Parameter } from './http.ts'
+import { isRead, type Parameter } from './http.ts'
 import { chooseFormat, type Negotiated } from './negotiate.ts'
 import type { Uploads } from './operations/call.ts'
 import type { Match, Router } from './route.ts'
@@ -64,14 +64,14 @@ export function negotiate(
 
 /** A POST that says it is a read: 304 and 206 are answers to GET alone (RFC 9110 §13.1.2, §14.2). */
 export function standsForRead({ request, method }: Exchange): boolean {
-  return request.method === 'POST' && (method === 'GET' || method === 'HEAD')
+  return request.method === 'POST' && isRead(method)
 }
 
 /** The conditions that count: none that makes a 304 for who cannot be answered so. */
 export function conditionsOf(exchange: Exchange): Preconditions {
   const { request, method, suppressed, sent } = exchange
   const preconditions = readPreconditions(withIfMatch(request.headers, sent), method)
-  const reads = method === 'GET' || method === 'HEAD'
+  const reads = isRead(method)
   const whole = (reads && suppressed) || standsForRead(exchange)
   return whole ? neverUnmodified(preconditions) : preconditions
 }

@@ -3,7 +3,7 @@
 import { baseOf, throughProxies } from './address.ts'
 import { authorize, count, everything, isHidden, mayOf } from './admit.ts'
 import { hasBody } from './body.ts'
-import { encode, encodeError, isHashed, refusalOf } from './encode.ts'
+import { encode, encodeError, refusalOf } from './encode.ts'
 import { HttpError } from './errors.ts'
 import { givenRequestId, type RequestEvent, requests, responses } from './events.ts'
 import { conditionsOf, type Exchange, type Machine, negotiate, requestIdOf } from './exchange.ts'
@@ -209,8 +209,8 @@ async function answer(
   if (open) allow([operation])
   const href = (to: Target) => base + pathOf(to, api.formats)
   if (target.kind === 'root') {
-    const conditions = { method: exchange.method, preconditions: conditionsOf(exchange) }
-    return conditional(conditions, root(api, target.version, href, exchange.may))
+    const outcome = root(api, target.version, href, exchange.may)
+    return conditional(exchange, conditionsOf(exchange), outcome)
   }
 
   const bare = form !== undefined || !takesBody(operation, exchange.method) || !hasBody(request)
@@ -225,5 +225,5 @@ async function answer(
       return perform(call)
     }, request)
   const outcome = await timed(machine, exchange, 'work', work)
-  return isHashed(exchange, outcome) ? outcome : conditional(call, outcome)
+  return conditional(exchange, call.preconditions, outcome)
 }

@@ -155,41 +155,35 @@ function refuseBroken(
   }
 }
 
+/** What is wrong with a request, by the code of Node's parser. */
+const BROKEN: Readonly<Record<string, readonly [status: number, mistake: Mistake]>> = {
+  HPE_HEADER_OVERFLOW: [
+    431,
+    { message: 'The header fields are too large together', type: 'headers_too_large' },
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    413,
+    { message: 'The chunk extensions are too large', type: 'chunk_extensions_too_large' },
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [
+    408,
+    { message: 'The request came too slowly', type: 'request_too_slow' },
+  ],
+}
+
+const MALFORMED: Mistake = {
+  message: 'This is no well-formed HTTP request',
+  type: 'malformed_request',
+}
+
 function brokenRequest(error: ParserError, suppressed: boolean): Refusal {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return refusal(
-        431,
-        { message: 'The header fields are too large together', type: 'headers_too_large' },
-        suppressed,
-      )
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return refusal(
-        413,
-        { message: 'The chunk extensions are too large', type: 'chunk_extensions_too_large' },
-        suppressed,
-      )
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return refusal(
-        408,
-        { message: 'The request came too slowly', type: 'request_too_slow' },
-        suppressed,
-      )
-    case 'HPE_INVALID_METHOD':
-    case 'HPE_INVALID_CONSTANT':
-      if (!REQUEST_LINE.test(brokenLine(error))) break
-      return refusal(
-        405,
-        { message: 'There is no method of this name here', type: 'method_not_allowed' },
-        suppressed,
-        METHODS,
-      )
+  const { code = '' } = error
+  if (/^HPE_INVALID_(?:METHOD|CONSTANT)$/.test(code) && REQUEST_LINE.test(brokenLine(error))) {
+    const message = 'There is no method of this name here'
+    return refusal(405, { message, type: 'method_not_allowed' }, suppressed, METHODS)
   }
-  return refusal(
-    400,
-    { message: 'This is no well-formed HTTP request', type: 'malformed_request' },
-    suppressed,
-  )
+  const [status, mistake] = BROKEN[code] ?? [400, MALFORMED]
+  return refusal(status, mistake, suppressed)
 }
 
 /** A request line of HTTP/1 (RFC 9112 §3), maybe behind the body of another request. */

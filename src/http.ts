@@ -128,6 +128,11 @@ export function splitList(text: string): string[] {
   return members
 }
 
+/** Whether a method asks for a representation and changes nothing (RFC 9110 §9.3.1, §9.3.2). */
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
 /** Whether a text can be the name of a header field (RFC 9110 §5.1). */
 export function isFieldName(text: string): boolean {
   return /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(text)

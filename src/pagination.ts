@@ -300,7 +300,7 @@ interface PageOptions {
   readonly unit: string
   readonly order: string
   readonly href: (parameters: string) => string
-  /** How long the first link may be: of a longer query, sent in a form, one goes on by `offset`. Default: any length. */
+  /** The most characters of the first link: of a longer query, sent in a form, one goes on by `offset`. Default: no limit. */
   readonly leading?: number
 }
 

@@ -2,15 +2,16 @@
 import { admit, methodsFor } from './admit.ts'
 import type { Decoded } from './body.ts'
 import { callsOf } from './calls.ts'
-import { evaluate, preconditionFailed } from './conditional.ts'
+import { isUnmodified, type Preconditions } from './conditional.ts'
 import type { ApiDefinition } from './definition.ts'
 import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
+import { isHashed } from './encode.ts'
 import { HttpError } from './errors.ts'
 import { conditionsOf, type Exchange, type Machine, negotiate, standsForRead } from './exchange.ts'
 import { cannotFollow, METHOD_PARAMETER } from './fallbacks.ts'
 import { json } from './formats/json.ts'
-import type { Parameter } from './http.ts'
+import { isRead, type Parameter } from './http.ts'
 import { variantOf } from './negotiate.ts'
 import type { Call, Outcome } from './operations/call.ts'
 import { type Preferences, parsePrefer } from './prefer.ts'
@@ -87,7 +88,7 @@ export function callOf(
   const { request, method, principal, negotiated } = exchange
   const { target, operation, href, allow, body } = known
   const { headers } = request
-  const reads = method === 'GET' || method === 'HEAD'
+  const reads = isRead(method)
   const sent = reads ? (body?.parameters ?? []) : []
   const blanks = negotiated?.format.skipsBlanks !== true
   const parameters = known.parameters
@@ -129,7 +130,7 @@ function returnsOf(
   preferred: Preferences['return'],
 ): Preferences['return'] {
   const { request, method, suppressed } = exchange
-  const reads = method === 'GET' || method === 'HEAD'
+  const reads = isRead(method)
   if (!reads && isBlind(exchange, about)) return 'minimal'
   if (suppressed) return 'representation'
   return preferred ?? (!reads && cannotFollow(request.headers) ? 'representation' : undefined)
@@ -193,13 +194,14 @@ export async function readDocument(
 
 /** The conditions of a read: 304 with the headers of the 200 that it stands for, or 412. */
 export function conditional(
-  { method, preconditions }: Pick<Call, 'method' | 'preconditions'>,
+  exchange: Exchange,
+  preconditions: Preconditions,
   outcome: Outcome,
 ): Outcome {
-  const read = outcome.status === 200 || outcome.status === 206
-  if ((method !== 'GET' && method !== 'HEAD') || !read) return outcome
-  const verdict = evaluate(preconditions, method, outcome.validators ?? {})
-  if (verdict === 'failed') throw preconditionFailed()
-  if (verdict === 'proceed') return outcome
+  const { method } = exchange
+  const { status, validators = {} } = outcome
+  const read = isRead(method) && (status === 200 || status === 206)
+  if (!read || isHashed(exchange, outcome)) return outcome
+  if (!isUnmodified(preconditions, method, validators)) return outcome
   return { ...outcome, status: 304, representation: undefined }
 }

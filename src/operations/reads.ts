@@ -274,6 +274,7 @@ function listHeaders(call: Call, query: Query, window: Window, found: Found): He
     unit: call.target.collection.name,
     order: printSort(query.sort),
     href,
+    // What is escaped, and the cursor, make a link longer than the address that was asked for.
     leading: call.limits.target * 1.5,
   })
 }

@@ -67,8 +67,11 @@ it.each([
     const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(table)}`.execute(
       from,
     )
-    // biome-ignore lint/suspicious/noExplicitAny: the tables are none of a type that is known.
-    await (to as Kysely<any>).insertInto(table).values(rows).execute()
+    await to
+      .withTables<Record<string, Record<string, unknown>>>()
+      .insertInto(table)
+      .values(rows)
+      .execute()
   }
   for (const path of ['/moved_things?limit=2', '/moved_counts', '/moved_counts/1'])
     expect(await next.answer(path)).toEqual([200, ...(await old.answer(path)).slice(1)])
