@@ -6,8 +6,9 @@ import type { Format } from './formats/format.ts'
 import { isRead } from './http.ts'
 import { embedded, fieldSchema, type JsonSchema, needsMembers } from './json-schema.ts'
 import { readTypes } from './negotiate.ts'
+import { operatorsOf } from './operators.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from './patch.ts'
-import { operatorsOf, RESERVED } from './query.ts'
+import { RESERVED } from './query.ts'
 import { type CollectionTarget, DOWNLOAD, SEARCH, type Target } from './route.ts'
 
 /** One method of a target. */

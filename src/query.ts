@@ -7,7 +7,6 @@ import {
   type Field,
   type Fields,
   fieldAt,
-  hasOneType,
   instantOf,
   isDate,
   isFilterable,
@@ -22,14 +21,9 @@ import {
 } from './fields.ts'
 import { type Parameter, printParameters } from './http.ts'
 import { type Limits, limitsOf } from './limits.ts'
+import { isPattern, OPERATOR_WORDS, operatorOf, unfit } from './operators.ts'
 import { single } from './pagination.ts'
-import {
-  type Filter,
-  type Operator,
-  type Search,
-  type Selection,
-  searchWords,
-} from './selection.ts'
+import { type Filter, type Search, type Selection, searchWords } from './selection.ts'
 import { printSort, readSort, type SortOptions } from './sort.ts'
 import { joinValues, splitValues } from './value-lists.ts'
 
@@ -67,21 +61,6 @@ export const RESERVED = new Set([
   SUPPRESS_PARAMETER,
   METHOD_PARAMETER,
 ])
-
-/** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */
-const OPERATORS: Readonly<Record<string, Operator>> = {
-  eq: 'in',
-  ne: 'nin',
-  in: 'in',
-  nin: 'nin',
-  gt: 'gt',
-  gte: 'gte',
-  lt: 'lt',
-  lte: 'lte',
-  like: 'like',
-  prefix: 'prefix',
-  exists: 'exists',
-}
 
 /**
  * Reads the parameters of a list (conventions, "Reading"). Types come from the fields, never from
@@ -177,7 +156,8 @@ function readFilters(
     }
     // `color[]` says, as in a form, that the value is one of several.
     const word = parts?.[3] || 'eq'
-    const key = JSON.stringify([dotted, word])
+    // Neither has a bracket in it.
+    const key = `${dotted}[${word}]`
     const known = texts.get(key)
     if (known) known.values.push(value)
     else texts.set(key, { dotted, word, values: [value] })
@@ -218,9 +198,9 @@ function readFilter(
     mistakes.push(unknownField(dotted, fields, dotted.slice(0, 64), others))
     return undefined
   }
-  const operator = Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined
+  const operator = operatorOf(word)
   if (!operator) {
-    const known = Object.keys(OPERATORS).join(', ')
+    const known = OPERATOR_WORDS.join(', ')
     return mistake(
       `There is no operator ${JSON.stringify(word.slice(0, 32))}; there are ${known}`,
       'unknown_operator',
@@ -233,17 +213,12 @@ function readFilter(
     )
   }
   const valueField = operator === 'exists' ? EXISTS : field
-  const leaf = field.kind === 'array' ? field.element : field
+  const wanted = unfit(operator, field)
+  if (wanted) {
+    const message = `[${word}] is for ${wanted}; ${dotted} is ${expectation(field)}`
+    return mistake(message, 'invalid_operator')
+  }
   const pattern = isPattern(operator)
-  if (pattern && !isText(leaf)) {
-    return mistake(`[${word}] is for texts; ${dotted} is ${expectation(field)}`, 'invalid_operator')
-  }
-  if (isOrdering(operator) && !isOrdered(leaf)) {
-    return mistake(
-      `[${word}] is for values with an order; ${dotted} is ${expectation(field)}`,
-      'invalid_operator',
-    )
-  }
   const takesOne = operator !== 'in' && operator !== 'nin'
   if (takesOne && texts.length > 1) {
     return mistake(`${name} is given ${texts.length} times; give it once`, 'repeated_parameter')
@@ -269,33 +244,6 @@ function readFilter(
 const DAY = 86_400_000
 
 const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
-
-/** The operators that a filter on a field takes. */
-export function operatorsOf(field: Field): string[] {
-  const leaf = field.kind === 'array' ? field.element : field
-  const words = Object.entries(OPERATORS).filter(
-    ([, operator]) =>
-      (!isPattern(operator) || isText(leaf)) && (!isOrdering(operator) || isOrdered(leaf)),
-  )
-  return words.map(([word]) => word)
-}
-
-function isPattern(operator: Operator): boolean {
-  return operator === 'like' || operator === 'prefix'
-}
-
-function isOrdering(operator: Operator): boolean {
-  return /^[gl]te?$/.test(operator)
-}
-
-function isText(field: Field | undefined): boolean {
-  if (field?.kind === 'union') return (field.options ?? []).some(isText)
-  return field?.kind === 'string' || field?.kind === 'any'
-}
-
-function isOrdered(field: Field | undefined): boolean {
-  return field?.kind === 'union' || (field?.kind !== 'boolean' && hasOneType(field?.kind))
-}
 
 /** A filter's values: date-times and UUIDs in one form, so that every store compares the same. */
 function filterValues(text: string, field: Field, pattern = false): Scalar[] {

@@ -1,15 +1,8 @@
 // The validators of a create, a replace and a patch, derived once from a collection's schema.
 import { z } from 'zod'
+import { asJson } from './as-json.ts'
 import { HttpError, type Mistake, MOST_MISTAKES, refuse, suggestion } from './errors.ts'
-import {
-  asJson,
-  type Field,
-  type Fields,
-  type Item,
-  isObject,
-  type Json,
-  sameJson,
-} from './fields.ts'
+import { type Field, type Fields, type Item, isObject, type Json, sameJson } from './fields.ts'
 import { changeOf, isPlain, keepingSchema } from './keeping.ts'
 import { fieldsOf, rootField, type Schema } from './schema.ts'
 

@@ -4,10 +4,11 @@ import { type SourceFile, type SyntaxNode, sourceFiles } from './source.ts'
 
 /** The order to read in; each file imports only files before it. docs/architecture.md says each one's room. */
 const ORDER: Readonly<Record<string, readonly string[]>> = {
-  words: ['http', 'errors', 'fields', 'json-size', 'options', 'limits', 'fallbacks'],
+  words: ['http', 'errors', 'fields', 'as-json', 'json-size', 'options', 'limits', 'fallbacks'],
   rules: [
     'pagination',
     'selection',
+    'operators',
     'sort',
     'value-lists',
     'query',

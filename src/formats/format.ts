@@ -1,6 +1,7 @@
 // What a format is: one media type (and its kin), both directions.
+import { asJson } from '../as-json.ts'
 import { type ErrorEntry, HttpError, type Mistake } from '../errors.ts'
-import { asJson, type Fields, type Item, isObject, type Json } from '../fields.ts'
+import { type Fields, type Item, isObject, type Json } from '../fields.ts'
 import type { HeaderList, Parameter, ResponseBody } from '../http.ts'
 import type { Limits } from '../limits.ts'
 

@@ -14,6 +14,7 @@ import {
   toPath,
   valueAt,
 } from '../fields.ts'
+import { isOrdering } from '../operators.ts'
 import type { Filter, SortKey } from '../selection.ts'
 import type { Id, Shape } from '../store.ts'
 import { SortedList } from './sorted-list.ts'
@@ -277,10 +278,8 @@ function keysOfFilter({ values }: Filter, kind: Kind): Key[] | undefined {
   ]
 }
 
-const BOUNDS: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
-
 function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
-  return BOUNDS.has(operator) && value !== undefined && isOfKind(value, kind)
+  return isOrdering(operator) && value !== undefined && isOfKind(value, kind)
 }
 
 /** The order of `compareValues`, for values of one field. */

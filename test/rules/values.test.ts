@@ -1,15 +1,9 @@
 // Values and fields as tables: reading, comparing and picking them, and what is said of mistakes.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { asJson } from '../../src/as-json.ts'
 import { problemBody, refusalIn, suggestion } from '../../src/errors.ts'
-import {
-  asJson,
-  compareValues,
-  expectation,
-  isOfKind,
-  picker,
-  scalarsOf,
-} from '../../src/fields.ts'
+import { compareValues, expectation, isOfKind, picker, scalarsOf } from '../../src/fields.ts'
 import {
   type Field,
   HttpError,
