@@ -24,79 +24,84 @@ import { sightOf } from './sight.ts'
 
 /** `GET /<collection>`: a page, or with a streaming format the whole list where no page is named. */
 export async function list(call: Call): Promise<Outcome> {
-  const { target, streams } = call
-  const { collection } = target
   const { query, window } = readList(call)
   await requireParent(call)
   await runBefore(call, {}, undefined)
-  const scope = scopeOf(call)
-  const scoped = { ...query, where: [...scope, ...query.where] }
-  const total = countMode(call, call.preferences.count ?? collection.total)
-  const pick = query.fields && picker(query.fields)
-  const picked = (item: Item) => (pick ? pick(item) : item)
-  // One await for all, unless there are binary properties to look up.
-  const show = (items: readonly Stored[]): Item[] | Promise<Item[]> =>
-    collection.blobs
-      ? Promise.all(items.map(async ({ item }) => picked(await present(call, item, query.fields))))
-      : items.map(({ item }) => picked(item))
-  const base = {
-    name: collection.name,
-    itemName: collection.itemName,
-    fields: fieldsShown(collection, query.fields),
-  }
-
-  if (streams && !namesPage(call)) {
-    // Nothing is counted, whatever is preferred, and no range is given of it.
-    const common = { status: 200, headers: [], result: undefined }
-    if (call.method === 'HEAD') return common
-    const batches = collection.store.stream(scoped, call.caller)
-    const part = (batch: readonly Stored[]) =>
-      collection.blobs ? inParts(call, batch, query.fields) : [batch]
-    return {
-      ...common,
-      representation: { kind: 'stream', ...base, data: shownBatches(batches, part, show) },
-    }
-  }
-  const applied = call.preferences.count === total ? countApplied(total) : []
-  const vary = varyOf(call)
+  const scoped = { ...query, where: [...scopeOf(call), ...query.where] }
+  if (call.streams && !namesPage(call)) return wholeList(call, scoped)
   const slice = sliceOf(window, query, call)
   const { ifMatch, ifNoneMatch } = call.preconditions
   // The count is enough for HEAD, but for a condition on the page's tag.
-  if (call.method === 'HEAD' && !ifMatch && !ifNoneMatch) {
-    const known = await collection.store.count(scoped, total, call.caller)
-    return {
-      status: 200,
-      headers: [...headHeaders(call, query, window, total, known), ...applied],
-      vary,
-      result: known,
-    }
-  }
+  const counted = call.method === 'HEAD' && !ifMatch && !ifNoneMatch
+  return counted ? headOfPage(call, scoped, window) : page(call, scoped, window, slice)
+}
 
+/** Nothing is counted, whatever is preferred, and no range is given of it. */
+function wholeList(call: Call, query: Query): Outcome {
+  const common = { status: 200, headers: [], result: undefined }
+  if (call.method === 'HEAD') return common
+  const { store, blobs } = call.target.collection
+  const batches = store.stream(query, call.caller)
+  const part = (batch: readonly Stored[]) => (blobs ? inParts(call, batch, query.fields) : [batch])
+  const data = shownBatches(batches, part, items => shown(call, items, query))
+  return { ...common, representation: { kind: 'stream', ...described(call, query), data } }
+}
+
+async function headOfPage(call: Call, query: Query, window: Window): Promise<Outcome> {
+  const mode = listMode(call)
+  const total = await call.target.collection.store.count(query, mode, call.caller)
+  return {
+    status: 200,
+    headers: [...headHeaders(call, query, window, mode, total), ...countApplied(call, mode)],
+    vary: varyOf(call),
+    result: total,
+  }
+}
+
+async function page(call: Call, query: Query, window: Window, slice: Slice): Promise<Outcome> {
+  const { collection } = call.target
+  const mode = listMode(call)
   // One more than the page tells whether there is a next one, whatever the total.
   const wanted = { ...slice, limit: window.limit === 0 ? 0 : window.limit + 1 }
-  const page = await collection.store.list(scoped, wanted, total, call.caller)
-  const more = page.items.length > window.limit
+  const { items: given, total } = await collection.store.list(query, wanted, mode, call.caller)
+  const more = given.length > window.limit
   const backward = 'backward' in slice && slice.backward
-  const items = more ? (backward ? page.items.slice(1) : page.items.slice(0, -1)) : page.items
-  const found = foundOf(items, more, page.total, query)
+  const items = more ? (backward ? given.slice(1) : given.slice(0, -1)) : given
+  const found = foundOf(items, more, total, query)
 
   const validators = listValidators(call, items, found, window)
   if (window.by === 'range' && items.length === 0) {
     // Conditions count first (RFC 9110 §14.2): what they make of it is said after the operation.
     const verdict = evaluate(call.preconditions, call.method, validators)
-    if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, page.total)
+    if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
   }
   requireRoom(call, items, query.fields)
-  const data = await show(items)
-  const whole = items.length === page.total
   return {
-    status: window.by === 'range' && !whole ? 206 : 200,
-    headers: [...listHeaders(call, query, window, found), ...applied],
-    representation: { kind: 'list', ...base, data },
+    status: window.by === 'range' && items.length !== total ? 206 : 200,
+    headers: [...listHeaders(call, query, window, found), ...countApplied(call, mode)],
+    representation: {
+      kind: 'list',
+      ...described(call, query),
+      data: await shown(call, items, query),
+    },
     validators,
-    vary,
+    vary: varyOf(call),
     result: items.map(({ item }) => item),
   }
+}
+
+/** What a list says of itself to the formats. */
+function described({ target: { collection } }: Call, { fields }: Query) {
+  const { name, itemName } = collection
+  return { name, itemName, fields: fieldsShown(collection, fields) }
+}
+
+/** The items as they are given: at once, unless there are binary properties to look up. */
+function shown(call: Call, items: readonly Stored[], { fields }: Query): Item[] | Promise<Item[]> {
+  const picked = fields ? picker(fields) : (item: Item) => item
+  return call.target.collection.blobs
+    ? Promise.all(items.map(async ({ item }) => picked(await present(call, item, fields))))
+    : items.map(({ item }) => picked(item))
 }
 
 /** `GET /<collection>/count`: the same filters as the list. */
@@ -106,13 +111,12 @@ export async function count(call: Call): Promise<Outcome> {
   await requireParent(call)
   await runBefore(call, {}, undefined)
   const mode = countMode(call, call.preferences.count === 'estimated' ? 'estimated' : 'exact')
-  const scope = scopeOf(call)
-  const where = [...scope, ...query.where]
+  const where = [...scopeOf(call), ...query.where]
   const { store } = target.collection
   const number = await store.count({ ...query, where }, mode, call.caller)
   return {
     status: 200,
-    headers: call.preferences.count === mode ? countApplied(mode) : [],
+    headers: countApplied(call, mode),
     representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
     vary: ['Prefer'],
     result: number,
@@ -318,8 +322,13 @@ function countMode({ target, principal }: Call, wanted: TotalMode): TotalMode {
   return wanted === 'estimated' && sightOf(target.collection, principal) ? 'exact' : wanted
 }
 
-function countApplied(mode: TotalMode): HeaderList {
-  return ['Preference-Applied', printPreferences({ count: mode })]
+/** How the total of a list is found. */
+function listMode(call: Call): TotalMode {
+  return countMode(call, call.preferences.count ?? call.target.collection.total)
+}
+
+function countApplied({ preferences }: Call, mode: TotalMode): HeaderList {
+  return preferences.count === mode ? ['Preference-Applied', printPreferences({ count: mode })] : []
 }
 
 async function* shownBatches(
