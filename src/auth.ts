@@ -1,6 +1,7 @@
 // Who asks and what they may do: credentials → principal (RFC 9110 §11), scopes, `WWW-Authenticate`.
 import { HttpError, refusalIn } from './errors.ts'
 import type { HeaderList, HttpRequest } from './http.ts'
+import { checkOptions, HEADER_NAME, listOf } from './options.ts'
 
 /** Who makes a request. */
 export interface Principal {
@@ -24,6 +25,11 @@ export interface ChallengeParameters {
 export interface Scheme {
   /** The name that stands in `Authorization`, such as `Bearer`. */
   readonly name: string
+  /**
+   * The request headers in which its credentials may stand: every answer varies by them (RFC 9110 §12.5.5),
+   * so that no cache gives one client's to another. Default: `Authorization` and `Cookie`.
+   */
+  readonly headers?: readonly string[] | undefined
   /** The authorization server that issues its tokens, for `/.well-known/oauth-protected-resource`. */
   readonly issuer?: string
   /** Its `WWW-Authenticate`. A scheme without parameters of its own leaves them out. */
@@ -36,6 +42,20 @@ export interface Scheme {
    * cannot be checked at the moment.
    */
   authenticate(request: HttpRequest): Promise<Principal | undefined>
+}
+
+const ANYWHERE = ['Authorization', 'Cookie']
+
+const HEADERS = listOf(HEADER_NAME)
+
+/**
+ * Each header in which credentials of any of these schemes may stand, once.
+ * @throws TypeError for what is no name of a header.
+ */
+export function credentialHeaders(schemes: readonly Scheme[] = []): readonly string[] {
+  for (const { name, headers } of schemes)
+    checkOptions(`the scheme ${name}`, { headers }, { headers: HEADERS })
+  return [...new Set(schemes.flatMap(({ headers = ANYWHERE }) => headers))]
 }
 
 /** Who may do something: everybody, or principals with all of these scopes; `[]` is any principal. */

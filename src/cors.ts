@@ -1,6 +1,14 @@
 // Cross-origin access (Fetch standard, "CORS protocol"): `access-control-*` on every answer.
-import { type HeaderList, isFieldName } from './http.ts'
-import { BOOLEAN, checkOptions, listOf, type Rules, TEXT, wholeFrom } from './options.ts'
+import type { HeaderList } from './http.ts'
+import {
+  BOOLEAN,
+  checkOptions,
+  HEADER_NAME,
+  listOf,
+  type Rules,
+  TEXT,
+  wholeFrom,
+} from './options.ts'
 
 export interface CorsOptions {
   /** Origins that may read answers: `*` (the default) for any, a list, or none. */
@@ -76,11 +84,7 @@ const RULES: Rules<CorsOptions> = {
   },
   credentials: BOOLEAN,
   maxAge: wholeFrom(0),
-  headers: listOf({
-    wanted: 'the name of a header, such as X-Api-Key',
-    // To browsers `*` is no name but any header.
-    fits: value => typeof value === 'string' && value !== '*' && isFieldName(value),
-  }),
+  headers: listOf(HEADER_NAME),
 }
 
 /** Whether a text is an origin as browsers send it: lower case, without a port that goes without saying. */

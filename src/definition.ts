@@ -270,6 +270,8 @@ export interface ApiDefinition {
   readonly limits: Limits
   /** How credentials are checked; without any, everybody may do everything. */
   readonly schemes: readonly Scheme[]
+  /** The headers in which their credentials may stand. */
+  readonly credentialHeaders: readonly string[]
   /** Who may read the root (`root`), and the rule of collections that have none (`default`). */
   readonly access: Access
   readonly rateLimit: RateLimit | undefined

@@ -161,13 +161,13 @@ function addCommon(
 
 /** What the answer depended on, for caches: exactly what was consulted. */
 function varyOf(
-  { cors, schemes }: ApiDefinition,
+  { cors, credentialHeaders }: ApiDefinition,
   negotiated: boolean,
   more: readonly string[],
 ): string {
   const names = negotiated ? ['Accept', ...more] : more.slice()
   if (cors.origins !== '*') names.push('Origin')
-  if (schemes.length > 0) names.push('Authorization')
+  names.push(...credentialHeaders)
   return names.join(', ')
 }
 

@@ -2,6 +2,7 @@
 // types say the same; it is told here to who writes JavaScript.
 import { suggestion } from './errors.ts'
 import { isObject } from './fields.ts'
+import { isFieldName } from './http.ts'
 
 /** What an option must be. */
 export interface Rule {
@@ -30,6 +31,11 @@ export const DATE: Rule = {
 export const NOT_NEGATIVE: Rule = {
   wanted: 'a number from 0',
   fits: value => Number.isFinite(value) && Number(value) >= 0,
+}
+/** To browsers and caches `*` is no name but any header. */
+export const HEADER_NAME: Rule = {
+  wanted: 'the name of a header, such as X-Api-Key',
+  fits: value => typeof value === 'string' && value !== '*' && isFieldName(value),
 }
 /** For what is looked at where it is used. */
 export const ANYTHING: Rule = { wanted: 'anything', fits: () => true }

@@ -1,5 +1,5 @@
 // A definition made ready to answer: its router, and the two doors.
-import { type Access, checkAccess, type Scheme } from './auth.ts'
+import { type Access, checkAccess, credentialHeaders, type Scheme } from './auth.ts'
 import { type CorsOptions, corsOf } from './cors.ts'
 import { workloadOf } from './deadlines.ts'
 import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
@@ -119,6 +119,7 @@ export function apiDefinitionOf(
     cors: corsOf(policies.cors),
     limits: limitsOf(policies.limits),
     schemes: policies.schemes ?? [],
+    credentialHeaders: credentialHeaders(policies.schemes),
     access: accessOf(policies.access),
     rateLimit: policies.rateLimit && rateLimitOf(policies.rateLimit),
     health: policies.health ?? false,

@@ -9,6 +9,7 @@ import { harden } from '../src/harden.ts'
 import {
   type Access,
   type ApiOptions,
+  basic,
   blob,
   type CollectionOptions,
   defineApi,
@@ -250,6 +251,11 @@ describe('a TypeError of what the types refuse', () => {
     ['a format by its name', { formats: ['json'] }, /formats must be .* a format, such as json/],
     ['an unknown option of cors', { cors: { origin: '*' } }, /cors: .*did you mean "origins"\?/],
     ['an origin alone', { cors: { origins: 'http://a' } }, /origins must be "\*" or a list/],
+    [
+      'a scheme whose headers are none',
+      { schemes: [{ ...basic({ verify: () => undefined }), name: 'Own', headers: ['*'] }] },
+      /the scheme Own: headers must be a list, each the name of a header, .* not \["\*"\]/,
+    ],
     [
       'a limit of no requests',
       { rateLimit: { policies: [{ limit: 1, window: 1, on: 'write' }] } },

@@ -27,6 +27,7 @@ export function basic(options: BasicOptions): Scheme {
   const { verify, realm = 'api' } = options
   return {
     name: 'Basic',
+    headers: ['Authorization'],
     challenge: () => printChallenge('Basic', { realm, charset: 'UTF-8' }),
     offers: isConfidential,
     async authenticate(request) {

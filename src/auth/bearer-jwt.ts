@@ -111,6 +111,7 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
 
   return {
     name: 'Bearer',
+    headers: ['Authorization'],
     issuer,
     challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
     async authenticate(request) {

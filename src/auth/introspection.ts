@@ -87,6 +87,7 @@ export function introspection(options: IntrospectionOptions): Scheme {
 
   return {
     name: 'Bearer',
+    headers: ['Authorization'],
     ...(issuer !== undefined && { issuer }),
     challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
     async authenticate(request) {

@@ -1,6 +1,6 @@
 // Specification, "Cache headers" and status 304; conventions, "Caching". Reads; writes are in writing tests.
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { type Item, json, xml } from '../../src/index.ts'
+import { basic, type Item, json, type Scheme, xml } from '../../src/index.ts'
 import { type Answer, eachDoor } from '../doors.ts'
 import { carValues, example, seed } from '../fixture.ts'
 
@@ -438,6 +438,35 @@ describe('Cache headers: Cache-Control and Vary', () => {
     },
     { once: true },
   )
+
+  const scheme = (headers?: readonly string[]): Scheme => ({
+    name: 'Own',
+    challenge: () => 'Own',
+    authenticate: async () => undefined,
+    ...(headers && { headers }),
+  })
+  const passwords = basic({ verify: id => ({ id }) })
+
+  // A cache keeps what it was given with one cookie from who comes with another.
+  describe.each<[string, Scheme[], string]>([
+    ['passwords', [passwords], 'Accept, Prefer, Authorization'],
+    ['a scheme that does not say', [scheme()], 'Accept, Prefer, Authorization, Cookie'],
+    ['a scheme that says', [scheme(['X-Api-Key'])], 'Accept, Prefer, X-Api-Key'],
+    ['several', [passwords, scheme(['Cookie']), scheme()], 'Accept, Prefer, Authorization, Cookie'],
+  ])('names where credentials may stand: %s', (_, schemes, vary) => {
+    eachDoor(
+      () => example({ schemes, access: { default: 'public' } }),
+      door => {
+        it('whether or not any came', async () => {
+          for (const headers of [{}, { cookie: 'sid=1' }]) {
+            const answer = await door.request('/cars?limit=1', { headers })
+            expect([answer.status, answer.headers.get('vary')]).toEqual([200, vary])
+          }
+        })
+      },
+      { once: true },
+    )
+  })
 })
 
 describe('Cache headers: items of the same moment', () => {
