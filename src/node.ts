@@ -10,6 +10,7 @@ import { HttpError } from './errors.ts'
 import type { Machine } from './exchange.ts'
 import { handle } from './handle.ts'
 import {
+  type BodyChunk,
   endBody,
   type HeaderList,
   type HttpRequest,
@@ -18,6 +19,7 @@ import {
   isStream,
   type RequestBody,
   type RequestHeaders,
+  type StreamBody,
   splitTarget,
 } from './http.ts'
 import type { Limits } from './limits.ts'
@@ -271,7 +273,9 @@ function respond(
     throw error
   }
   if (isStream(body)) {
-    return pipeline(Readable.from(body), response, { end: false }).then(() => endSent(response))
+    const closes = length === undefined && request.httpVersion === '1.0'
+    const sent = Readable.from(closes ? untilClose(body, response) : body)
+    return pipeline(sent, response, { end: false }).then(() => endSent(response))
   }
   if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
   if (!body) response.end()
@@ -283,6 +287,23 @@ function respond(
   }
   if (!request.readableEnded) drain(request, unread)
   return undefined
+}
+
+/**
+ * A body that ends with its connection (RFC 9112 §6.3), as any of unknown length does in HTTP/1.0, which proxies
+ * speak: where it fails the connection is reset, since one that is closed would say that this was all.
+ */
+async function* untilClose(
+  body: StreamBody,
+  { socket }: ServerResponse,
+): AsyncGenerator<BodyChunk> {
+  try {
+    yield* body
+  } catch (error) {
+    // Only TCP can be reset. TLS that ends without a word of it is known to be broken off (RFC 8446 §6.1).
+    if (socket?.remoteAddress !== undefined && !('encrypted' in socket)) socket.resetAndDestroy()
+    throw error
+  }
 }
 
 /** Ends an answer when its bytes have left: Node takes an ended one for idle, and closes it with the server. */

@@ -1,6 +1,11 @@
 // Streamed answers, lists and contents: what fails before they begin is answered like any failure, what
 // fails later breaks them off; `onError` is told of either.
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test, vi } from 'vitest'
@@ -138,6 +143,36 @@ test('a content of another length does not put the connection out of step', asyn
   const answers = await text(socket).catch(() => '')
   expect(answers.match(/HTTP\/1\.1/g) ?? []).not.toHaveLength(2)
   await close()
+})
+
+describe('a list that is broken off in HTTP/1.0, whose bodies end with the connection', () => {
+  const request = `GET ${LIST} HTTP/1.0\r\nHost: a\r\n\r\n`
+  const broken = () =>
+    photosApi({
+      async *stream() {
+        yield [{ id: 1, item: { id: 1 }, version: 'a' }]
+        throw lost
+      },
+    })
+
+  test('resets it, since one that is closed would make the list look whole', async () => {
+    const { api } = await broken()
+    const { port, close } = await listen(api.handler)
+    const socket = connect(port, '127.0.0.1').end(request)
+    await expect(text(socket)).rejects.toThrow('ECONNRESET')
+    await close()
+  })
+
+  test.skipIf(process.platform === 'win32')('closes what knows no reset', async () => {
+    const { api, failures } = await broken()
+    const path = join(await mkdtemp(join(tmpdir(), 'streamed-')), 'socket')
+    const server = createServer(api.handler).listen(path)
+    await once(server, 'listening')
+    expect(await text(connect(path).end(request))).toContain('{"id":1}')
+    expect(failures).toEqual([lost])
+    server.close()
+    await rm(dirname(path), { recursive: true })
+  })
 })
 
 test.each<[string, string, number, string | null]>([
