@@ -11,13 +11,14 @@ const MOST_RANGES = 16
 
 /**
  * Reads `Range: bytes=…` of a content of so many bytes.
- * @returns `undefined` for what is to be ignored: another unit, malformed, too many, overlapping; an
- * empty list where no range can be satisfied: a 416.
+ * @returns `undefined` for what is to be ignored: another unit, malformed, too many, overlapping, and any
+ * of an empty content, since a cache that asks in slices would hand the 416 to whoever asked for the whole;
+ * an empty list where no range can be satisfied: a 416.
  */
 export function parseByteRanges(text: string, size: number): ByteRange[] | undefined {
   const set = /^bytes=(.+)$/i.exec(text.trim())?.[1]
   const specs = set?.split(',') ?? []
-  if (specs.length === 0 || specs.length > MOST_RANGES) return undefined
+  if (size === 0 || specs.length === 0 || specs.length > MOST_RANGES) return undefined
   const ranges: ByteRange[] = []
   for (const spec of specs) {
     const [, first = '', last = ''] = /^\s*(\d{0,15})-(\d{0,15})\s*$/.exec(spec) ?? []
@@ -33,9 +34,7 @@ export function parseByteRanges(text: string, size: number): ByteRange[] | undef
 }
 
 function suffix(length: number, size: number): ByteRange | undefined {
-  return length === 0 || size === 0
-    ? undefined
-    : { first: Math.max(0, size - length), last: size - 1 }
+  return length === 0 ? undefined : { first: Math.max(0, size - length), last: size - 1 }
 }
 
 function overlap(ranges: readonly ByteRange[]): boolean {

@@ -99,6 +99,12 @@ describe('parseByteRanges of 10 bytes', () => {
   ])('%j: %j', (text, ranges) => {
     expect(parseByteRanges(text, 10)).toEqual(ranges)
   })
+
+  // A cache that fetches slices asks for the first of them whatever there is.
+  it.each(['bytes=0-', 'bytes=0-1023', 'bytes=-5', 'bytes=0-0,5-9'])(
+    'of nothing there is no range: %s',
+    text => expect(parseByteRanges(text, 0)).toBeUndefined(),
+  )
 })
 
 describe('printDisposition', () => {
