@@ -133,7 +133,9 @@ function refuseBroken(
   socket: Socket,
   response: ServerResponse | undefined,
 ): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Where nothing was asked there is nothing to answer: a proxy or a browser that has connected ahead of its
+  // first request would take a 408 for the answer to that.
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) {
     socket.destroy()
     return
   }

@@ -359,6 +359,11 @@ describe('slow and broken clients', () => {
     expect(ended).toBe(true)
   })
 
+  test('a connection on which nothing was asked is ended without an answer', async () => {
+    const { answers, rest, ended } = await converse(served.port, [])
+    expect([answers, rest, ended]).toEqual([[], '', true])
+  })
+
   test('a body that never ends: 408', async () => {
     const { answers, ended } = await converse(served.port, socket => {
       socket.write(post('Content-Length: 100000', '{'))
