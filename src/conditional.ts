@@ -201,13 +201,16 @@ export function isUnmodified(
   current: Validators,
 ): boolean {
   const verdict = evaluate(conditions, method, current)
-  if (verdict === 'failed') throw preconditionFailed()
+  if (verdict === 'failed') throw preconditionFailed(conditions)
   return verdict === 'not-modified'
 }
 
 /** The refusal of a failed precondition. */
-export function preconditionFailed(): HttpError {
-  const message =
-    'The item is not in the state that the request requires: read it again, then decide'
+export function preconditionFailed({ ifMatch }: Preconditions): HttpError {
+  // Whoever read again would be given the same one, and be refused without end.
+  const weak = ifMatch && ifMatch !== '*' && ifMatch.every(tag => tag.weak)
+  const message = weak
+    ? 'If-Match holds of no weak tag, W/"…": a proxy that compresses weakens the ETag of what it passes on'
+    : 'The item is not in the state that the request requires: read it again, then decide'
   return new HttpError(412, [{ message, type: 'precondition_failed' }])
 }

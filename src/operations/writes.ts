@@ -219,7 +219,7 @@ async function currentItem(call: Call): Promise<Stored | undefined> {
   if (!current && !mayCreate(call)) return undefined
   const validators = current && validatorsOfWrite(current)
   if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
-    throw preconditionFailed()
+    throw preconditionFailed(preconditions)
   const { ifMatch, ifUnmodifiedSince } = preconditions
   const asked = collection.requirePrecondition && !call.inProcess
   // A date says nothing of what has none: it is ignored there (RFC 9110 §13.1.4).

@@ -399,6 +399,31 @@ describe('Cache headers: Last-Modified', () => {
   )
 })
 
+describe('Cache headers: a failed If-Match', () => {
+  eachDoor(three, (door, made) => {
+    it.each([
+      ['W/<tag>', 'holds of no weak tag'],
+      ['W/<tag>, W/"a"', 'holds of no weak tag'],
+      ['"other"', 'read it again'],
+      ['W/<tag>, "other"', 'read it again'],
+    ])('%s: %s', async (text, message) => {
+      const target = `/cars/${made().items[0]?.id}`
+      const tag = (await door.request(target)).headers.get('etag') ?? ''
+      const headers = { 'if-match': text.replace('<tag>', tag) }
+      for (const method of ['GET', 'DELETE']) {
+        expect(await door.request(target, { method, headers })).toMatchObject({
+          status: 412,
+          json: {
+            errors: [
+              { message: expect.stringContaining(message), code: 412, type: 'precondition_failed' },
+            ],
+          },
+        })
+      }
+    })
+  })
+})
+
 describe('Cache headers: Cache-Control and Vary', () => {
   eachDoor(
     three,
