@@ -96,6 +96,7 @@ test('the package holds what is built and its papers, nothing else', () => {
     'docs/auth.md',
     'docs/collections.md',
     'docs/growing.md',
+    'docs/proxies.md',
     'package.json',
   ])
   const built = packed.filter(name => name.startsWith('dist/'))
