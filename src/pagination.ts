@@ -393,12 +393,15 @@ function offsetBefore(first: number, limit: number, total = first): string {
 
 /**
  * How long a cursor may be in a link. It holds whole values: a long text would make headers that no
- * client reads, and a target that is refused. From there one goes on by position.
+ * client reads, and a target that is refused. From there one goes on by position, and so from an object
+ * or a list, which are no place in an order.
  */
 const MOST_CURSOR = 2048
 
 function cursorTo(place: Cursor): string | undefined {
-  const long = place.key?.some(value => typeof value === 'string' && value.length > MOST_CURSOR)
-  const text = long ? undefined : printCursor(place)
+  const unfit = place.key?.some(value =>
+    typeof value === 'string' ? value.length > MOST_CURSOR : typeof value === 'object' && value,
+  )
+  const text = unfit ? undefined : printCursor(place)
   return text === undefined || text.length > MOST_CURSOR ? undefined : `cursor=${text}`
 }

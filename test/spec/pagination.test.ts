@@ -725,4 +725,36 @@ describe('Pagination headers: a place that no link can hold', () => {
       ])
     })
   })
+
+  const mixed = async () => {
+    const things = defineCollection({
+      name: 'things',
+      id: 'integer',
+      schema: z.object({ a: z.union([z.string(), z.array(z.string()), z.object({ b: z.int() })]) }),
+      store: memoryStore(),
+    })
+    const api = defineApi({ collections: [things] })
+    for (const a of [['x'], 'z', { b: 1 }, { b: 0 }, 'y'])
+      await api.collection(things).create({ a })
+    return { api }
+  }
+  eachDoor(mixed, door => {
+    it.each([
+      ['a', [5, 2, 1, 3, 4]],
+      ['-a', [1, 3, 4, 2, 5]],
+    ])('an object or a list, which sort=%s puts among the texts', async (sort, order) => {
+      let answer = await door.request(`/things?sort=${sort}&fields=id&limit=1`)
+      const forth = ids(answer)
+      for (let { next } = rels(answer); next; { next } = rels(answer)) {
+        answer = await door.request(next)
+        forth.push(...ids(answer))
+      }
+      const back = ids(answer)
+      for (let { previous } = rels(answer); previous; { previous } = rels(answer)) {
+        answer = await door.request(previous)
+        back.unshift(...ids(answer))
+      }
+      expect([forth, back]).toEqual([order, order])
+    })
+  })
 })
