@@ -2,7 +2,7 @@
 // and a default need not suit the checks that it was declared with.
 import { z } from 'zod'
 import { type Item, isObject, type Json, sameJson } from './fields.ts'
-import type { Schema } from './schema.ts'
+import { rootField, type Schema } from './schema.ts'
 
 /** A value as it is and as it is wanted. */
 class Change {
@@ -16,7 +16,9 @@ class Change {
 
 /** What a {@link keepingSchema} checks: the wanted value, and the current one where there is one to keep. */
 export function changeOf(current: Json | undefined, next: Json | undefined): unknown {
-  if (current === undefined || next === undefined || next === null) return next
+  if (current === undefined || next === undefined) return next
+  // A null that comes is for the schema to see; one that stays may be what a transform gave.
+  if (next === null && current !== null) return next
   return new Change(current, next)
 }
 
@@ -111,7 +113,16 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
   const { current, next } = change
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
   switch (def.type) {
-    case 'object':
+    case 'object': {
+      if (!isObject(current) || !isObject(next)) return [schema, next]
+      const parts = rebuilt(schema)
+      const left = leftOut(def.shape, current, next)
+      const spread = spreadMembers(current, next)
+      if (left.length === 0) return [parts, spread]
+      const optional = left.map(([name, part]) => [name, z.optional(keepingSchema(part))])
+      const shape = { ...keepingShape(def.shape), ...Object.fromEntries(optional) }
+      return [derive(parts, { shape }), spread]
+    }
     case 'record':
       if (!isObject(current) || !isObject(next)) return [schema, next]
       return [rebuilt(schema), spreadMembers(current, next)]
@@ -145,6 +156,18 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
   }
 }
 
+/** The required members that a transform has left out of the current value, and that nobody adds now. */
+function leftOut(shape: Shape, current: Item, next: Item): [name: string, part: Schema][] {
+  return Object.entries(shape).filter(
+    ([name, part]) =>
+      !Object.hasOwn(current, name) &&
+      !Object.hasOwn(next, name) &&
+      !part._zod.optin &&
+      !isPlain(part) &&
+      rootField(part, 'output').optional,
+  )
+}
+
 function spreadMembers(current: Item, next: Item): Record<string, unknown> {
   const spread = Object.entries(next).map(([name, value]) => [
     name,
@@ -162,6 +185,14 @@ function spreadElements(current: readonly Json[], next: readonly Json[]): unknow
   })
 }
 
+type Shape = Readonly<Record<string, Schema>>
+
+function keepingShape(shape: Shape): Shape {
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, part]) => [name, keepingSchema(part)]),
+  )
+}
+
 const rebuiltSchemas = new WeakMap<Schema, Schema>()
 
 function rebuilt(schema: Schema): Schema {
@@ -176,11 +207,10 @@ function rebuild(schema: Schema): Schema {
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
   switch (def.type) {
     case 'object': {
-      const shape = Object.entries(def.shape).map(([name, part]) => [name, keepingSchema(part)])
       // An unknown member is refused before a schema sees it.
       const open = def.catchall && def.catchall._zod.def.type !== 'never'
       const catchall = open && def.catchall ? { catchall: keepingSchema(def.catchall) } : {}
-      return derive(schema, { shape: Object.fromEntries(shape), ...catchall })
+      return derive(schema, { shape: keepingShape(def.shape), ...catchall })
     }
     case 'array':
       return derive(schema, { element: keepingSchema(def.element) })

@@ -328,6 +328,44 @@ describe('a patch changes what it names and nothing else', () => {
       { at: '2024-01-01T00:00:00.000Z', b: 'z' },
     ],
     [
+      'a null of a transform, where none may be sent',
+      z.object({ a: z.string().transform(text => text || null), b: z.string() }),
+      { a: '', b: 'y' },
+      { b: 'z' },
+      { a: null, b: 'z' },
+    ],
+    [
+      'a null of a transform in a list and in a record',
+      z.object({
+        l: z.array(z.string().transform(text => text || null)),
+        r: z.record(
+          z.string(),
+          z.string().transform(text => text || null),
+        ),
+        b: z.string(),
+      }),
+      { l: ['', 'x'], r: { k: '' }, b: 'y' },
+      { b: 'z' },
+      { l: [null, 'x'], r: { k: null }, b: 'z' },
+    ],
+    [
+      'a member that a transform leaves out',
+      z.object({
+        a: z.string().transform(text => text || undefined),
+        m: z.object({
+          c: z
+            .string()
+            .transform(text => text || undefined)
+            .pipe(z.string().optional()),
+          b: z.string(),
+        }),
+        b: z.string(),
+      }),
+      { a: '', m: { c: '', b: 'y' }, b: 'y' },
+      { m: { b: 'z' } },
+      { m: { b: 'z' }, b: 'y' },
+    ],
+    [
       'another option takes its defaults',
       z.object({
         u: z.discriminatedUnion('k', [
@@ -370,6 +408,16 @@ describe('a patch changes what it names and nothing else', () => {
     expect(await validator.patch(old, { a: 'y', m: { n: 1 } })).toEqual({ a: 'y', m: { n: 1 } })
     expect(await validator.patch(old, { a: 'x', m: { n: 2 } })).toEqual({ a: 'x', m: { n: 2 } })
     expect(await validator.replace(old, { a: 'y' })).toEqual({ a: 'y', d: 1, p: 2, l: ['x'] })
+  })
+
+  it('still misses what must be there, as in an item from before the member was declared', async () => {
+    const a = z
+      .string()
+      .transform(text => text.length)
+      .pipe(z.int())
+    const validator = validatorOf(z.object({ a, b: z.string() }))
+    for (const changed of [validator.patch, validator.replace])
+      expect(await mistakes(changed({ b: 'y' }, { b: 'z' }))).toEqual(['a required'])
   })
 
   it('computes a default anew each time', async () => {
