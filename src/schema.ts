@@ -199,9 +199,12 @@ function fieldOf(
     case 'nullable':
       return { ...inner(def.innerType), nullable: true }
     case 'default':
-    case 'prefault':
-    case 'catch':
       return { ...inner(def.innerType), optional: side === 'input' }
+    case 'prefault':
+    case 'catch': {
+      const field = inner(def.innerType)
+      return { ...field, optional: side === 'input' || field.optional }
+    }
     case 'nonoptional':
       return { ...inner(def.innerType), optional: false }
     case 'success':

@@ -51,6 +51,20 @@ describe('fields', () => {
       { a: 'string', b: 'string?' },
     ],
     [
+      'what a default keeps from being absent, and what a catch lets be',
+      z.object({
+        a: z.string().optional().default('x'),
+        b: z.string().optional().catch('x'),
+        c: z.string().catch('x'),
+        d: z
+          .string()
+          .transform(text => text || undefined)
+          .pipe(z.string().optional())
+          .prefault('x'),
+      }),
+      { a: 'string', b: 'string?', c: 'string', d: 'string?' },
+    ],
+    [
       'choices of several types',
       z.object({ a: z.literal(['x', 1, true, null]), b: z.literal([null]) }),
       { a: 'union|null', b: 'any|null' },
