@@ -115,10 +115,13 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 /**
  * Adds the members that a field does not know: zod drops them, and a client must hear of them instead.
  * What is there already may be sent back. More than are told are not looked for: to find near names
  * takes long.
+ * @param others members of what may be meant as well: they are none of this field's, there already or not.
  */
 function findUnknown(
   value: Json,
@@ -126,6 +129,7 @@ function findUnknown(
   field: Field,
   prefix: string,
   found: Mistake[],
+  others: ReadonlySet<string> = NONE,
 ): void {
   if (typeof value !== 'object' || value === null || found.length >= MOST_MISTAKES) return
   const { element, members } = field
@@ -139,10 +143,15 @@ function findUnknown(
   if (field.open) return
   const options = field.options?.filter(option => suits(value, option)) ?? []
   if (options.length > 0) {
+    if (current !== undefined && sameJson(current, value)) return
+    // Where one option is meant, what is left of another goes with it; else nobody can say which goes.
+    const rivals = options.length > 1 ? options : []
+    const names = rivals.flatMap(option => [...(option.members?.keys() ?? [])])
+    const named = new Set([...others, ...names])
     // What suits one of several options is no mistake; else the fewest mistakes are told.
     const lists = options.map(option => {
       const list: Mistake[] = []
-      findUnknown(value, current, option, prefix, list)
+      findUnknown(value, current, option, prefix, list, named)
       return list
     })
     found.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
@@ -158,7 +167,7 @@ function findUnknown(
     const member = members.get(name)
     const known = memberOf(current, name)
     if (member) findUnknown(each, known, member, `${prefix}${name}.`, found)
-    else if (known === undefined || !sameJson(known, each))
+    else if (known === undefined || others.has(name) || !sameJson(known, each))
       found.push(unknownMember(prefix + name, members.keys()))
     if (found.length >= MOST_MISTAKES) return
   }

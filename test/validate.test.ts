@@ -430,6 +430,44 @@ describe('a patch changes what it names and nothing else', () => {
     expect(new Set([first.n, second.n, third.n]).size).toBe(3)
   })
 
+  it('takes no member of another option, as it is or not, which the schema would drop', async () => {
+    const A = z.object({ a: z.string(), c: z.string().optional() })
+    const either = z.union([A, z.object({ b: z.int() })])
+    const cases = [
+      [either, (value: Item) => value, 'b'],
+      [z.object({ u: z.union([either, z.string()]) }), (value: Item) => ({ u: value }), 'u.b'],
+      [z.object({ l: z.array(either) }), (value: Item) => ({ l: [value] }), 'l.0.b'],
+    ] as const
+    for (const [schema, within, field] of cases) {
+      const validator = validatorOf(schema)
+      for (const stored of [{ a: 'x' }, { b: 1 }])
+        for (const changed of [validator.patch, validator.replace])
+          expect(await mistakes(changed(within(stored), within({ a: 'x', b: 1, c: 'y' })))).toEqual(
+            [`${field} unknown_field`],
+          )
+    }
+  })
+
+  it('lets go what is left of the option that was meant before', async () => {
+    const kind = z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('a'), x: z.int() }),
+      z.object({ kind: z.literal('b'), y: z.int() }),
+    ])
+    const validator = validatorOf(kind)
+    const changed = { kind: 'b', x: 1, y: 2 }
+    expect(await validator.patch({ kind: 'a', x: 1 }, changed)).toEqual({ kind: 'b', y: 2 })
+    expect(await mistakes(validator.create(changed))).toEqual(['x unknown_field'])
+  })
+
+  it('takes back what an option made of others', async () => {
+    const made = z.object({ a: z.string() }).transform(({ a }) => ({ a, b: a.length }))
+    const validator = validatorOf(
+      z.object({ u: z.union([made, z.object({ b: z.int() })]), n: z.int() }),
+    )
+    const stored = await validator.create({ u: { a: 'x' }, n: 1 })
+    expect(await validator.replace(stored, { ...stored, n: 2 })).toEqual({ ...stored, n: 2 })
+  })
+
   it('still checks the whole', async () => {
     const ordered = z
       .object({
