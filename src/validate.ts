@@ -36,7 +36,8 @@ export function validatorOf(schema: Schema): Validator {
   const patch = async (current: Item, patched: Json) => {
     if (sameJson(current, patched)) return current
     // What `change` gives is an object, and putting parts back leaves it one.
-    return restore(current, patched, await change(current, patched), input) as Item
+    const given = await change(current, withoutForeign(current, patched, input, output ?? input))
+    return restore(current, patched, given, input, output ?? input) as Item
   }
   return {
     create: async value => toItem(output, await check(value)),
@@ -239,27 +240,78 @@ function inOrder<T extends Json>(value: T, field: Field | undefined): T {
  * What validation gave, with every part that the patch left alone put back as it was: no default
  * comes in and no transform runs where nobody wrote. Members that the schema itself makes from
  * others are as it made them, and another option of a union has its own defaults.
+ * @param field what the schema takes.
+ * @param output what it gives.
  */
 function restore(
   current: Json | undefined,
   patched: Json | undefined,
   given: Json,
   field: Field | undefined,
+  output: Field | undefined,
 ): Json {
   if (current !== undefined && patched !== undefined && sameJson(current, patched)) return current
   if (!isObject(current) || !isObject(patched) || !isObject(given)) return given
   const switched = field?.kind === 'union' && isSwitched(current, given, field)
   const restored: Item = {}
   for (const [name, value] of Object.entries(given)) {
-    const member = field?.element ?? field?.members?.get(name)
+    const member = memberField(field, name)
     const before = memberOf(current, name)
     const wanted = memberOf(patched, name)
     const made = field?.members !== undefined && !field.open && member === undefined
     if (made) restored[name] = value
     else if (before !== undefined || wanted !== undefined || switched)
-      restored[name] = restore(before, wanted, value, member)
+      restored[name] = restore(before, wanted, value, member, memberField(output, name))
+  }
+  for (const [name, value] of Object.entries(patched)) {
+    if (isForeign(current, name, field, output)) restored[name] = value
   }
   return restored
+}
+
+/** A patched value without what is foreign to the schema: a strict one would refuse it. */
+function withoutForeign(
+  current: Json | undefined,
+  patched: Json,
+  field: Field | undefined,
+  output: Field | undefined,
+): Json {
+  if (!isObject(current) || !isObject(patched)) return patched
+  const own = Object.entries(patched)
+    .filter(
+      ([name, value]) =>
+        !isForeign(current, name, field, output) || !sameJson(value, current[name] ?? null),
+    )
+    .map(([name, value]) => [
+      name,
+      withoutForeign(
+        memberOf(current, name),
+        value,
+        memberField(field, name),
+        memberField(output, name),
+      ),
+    ])
+  return Object.fromEntries(own)
+}
+
+/** Whether a member that an item has is of another version of its collection. */
+function isForeign(
+  current: Item,
+  name: string,
+  field: Field | undefined,
+  output: Field | undefined,
+): boolean {
+  return Object.hasOwn(current, name) && !knows(field, name) && !knows(output, name)
+}
+
+function memberField(field: Field | undefined, name: string): Field | undefined {
+  return field?.element ?? field?.members?.get(name)
+}
+
+/** Whether a field may have a member of this name, as far as it tells. */
+function knows(field: Field | undefined, name: string): boolean {
+  if (field?.options) return field.options.some(option => knows(option, name))
+  return !field?.members || field.open === true || field.members.has(name)
 }
 
 /** Whether a member that tells the options of a union apart has changed. */

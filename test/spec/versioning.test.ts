@@ -1,9 +1,17 @@
 // Specification, "Versioning"; conventions, "Names and places".
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, memoryStore, parseLink } from '../../src/index.ts'
+import {
+  defineAction,
+  defineApi,
+  defineCollection,
+  memoryStore,
+  parseLink,
+} from '../../src/index.ts'
+import { sqlStore } from '../../src/stores/sql.ts'
 import { eachDoor } from '../doors.ts'
 import { example } from '../fixture.ts'
+import { openDatabase } from '../stores/sqlite.ts'
 
 const accounts = () =>
   defineCollection({
@@ -176,4 +184,86 @@ describe('Versioning', () => {
   ])('a mistake in the declaration is a TypeError: %s', (_row, define) => {
     expect(define).toThrow(TypeError)
   })
+})
+
+describe('versions that share a store', () => {
+  const stores = [
+    ['memory', () => memoryStore()],
+    ['SQLite', async () => sqlStore({ db: await openDatabase(), create: true })],
+  ] as const
+  const Old = z.object({ color: z.string(), model: z.object({ name: z.string() }) })
+  const schemas = [
+    ['plain', Old],
+    ['with a transform', Old.extend({ color: z.string().trim() })],
+    ['strict', z.strictObject(Old.shape)],
+  ] as const
+  const json = { 'content-type': 'application/json' }
+  const changes: readonly [string, string, string, Record<string, string>, string][] = [
+    ['a merge patch', 'PATCH', '', json, '{"color":"blue","model":{"name":"b"}}'],
+    [
+      'a JSON Patch',
+      'PATCH',
+      '',
+      { 'content-type': 'application/json-patch+json' },
+      '[{"op":"replace","path":"/color","value":"blue"},{"op":"replace","path":"/model/name","value":"b"}]',
+    ],
+    [
+      'a form',
+      'POST',
+      '',
+      { 'content-type': 'application/x-www-form-urlencoded' },
+      '_method=PATCH&color=blue&model.name=b',
+    ],
+    ['an action', 'POST', '/paint', json, '{}'],
+  ]
+  for (const [store, makeStore] of stores) {
+    for (const [kind, schema] of schemas) {
+      it.each(changes)(
+        `${store}, ${kind}: %s of one keeps what only the other declares`,
+        async (_row, method, place, headers, body) => {
+          const shared = await makeStore()
+          const old = defineCollection({
+            name: 'cars',
+            schema,
+            store: shared,
+            id: 'integer',
+            actions: {
+              paint: defineAction({
+                on: 'item',
+                run: ({ update }) => update({ color: 'blue', model: { name: 'b' } }),
+              }),
+            },
+          })
+          const next = defineCollection({
+            name: 'cars',
+            schema: Old.extend({
+              model: z.object({ name: z.string(), year: z.int() }),
+              tags: z.array(z.string()).default([]),
+            }),
+            store: shared,
+            id: 'integer',
+          })
+          const api = defineApi({
+            versions: [
+              { version: 1, collections: [old] },
+              { version: 2, collections: [next] },
+            ],
+          })
+          await api
+            .collection(next)
+            .create({ color: 'red', model: { name: 'a', year: 2020 }, tags: ['x'] })
+
+          const request = { method, headers, body, redirect: 'manual' } as const
+          const answer = await api.fetch(new Request(`http://a.test/v1/cars/1${place}`, request))
+          expect([200, 303]).toContain(answer.status)
+          expect(await api.collection(next).read(1)).toMatchObject({
+            color: 'blue',
+            model: { name: 'b', year: 2020 },
+            tags: ['x'],
+          })
+          await api.close()
+        },
+      )
+    }
+  }
 })
