@@ -19,12 +19,20 @@ import {
   runBefore,
   scopeOf,
 } from './call.ts'
-import { fieldsShown, inParts, itemRepresentation, present, requireRoom } from './shown.ts'
+import {
+  fieldsShown,
+  inParts,
+  itemRepresentation,
+  present,
+  requireDownload,
+  requireRoom,
+} from './shown.ts'
 import { sightOf } from './sight.ts'
 
 /** `GET /<collection>`: a page, or with a streaming format the whole list where no page is named. */
 export async function list(call: Call): Promise<Outcome> {
   const { query, window } = readList(call)
+  requireDownload(call, query.fields)
   await requireParent(call)
   await runBefore(call, {}, undefined)
   const scoped = { ...query, where: [...scopeOf(call), ...query.where] }
@@ -140,6 +148,7 @@ export async function read(call: Call): Promise<Outcome> {
     }
   }
   refuse(mistakes)
+  requireDownload(call, fields)
   const stored = await requireItem(call)
   await runBefore(call, { item: stored.item }, undefined)
   requireRoom(call, [stored], fields)

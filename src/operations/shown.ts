@@ -4,6 +4,7 @@ import type { CollectionDefinition } from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { type Fields, type Item, type Path, picker, selectFields } from '../fields.ts'
 import type { Representation } from '../formats/format.ts'
+import { DOWNLOAD } from '../route.ts'
 import type { Stored } from '../store.ts'
 import type { Call } from './call.ts'
 
@@ -19,7 +20,7 @@ export async function present(call: Call, item: Item, fields?: readonly Path[]):
       continue
     }
     const record = recordOf(item, name) ?? null
-    const data = record && (await inlineData(collection, name, record, fields))
+    const data = record && (await inlineData(call, name, record, fields))
     const url = blobHref(call, item, name)
     Object.assign(shown, printBlob(name, record, collection.binary, url, data ?? undefined))
   }
@@ -34,13 +35,13 @@ function blobHref({ target, href }: Call, item: Item, property: string): string 
 }
 
 async function inlineData(
-  collection: CollectionDefinition,
+  call: Call,
   name: string,
   record: BlobRecord,
   fields: readonly Path[] | undefined,
 ): Promise<string | undefined> {
-  if (!isInline(collection, name, record, fields)) return undefined
-  const content = await collection.blobs?.get(record.key)
+  if (!isInline(call, name, record, fields)) return undefined
+  const content = await call.target.collection.blobs?.get(record.key)
   if (!content) return undefined
   const chunks: Uint8Array[] = []
   for await (const bytes of content) chunks.push(bytes)
@@ -48,13 +49,14 @@ async function inlineData(
 }
 
 function isInline(
-  collection: CollectionDefinition,
+  { target: { collection }, may }: Call,
   name: string,
   { size }: BlobRecord,
   fields: readonly Path[] | undefined,
 ): boolean {
   const small = size <= (collection.shape.fields.get(name)?.inlineBelow ?? 0)
-  return small || isAsked(collection, name, fields)
+  // Bytes are bytes: who may not download them is not given them with the item either.
+  return (small && may?.(collection, DOWNLOAD) !== false) || isAsked(collection, name, fields)
 }
 
 function isAsked(
@@ -64,6 +66,17 @@ function isAsked(
 ): boolean {
   const wanted = binary === 'flat' ? `${name}_data` : `${name}.data`
   return fields?.some(path => path.join('.') === wanted) === true
+}
+
+/**
+ * Refuses contents that `fields` asks for to who may not download them.
+ * @throws HttpError 401, 403
+ */
+export function requireDownload(call: Call, fields: readonly Path[] | undefined): void {
+  const { collection } = call.target
+  if (!collection.blobs || !fields) return
+  const asked = blobNames(collection.shape.fields).some(name => isAsked(collection, name, fields))
+  if (asked) call.authorize?.(DOWNLOAD)
 }
 
 /**
@@ -103,17 +116,15 @@ const MOST_AT_ONCE = 64 * 1024
 
 /** A batch in parts of which each holds few bytes inline. */
 export function* inParts(
-  { target: { collection } }: Call,
+  call: Call,
   batch: readonly Stored[],
   fields: readonly Path[] | undefined,
 ): Generator<readonly Stored[]> {
-  const names = blobNames(collection.shape.fields)
+  const names = blobNames(call.target.collection.shape.fields)
   let part: Stored[] = []
   let size = 0
   for (const stored of batch) {
-    const own = bytesOf(stored.item, names, (name, record) =>
-      isInline(collection, name, record, fields),
-    )
+    const own = bytesOf(stored.item, names, (name, record) => isInline(call, name, record, fields))
     if (size + own > MOST_AT_ONCE && part.length > 0) {
       yield part
       part = []

@@ -15,10 +15,12 @@ import {
   type Access,
   basic,
   bearerJwt,
+  blob,
   defineAction,
   defineApi,
   defineCollection,
   introspection,
+  memoryBlobs,
   memoryStore,
   type Policies,
   type Scheme,
@@ -599,6 +601,74 @@ describe('scopes and challenges', () => {
       ).toThrow(TypeError)
     },
   )
+})
+
+describe('who may read items and not download what they hold', () => {
+  const bytes = Buffer.from('the bytes').toString('base64')
+  async function served(binary: 'flat' | 'object') {
+    const notes = defineCollection({
+      name: 'notes',
+      schema: z.object({
+        text: z.string(),
+        scan: blob(),
+        icon: blob({ inlineBelow: 100 }).optional(),
+      }),
+      store: memoryStore(),
+      blobs: memoryBlobs(),
+      binary,
+      id: 'integer',
+      access: { read: 'public', list: 'public', patch: 'public', download: ['paid'], default: [] },
+    })
+    const schemes = [basic({ verify: id => ({ id, scopes: [id] }) })]
+    const api = defineApi({ collections: [notes], schemes })
+    await api.collection('notes').create({ text: 'a', scan_data: bytes, icon: { data: bytes } })
+    return (path: string, user?: string, init: RequestInit = {}) => {
+      const headers = new Headers(init.headers)
+      if (user) headers.set('authorization', `Basic ${btoa(`${user}:x`)}`)
+      return api.fetch(new Request(`https://a.test${path}`, { ...init, headers }))
+    }
+  }
+  const asked = { flat: 'scan_data', object: 'scan.data' }
+
+  test.each([
+    ['flat', '/notes/1'],
+    ['object', '/notes/1'],
+    ['flat', '/notes'],
+    ['object', '/notes.csv'],
+    ['flat', '/notes.ndjson'],
+    ['flat', '/notes.html'],
+  ] as const)(
+    '%s, %s: contents are given inline to who may download them',
+    async (binary, path) => {
+      const ask = await served(binary)
+      const fields = `${path}?fields=text,${asked[binary]}`
+      expect((await ask('/notes/1/scan')).status).toBe(401)
+      expect((await ask('/notes/1/scan', 'bob')).status).toBe(403)
+      for (const [user, status] of [
+        [undefined, 401],
+        ['bob', 403],
+      ] as const) {
+        const refused = await ask(fields, user)
+        expect(refused.status).toBe(status)
+        expect(await refused.text()).not.toContain(bytes)
+        const small = await ask(path, user)
+        expect(small.status).toBe(200)
+        expect(await small.text()).not.toContain(bytes)
+      }
+      expect(await (await ask(fields, 'paid')).text()).toContain(bytes)
+    },
+  )
+
+  test('small ones stand in the item for who may', async () => {
+    const ask = await served('flat')
+    expect(await (await ask('/notes/1', 'paid')).json()).toMatchObject({ icon_data: bytes })
+    const headers = { 'content-type': 'application/json', prefer: 'return=representation' }
+    const change = { method: 'PATCH', headers, body: '{"text":"b"}' }
+    const changed = await (await ask('/notes/1', undefined, change)).json()
+    expect(changed).toMatchObject({ text: 'b', icon_url: 'https://a.test/notes/1/icon' })
+    expect(changed).not.toHaveProperty('icon_data')
+    expect((await ask('/notes/1/icon', 'paid')).status).toBe(200)
+  })
 })
 
 describe('keys', () => {
