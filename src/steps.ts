@@ -3,7 +3,7 @@ import { admit, methodsFor } from './admit.ts'
 import type { Decoded } from './body.ts'
 import { callsOf } from './calls.ts'
 import { isUnmodified, type Preconditions } from './conditional.ts'
-import type { ApiDefinition } from './definition.ts'
+import type { ApiDefinition, Operation } from './definition.ts'
 import { allowedMethods, describeTarget, methodHeaders } from './describe.ts'
 import type { ServedDocument } from './documents.ts'
 import { isHashed } from './encode.ts'
@@ -123,25 +123,23 @@ export function callOf(
   }
 }
 
-/** What a change is answered with; `undefined` is a redirect to the item. */
+/** What a change is answered with; `undefined` is a redirect to the item, or of an action to its collection. */
 function returnsOf(
-  exchange: Exchange,
-  about: Pick<Call, 'target' | 'operation'>,
+  { request, method, suppressed, may }: Exchange,
+  { target: { collection, id }, operation }: Pick<Call, 'target' | 'operation'>,
   preferred: Preferences['return'],
 ): Preferences['return'] {
-  const { request, method, suppressed } = exchange
-  const reads = isRead(method)
-  if (!reads && isBlind(exchange, about)) return 'minimal'
+  if (isRead(method)) return suppressed ? 'representation' : preferred
+  const gives = (name: Operation) => collection.operations.has(name) && may(collection, name)
+  const creates = operation === 'create'
+  // A change shows an item to nobody who could not read it; who makes one has sent it.
+  if (!creates && !gives('read') && !gives('list')) return 'minimal'
   if (suppressed) return 'representation'
-  return preferred ?? (!reads && cannotFollow(request.headers) ? 'representation' : undefined)
-}
-
-/** A change shows an item to nobody who could not read it; who makes one has sent it. */
-function isBlind(
-  { may }: Exchange,
-  { target: { collection }, operation }: Pick<Call, 'target' | 'operation'>,
-): boolean {
-  return operation !== 'create' && !may(collection, 'read') && !may(collection, 'list')
+  if (preferred) return preferred
+  if (cannotFollow(request.headers)) return 'representation'
+  // Nor can a redirect be followed to where nothing is given.
+  if (creates || gives(id === undefined ? 'list' : 'read')) return undefined
+  return id === undefined ? 'minimal' : 'representation'
 }
 
 function rewrite(

@@ -330,9 +330,10 @@ describe('scopes and challenges', () => {
     ['GET', '/cars/1.json', 'cars:read', undefined, 200],
     ['GET', '/cars/1/', 'cars:read', undefined, 200],
     ['POST', '/cars', 'cars:write', body, 201],
-    ['PATCH', '/cars/1', 'cars:write', '{"color":"green"}', 303],
+    // It may list the item and not read it: no redirect would lead to it.
+    ['PATCH', '/cars/1', 'cars:write', '{"color":"green"}', 200],
     ['PUT', '/cars/1', 'cars:read cars:write', '{"id":"1","color":"red"}', 303],
-    ['POST', '/cars/1?_method=PATCH', 'cars:write', '{"color":"green"}', 303],
+    ['POST', '/cars/1?_method=PATCH', 'cars:write', '{"color":"green"}', 200],
     ['POST', '/cars/1/honk', 'cars:honk', '{"times":2}', 200],
     ['POST', '/cars/paint', 'cars:admin', '{}', 200],
     ['DELETE', '/cars/2', 'cars:admin', undefined, 200],
@@ -442,7 +443,8 @@ describe('scopes and challenges', () => {
       for (const [scopes, status] of [
         [scope, blind],
         [`${scope} read`, seeing],
-        [`${scope} list`, seeing],
+        // A redirect to an item that it may not read would lead to a 403.
+        [`${scope} list`, 200],
       ] as const) {
         const { id } = await api.collection(cars).create({ color: 'red' })
         const answer = await ask(api, method, `/cars/${id}${path}`, await bearer(scopes), init)

@@ -1,7 +1,13 @@
 // Specification, "Resource operations": each row of its table, and what the conventions say of writing.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, type Item } from '../../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  type Item,
+  memoryStore,
+  type Operation,
+} from '../../src/index.ts'
 import { sqlStore } from '../../src/stores/sql.ts'
 import { type Answer, type Door, eachDoor, type Init, listen } from '../doors.ts'
 import { carValues, example, seed } from '../fixture.ts'
@@ -506,6 +512,56 @@ describe('Prefer: return (RFC 7240)', () => {
         }
       })
     }
+  })
+})
+
+describe('a change of what has no GET that a redirect could lead to', () => {
+  const preferred = { prefer: 'return=representation' }
+  const cases: readonly [
+    operations: readonly Operation[],
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    status: number,
+  ][] = [
+    [['read'], 'PATCH', '/cars/1', {}, 303],
+    [['read'], 'POST', '/cars/1/wash', {}, 303],
+    [['read'], 'POST', '/cars/tidy', {}, 204],
+    [['list'], 'PATCH', '/cars/1', {}, 200],
+    [['list'], 'PUT', '/cars/1', {}, 200],
+    [['list'], 'PATCH', '/cars/1', { prefer: 'return=minimal' }, 204],
+    [['list'], 'POST', '/cars/1/wash', {}, 200],
+    [['list'], 'POST', '/cars/tidy', {}, 303],
+    [['list'], 'DELETE', '/cars/1', {}, 200],
+    [[], 'PATCH', '/cars/1', {}, 204],
+    [[], 'PATCH', '/cars/1', preferred, 204],
+    [[], 'POST', '/cars/1/wash', {}, 204],
+    [[], 'POST', '/cars/tidy', {}, 204],
+    [[], 'DELETE', '/cars/1', {}, 204],
+  ]
+  it.each(cases)('besides %j: %s %s %j is %i', async (given, method, path, headers, status) => {
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+      operations: ['create', 'replace', 'patch', 'delete', ...given],
+      actions: {
+        wash: { on: 'item', run: () => undefined },
+        tidy: { on: 'collection', run: () => undefined },
+      },
+    })
+    const api = defineApi({ collections: [cars] })
+    await api.collection(cars).create({ color: 'red' })
+    const request = new Request(`http://a.test${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      redirect: 'manual',
+      body: /^(?:PUT|PATCH)$/.test(method) ? '{"color":"blue"}' : null,
+    })
+    const answer = await api.fetch(request)
+    expect(answer.status).toBe(status)
+    if (status === 200) expect(await answer.json()).toMatchObject({ id: 1 })
   })
 })
 
