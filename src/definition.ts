@@ -165,7 +165,7 @@ export interface Action<S extends SomeSchema = SomeSchema> {
   readonly output?: SomeSchema | undefined
   /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
   readonly description?: string | undefined
-  /** Its result is the answer, 200. `undefined` answers 303 to the item or the collection. */
+  /** Its result is the answer, 200: the item acted on is given as anywhere, its contents by address. `undefined` answers 303 to the item or the collection. */
   run(context: ActionContext<S>): unknown
 }
 

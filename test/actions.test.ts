@@ -1,7 +1,15 @@
 // Actions: what they take, what they may do, and how they are answered (conventions, "Writing").
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineAction, defineApi, defineCollection, type Item, memoryStore } from '../src/index.ts'
+import {
+  blob,
+  defineAction,
+  defineApi,
+  defineCollection,
+  type Item,
+  memoryBlobs,
+  memoryStore,
+} from '../src/index.ts'
 import { eachDoor, listen, sendRaw } from './doors.ts'
 
 async function counters() {
@@ -332,6 +340,11 @@ describe('an action that changes a reference', () => {
           input: z.object({ owner_id: z.int() }),
           run: ({ input, update }) => update(input),
         }),
+        give: defineAction({
+          on: 'item',
+          input: z.object({ owner_id: z.int() }),
+          run: async ({ input, update }) => void (await update(input)),
+        }),
       },
     })
 
@@ -351,6 +364,105 @@ describe('an action that changes a reference', () => {
           json: { errors: [{ field: 'owner_id', type: 'unknown_reference' }] },
         })
         expect(await sell(2)).toMatchObject({ status: 200, json: { owner_id: 2 } })
+      })
+
+      it('does the same below its parent, and is answered by where the item is then', async () => {
+        const sell = (path: string, owner_id: number) =>
+          door.request(`${path}/sell`, { method: 'POST', json: { owner_id } })
+        expect(await sell('/owners/1/cars/1', 99)).toMatchObject({ status: 400 })
+        expect(await sell('/owners/1/cars/1', 2)).toMatchObject({ json: { owner_id: 2 } })
+        expect((await sell('/owners/1/cars/1', 1)).status).toBe(404)
+        const give = (path: string) =>
+          door.request(`${path}/give`, { method: 'POST', json: { owner_id: 1 } })
+        const given = await give('/owners/2/cars/1')
+        expect([given.status, given.headers.get('location')]).toEqual([303, `${door.base}/cars/1`])
+      })
+    },
+  )
+})
+
+describe('a hook that gives an item another parent', () => {
+  const owners = () =>
+    defineCollection({
+      name: 'owners',
+      schema: z.object({ name: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+    })
+  const cars = () =>
+    defineCollection({
+      name: 'cars',
+      schema: z.object({ owner_id: z.int() }),
+      store: memoryStore(),
+      id: 'integer',
+      parents: { owner_id: 'owners' },
+      hooks: {
+        before: ({ value, operation }) =>
+          operation === 'delete' ? undefined : { ...Object(value), owner_id: 2 },
+      },
+    })
+
+  eachDoor(
+    async () => {
+      const api = defineApi({ collections: [owners(), cars()] })
+      for (const name of ['Ann', 'Bob']) await api.collection('owners').create({ name })
+      return { api }
+    },
+    door => {
+      it('has the answer lead to where the item is', async () => {
+        const made = await door.request('/owners/1/cars', { method: 'POST', json: {} })
+        expect([made.status, made.headers.get('location')]).toEqual([201, `${door.base}/cars/1`])
+        expect(made.headers.get('content-location')).toBe(`${door.base}/cars/1`)
+        const below = await door.request('/owners/2/cars', { method: 'POST', json: {} })
+        expect(below.headers.get('location')).toBe(`${door.base}/owners/2/cars/2`)
+      })
+    },
+  )
+})
+
+describe('an action that gives the item it acts on', () => {
+  const photos = () =>
+    defineCollection({
+      name: 'photos',
+      schema: z.object({ comment: z.string(), photo: blob() }),
+      store: memoryStore(),
+      blobs: memoryBlobs(),
+      id: 'integer',
+      actions: {
+        look: { on: 'item', method: 'GET', run: ({ item }) => item },
+        praise: { on: 'item', run: ({ update }) => update({ comment: 'fine' }) },
+        first: {
+          on: 'item',
+          run: async ({ item, update }) => {
+            await update({ comment: 'x' })
+            return item
+          },
+        },
+      },
+    })
+
+  eachDoor(
+    async () => {
+      const collection = photos()
+      const api = defineApi({ collections: [collection] })
+      const sent = { comment: 'a', photo_data: 'AAAA' }
+      await Reflect.apply(api.collection('photos').create, undefined, [sent])
+      return { api }
+    },
+    door => {
+      it.each([
+        ['GET', 'look', 'a'],
+        ['POST', 'praise', 'fine'],
+        ['POST', 'first', 'a'],
+      ])('%s %s: gives its contents by their addresses', async (method, action, comment) => {
+        for (const headers of [{}, { 'idempotency-key': action }]) {
+          const path = `/photos/1/${action}`
+          if (action === 'first')
+            await door.request('/photos/1', { method: 'PATCH', json: { comment } })
+          const { json } = await door.request(path, { method, headers })
+          expect(json).toMatchObject({ comment, photo_url: `${door.base}/photos/1/photo` })
+          expect(json).not.toHaveProperty('photo')
+        }
       })
     },
   )

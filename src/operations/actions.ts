@@ -9,16 +9,19 @@ import type { SomeSchema } from '../schema.ts'
 import { type Stored, throwIfAborted } from '../store.ts'
 import { blobPatch } from './blobs.ts'
 import {
+  anywhere,
   type Call,
   type CallBody,
   inScope,
   type Outcome,
+  placed,
   refuseIfMatch,
   requireItem,
   requireParent,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
+import { present } from './shown.ts'
 import { checkedWith, ownValues, patchedValues } from './values.ts'
 import { changed, requireCurrent, returnApplied, update } from './writes.ts'
 
@@ -64,7 +67,7 @@ async function withoutResult(call: Call): Promise<Outcome> {
   const stored =
     id === undefined ? undefined : await call.target.collection.store.get(id, call.caller)
   // An action may do more than its caller, who is shown no item that it could not read.
-  if (id !== undefined && stored && inScope(call, stored.item)) {
+  if (id !== undefined && stored && inScope(placed(call, stored.item), stored.item)) {
     const target = { ...place, id, kind: 'item' } as const
     return { ...(await changed({ ...call, target }, stored)), result: undefined }
   }
@@ -93,7 +96,7 @@ async function run(
   freezeDeep(current?.item)
   const told = { value: input, ...(current && { item: current.item }) }
   const value = await runBefore(call, told, input)
-  return action.run({
+  const given = await action.run({
     input: value,
     ...(current && { item: current.item, id: current.id }),
     principal,
@@ -103,10 +106,14 @@ async function run(
       given: string | { readonly name: string },
     ) => call.collection(typeof given === 'string' ? given : given.name) as Calls<S, Ids>,
     update: async changes => {
-      stored = await changeItem(call, stored, changes)
+      // The path names the parent that the item has now: a program may give it another.
+      stored = await changeItem(anywhere(call), stored, changes)
       return stored.item
     },
   })
+  // The item acted on is given as it is anywhere: its contents by their addresses.
+  const acted = [current, stored].find(each => each !== undefined && each.item === given)
+  return acted && !call.inProcess ? present(placed(call, acted.item), acted.item) : given
 }
 
 /** Changes the item acted on, at the version that was read. */

@@ -159,6 +159,21 @@ export function scopeOf({ target, principal }: Call): Filter[] {
   ]
 }
 
+/**
+ * The same call at the place where an item is after a change: below the parent of its path only while it
+ * is that one's, which a hook or an action may have changed.
+ */
+export function placed(call: Call, item: Item): Call {
+  const { parent } = call.target
+  if (!parent || valueAt(item, [parent.field]) === parent.id) return call
+  return anywhere(call)
+}
+
+/** The same call whatever parent its path names. */
+export function anywhere(call: Call): Call {
+  return { ...call, target: { ...call.target, parent: undefined } }
+}
+
 /** Whether an item is in reach: below the target's parent, if it has one, and in the principal's sight. */
 export function inScope({ target, principal }: Call, item: Item): boolean {
   const { parent, collection } = target

@@ -210,7 +210,8 @@ export async function checkReferences(call: Call, values: Item, current?: Item):
   for (const [name, field] of collection.parents) {
     const parent = version.collections.get(name)
     const value = values[field] ?? null
-    const checked = value === null || value === current?.[field] || known?.field === field
+    const named = known?.field === field && known.id === value
+    const checked = named || value === null || value === current?.[field]
     if (!parent || checked) continue
     const id = idOf(parent, String(value))
     if (id === undefined || !(await visibleItem(call, parent, id))) {

@@ -12,6 +12,7 @@ import {
   inScope,
   notFound,
   type Outcome,
+  placed,
   refuseIfMatch,
   requireParent,
   requireSight,
@@ -48,7 +49,8 @@ export async function create(call: Call): Promise<Outcome> {
   return once(call, work, stored => created(call, stored))
 }
 
-async function created(call: Call, stored: Stored): Promise<Outcome> {
+async function created(asked: Call, stored: Stored): Promise<Outcome> {
+  const call = placed(asked, stored.item)
   call.uploads?.keep(stored.item)
   const { target, returns } = call
   const location = call.href({ ...target, kind: 'item', id: stored.id })
@@ -184,7 +186,8 @@ async function createAt(call: Call): Promise<Outcome | undefined> {
  * PUT and PATCH answer 303 to the item, so that no client sends the write again; `Prefer` chooses otherwise,
  * and who could not follow is given the item at once.
  */
-export async function changed(call: Call, stored: Stored): Promise<Outcome> {
+export async function changed(asked: Call, stored: Stored): Promise<Outcome> {
+  const call = placed(asked, stored.item)
   const { target, operation, returns } = call
   const location = call.href({ ...target, kind: 'item' })
   const common = { vary: ['Prefer'], result: stored.item }
