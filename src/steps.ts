@@ -91,16 +91,19 @@ export function callOf(
   const reads = isRead(method)
   const sent = reads ? (body?.parameters ?? []) : []
   const blanks = negotiated?.format.skipsBlanks !== true
-  const parameters = known.parameters
+  const given = known.parameters
     .concat(sent)
     .filter(({ name, value }) => name !== METHOD_PARAMETER && (blanks || value !== ''))
+  exchange.parameters = given
+  // Dialects are of lists: the input of an action is its own.
+  const parameters = target.action ? given : rewrite(api, given)
   exchange.parameters = parameters
   const preferences = parsePrefer(headers.prefer)
   return {
     target,
     operation,
     method,
-    parameters: rewrite(api, parameters),
+    parameters,
     body: takesBody(operation, method) ? body : undefined,
     preconditions: conditionsOf(exchange),
     preferences,

@@ -1,6 +1,16 @@
 // Conventions, "Reading": stock admin clients' parameters through both doors.
 import { describe, expect, it } from 'vitest'
-import { type Item, jsonServer, parseLink, simpleRest } from '../../src/index.ts'
+import { z } from 'zod'
+import {
+  defineAction,
+  defineApi,
+  defineCollection,
+  type Item,
+  jsonServer,
+  memoryStore,
+  parseLink,
+  simpleRest,
+} from '../../src/index.ts'
 import { eachDoor } from '../doors.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
 
@@ -115,6 +125,57 @@ describe('Dialects', () => {
         expect(answer.status).toBe(201)
         await door.request(answer.headers.get('location') ?? '', { method: 'DELETE' })
         expect(made().items).toHaveLength(40)
+      })
+    },
+    { once: true },
+  )
+
+  eachDoor(
+    make,
+    door => {
+      it.each([
+        '_start=0&_end=10&_sort=price&_order=DESC&price_gte=1500',
+        encode({ sort: ['price', 'DESC'], range: [0, 9], filter: { 'price[gte]': 1500 } }),
+      ])('every link of a page leads on: %s', async query => {
+        const headers = { accept: 'text/html' }
+        const { text } = await door.request(`/cars?${query}`, { headers })
+        const links = [...text.matchAll(/href="([^"]*\?[^"]*)"/g)]
+        expect(links.length).toBeGreaterThan(10)
+        for (const [, href = ''] of links) {
+          const { status } = await door.request(href.replaceAll('&amp;', '&'), { headers })
+          expect([href, status]).toEqual([href, 200])
+        }
+      })
+    },
+    { once: true },
+  )
+
+  eachDoor(
+    () => {
+      const find = defineAction({
+        on: 'collection',
+        method: 'GET',
+        input: z.object({
+          price_gte: z.number(),
+          range: z.string(),
+          filter: z.string(),
+          _page: z.string(),
+        }),
+        run: ({ input }) => input,
+      })
+      const cars = defineCollection({
+        name: 'cars',
+        schema: z.object({ price: z.number() }),
+        store: memoryStore(),
+        actions: { find },
+      })
+      return defineApi({ collections: [cars], dialects: [simpleRest, jsonServer] })
+    },
+    door => {
+      it('the input of an action is no list parameter', async () => {
+        const input = { price_gte: 3, range: '[0,1]', filter: '{}', _page: '2' }
+        const sent = encode({ ...input })
+        expect(await door.request(`/cars/find?${sent}`)).toMatchObject({ status: 200, json: input })
       })
     },
     { once: true },
