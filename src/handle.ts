@@ -172,7 +172,7 @@ async function answer(
   }
   exchange.principal = sender.authenticated?.principal
   exchange.may = mayOf(api, exchange.principal)
-  if (document) return readDocument(exchange, document, base)
+  if (document) return readDocument(api, exchange, document, base)
   if (!match) throw noSuchPath(path)
 
   const { target } = match

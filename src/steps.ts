@@ -172,6 +172,7 @@ export function describe(api: ApiDefinition, exchange: Exchange, match: Match): 
 
 /** `/health` and its kind: JSON, whatever is accepted. */
 export async function readDocument(
+  { cors }: ApiDefinition,
   exchange: Exchange,
   { name, read }: ServedDocument,
   base: string,
@@ -179,15 +180,18 @@ export async function readDocument(
   exchange.negotiated = { format: json, type: 'application/json' }
   // Its format is given as if by an extension: nothing else is consulted.
   exchange.extension = 'json'
-  const allow = ['Allow', 'GET, HEAD, OPTIONS']
-  if (!['GET', 'HEAD', 'OPTIONS'].includes(exchange.method)) {
-    const message = `${exchange.method.slice(0, 32)} does not exist here; there are ${allow[1]}`
-    throw new HttpError(405, [{ message, type: 'method_not_allowed' }], { headers: allow })
+  const methods = 'GET, HEAD, OPTIONS'
+  const described = exchange.method === 'OPTIONS'
+  if (!described && !isRead(exchange.method)) {
+    const message = `${exchange.method.slice(0, 32)} does not exist here; there are ${methods}`
+    const mistake = { message, type: 'method_not_allowed' }
+    throw new HttpError(405, [mistake], { headers: ['Allow', methods] })
   }
-  const data = exchange.method === 'OPTIONS' ? {} : await read(base)
+  const data = described ? {} : await read(base)
+  const allow = ['Allow', methods, 'Access-Control-Allow-Methods', methods, ...cors.preflight]
   return {
     status: 200,
-    headers: exchange.method === 'OPTIONS' ? allow : [],
+    headers: described ? allow : [],
     representation: { kind: 'document', name, data },
     result: data,
   }

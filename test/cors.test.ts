@@ -71,7 +71,7 @@ async function withThings(policies: Parameters<typeof failingApi>[0]) {
 
 describe('open to any origin, the default', () => {
   eachDoor(
-    () => withThings({}),
+    () => withThings({ health: true }),
     (door, made) => {
       for (const [name, status, target, init] of SUCCESSES) {
         it(`${name}: ${status}`, async () => {
@@ -107,6 +107,7 @@ describe('open to any origin, the default', () => {
         for (const [target, methods] of [
           ['/things', 'GET, POST, HEAD, OPTIONS'],
           ['/things/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
+          ['/health', 'GET, HEAD, OPTIONS'],
         ] as const) {
           const answer = await door.request(made().path(target), {
             method: 'OPTIONS',
