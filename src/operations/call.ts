@@ -227,15 +227,24 @@ export function refuseIfMatch({ preconditions: { ifMatch } }: Call): void {
 
 /**
  * Refuses to write what its writer would not see.
- * @param values of the item to be, without what only the store knows.
+ * @param values of the item to be, without the id that only the store knows.
  * @throws HttpError 403, or as if there were nothing where the collection hides what exists.
  */
 export function requireSight({ target, principal }: Call, values: Item): void {
   const { collection, id } = target
-  if (sightOf(collection, principal)?.sees(values) ?? true) return
+  const sight = sightOf(collection, principal)
+  if (sight?.sees(dated(collection, values)) ?? true) return
   if (collection.hideExistence) throw notFound(collection, id ?? '')
   const message = `This would be no ${collection.itemName} of yours`
   throw new HttpError(403, [{ message, type: 'out_of_sight' }])
+}
+
+/** Values with the dates that a store gives them now. */
+function dated({ shape: { createdAt, updatedAt } }: CollectionDefinition, values: Item): Item {
+  const now = new Date().toISOString()
+  const created = createdAt === undefined ? {} : { [createdAt]: now }
+  const updated = updatedAt === undefined ? {} : { [updatedAt]: now }
+  return { ...created, ...values, ...updated }
 }
 
 export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError {

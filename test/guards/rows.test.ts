@@ -439,6 +439,35 @@ describe('a rule', () => {
   })
 
   test.each([
+    ['created_at[gte]', '2020-01-01T00:00:00Z', 201, 200],
+    ['updated_at[gte]', '2020-01-01T00:00:00Z', 201, 200],
+    ['created_at[lt]', '2020-01-01T00:00:00Z', 403, undefined],
+    ['updated_at[lt]', '2100-01-01T00:00:00Z', 201, 200],
+  ])(
+    'by the dates that the server sets holds for a write: %s=%s',
+    async (name, date, made, changed) => {
+      const cars = defineCollection({
+        name: 'cars',
+        schema: z.object({ owner: z.string() }),
+        store: memoryStore(),
+        id: 'integer',
+        visible: () => ({ [name]: date }),
+      })
+      const api = defineApi({ collections: [cars] })
+      const write = (method: string, path: string) =>
+        api.fetch(
+          new Request(`https://api.example${path}`, {
+            method,
+            headers: { 'content-type': 'application/json', prefer: 'return=representation' },
+            body: JSON.stringify({ owner: method }),
+          }),
+        )
+      expect((await write('POST', '/cars')).status).toBe(made)
+      if (changed !== undefined) expect((await write('PATCH', '/cars/1')).status).toBe(changed)
+    },
+  )
+
+  test.each([
     ['an empty list', { owner: [] }, 0],
     ['undefined', undefined, 0],
     ['a value that the field cannot have', { seats: 'x' }, 0],
