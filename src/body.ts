@@ -183,5 +183,5 @@ function withoutOverride(value: Json, { form }: Format): Pick<Decoded, 'value' |
     return { value, overrides: [] }
   }
   const { [METHOD_PARAMETER]: named, ...rest } = value
-  return { value: rest, overrides: [String(named)] }
+  return { value: rest, overrides: [typeof named === 'string' ? named : JSON.stringify(named)] }
 }

@@ -55,7 +55,7 @@ function readJson({ name, value }: Parameter, read: (value: unknown) => Paramete
 
 function sortParameters(value: unknown): Parameter[] {
   const [field, order = 'ASC', ...rest]: unknown[] = Array.isArray(value) ? value : []
-  const direction = String(order).toUpperCase()
+  const direction = typeof order === 'string' ? order.toUpperCase() : ''
   if (typeof field !== 'string' || !/^(?:ASC|DESC)$/.test(direction) || rest.length > 0) {
     throw invalid('sort', 'it must be a field and an order, such as ["color","ASC"]')
   }
@@ -64,23 +64,29 @@ function sortParameters(value: unknown): Parameter[] {
 
 function rangeParameters(value: unknown): Parameter[] {
   const [first, last, ...rest]: unknown[] = Array.isArray(value) ? value : []
-  const size = Number(last) - Number(first) + 1
-  if (!isWhole(first) || !Number.isSafeInteger(last) || size < 0 || rest.length > 0) {
+  const size = isWhole(first) && typeof last === 'number' ? last - first + 1 : -1
+  if (!isWhole(size) || rest.length > 0) {
     throw invalid('range', 'it must be two positions, such as [0,24]')
   }
   return [parameter('offset', String(first)), parameter('limit', String(size))]
 }
 
-function isWhole(value: unknown): boolean {
+function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
-function filterParameters(value: unknown, path = ''): Parameter[] {
+/** How deep the objects of a filter may nest. */
+const MOST_LEVELS = 32
+
+function filterParameters(value: unknown, path = '', levels = MOST_LEVELS): Parameter[] {
   if (!isObject(value)) throw invalid('filter', 'it must be an object')
+  if (levels === 0) throw invalid('filter', `it is nested deeper than ${MOST_LEVELS} levels`)
   return Object.entries(value).flatMap(([name, given]) => {
-    if (name === 'q' && path === '') return [parameter('q', String(given))]
-    if (isObject(given)) return filterParameters(given, `${path}${name}.`)
-    const [, field = name, operator = ''] = /^([^[\]]+)(\[[^[\]]*\])?$/.exec(name) ?? []
+    if (name === 'q' && path === '' && typeof given !== 'object') {
+      return [parameter('q', String(given))]
+    }
+    if (isObject(given)) return filterParameters(given, `${path}${name}.`, levels - 1)
+    const [, field = name, operator = ''] = /^([^[\]]+)(\[[^[\]]*\])$/.exec(name) ?? []
     const whole = `filter[${path}${field}]`
     if (given === null) return [parameter(`${whole}[exists]`, 'false')]
     const values: unknown[] = Array.isArray(given) ? given : [given]

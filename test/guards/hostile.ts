@@ -270,6 +270,9 @@ const QUERIES = [
   'access_token=abc',
   'callback=alert',
   'jsonp=x',
+  'filter={"q":{"toString":1}}',
+  'sort=["color",{"toString":1}]',
+  'range=[{"valueOf":1,"toString":1},9]',
   `color=${'red,'.repeat(3000)}`,
   `color[in]=${'red,'.repeat(1500)}`,
   'color=red&'.repeat(101),
@@ -634,6 +637,7 @@ const FORMS = [
   '_if_match=x',
   '_method=GET&nope=1',
   '_method=HEAD&limit=x',
+  `_method=GET&filter=${'{"":'.repeat(20_000)}1${'}'.repeat(20_000)}`,
 ]
 
 const XML_BODIES = [
@@ -741,6 +745,10 @@ const MULTIPART = [
   part('Content-Disposition: form-data; name="comment"', 'x'.repeat(1_200_000)) + END,
   part('Content-Disposition: form-data; name="comment"', '\0') + END,
   part('Content-Disposition: form-data; name="_method"', 'TRACE') + END,
+  part(
+    'Content-Disposition: form-data; name="_method"\r\nContent-Type: application/json',
+    '{"toString":1}',
+  ) + END,
   part('Content-Disposition: form-data; name="photo"; filename=x', 'x') + END,
   `preamble\r\n${part('Content-Disposition: form-data; name="nope"', 'x')}${END}epilogue`,
   `${part('Content-Disposition: form-data; name="comment"', 'a')}${part('Content-Disposition: form-data; name="comment"', 'b')}${END}`,

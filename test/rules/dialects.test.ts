@@ -39,9 +39,15 @@ describe('simpleRest', () => {
     ['filter={"model.name":"Clio"}', ['filter[model.name]=Clio']],
     ['filter={"model":null}', ['filter[model][exists]=false']],
     ['filter={"q":"red clio"}', ['q=red clio']],
+    ['filter={"q":["a","b"]}', ['filter[q]=a', 'filter[q]=b']],
+    ['filter={"q":{"toString":1}}', ['filter[q.toString]=1']],
+    ['filter={"model":{"q":"x"}}', ['filter[model.q]=x']],
     ['filter={"limit":5}', ['filter[limit]=5']],
     ['filter={"price[gte]":5}', ['filter[price][gte]=5']],
     ['filter={"price[a][b]":5}', ['filter[price[a][b]]=5']],
+    ['filter={"x]price[gte]":5}', ['filter[x]price[gte]]=5']],
+    ['filter={"price[[gte]":5}', ['filter[price[[gte]]=5']],
+    ['filter={"[gte]":5}', ['filter[[gte]]=5']],
     [
       'sort=["a","ASC"]&range=[0,9]&filter={"b":1}',
       ['sort=a', 'offset=0', 'limit=10', 'filter[b]=1'],
@@ -49,6 +55,7 @@ describe('simpleRest', () => {
     ['sort=-color&limit=5&color=red', ['sort=-color', 'limit=5', 'color=red']],
     ['color=[red]&model={x}', ['color=[red]', 'model={x}']],
     ['filter=red', ['filter=red']],
+    ['filter=red[1]', ['filter=red[1]']],
   ])('%s', (query, parameters) => {
     expect(rewritten(simpleRest, query)).toEqual(parameters)
   })
@@ -58,7 +65,14 @@ describe('simpleRest', () => {
     'sort=[]',
     'sort=[1,"ASC"]',
     'sort=["color","UP"]',
+    'sort=["color","ASCENDING"]',
+    'sort=["color","BASC"]',
+    'sort=["color","ASC","price"]',
+    'sort=["color",["ASC"]]',
+    'sort=["color",{"toString":1}]',
     'range=[0]',
+    'range=[0,9,9]',
+    'range=[{"valueOf":1,"toString":1},9]',
     'range=[a,b]',
     'range=[-5,5]',
     'range=[0.5,9]',
@@ -70,11 +84,28 @@ describe('simpleRest', () => {
     'filter={"id":[]}',
     'filter={"a":[{"b":1}]}',
     'filter={"a":[["b"]]}',
+    'filter={"a":["b",["c"]]}',
     'filter={"a":"\\u0000"}',
     'range={}',
     'sort={}',
   ])('refuses %s with 400', query => {
     expect(statusOf(simpleRest, query)).toBe(400)
+  })
+
+  it.each([
+    ['sort=["color"', /^sort cannot be read: it starts like JSON but is none$/],
+    ['sort=[]', /^sort cannot be read: it must be a field and an order/],
+    ['range=[0]', /^range cannot be read: it must be two positions/],
+    ['filter=["a"]', /^filter cannot be read: it must be an object/],
+    ['filter={"a":{"id":[]}}', /^filter cannot be read: a\.id must have a value/],
+  ])('refuses %s and says why', (query, why) => {
+    expect(() => rewritten(simpleRest, query)).toThrow(why)
+  })
+
+  it('reads a filter as deep as a body may be, and refuses a deeper one', () => {
+    const nested = (levels: number) => `filter=${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+    expect(rewritten(simpleRest, nested(32))).toEqual([`filter[${'a.'.repeat(31)}a]=1`])
+    for (const levels of [33, 100_000]) expect(statusOf(simpleRest, nested(levels))).toBe(400)
   })
 
   it('what it writes reads the same again', () => {
@@ -95,6 +126,7 @@ describe('jsonServer', () => {
     ['_start=10&_end=5', ['offset=10', 'limit=0']],
     ['_page=1', ['offset=0', 'limit=10']],
     ['_page=3&_limit=20', ['offset=40', 'limit=20']],
+    ['_page=2', ['offset=10', 'limit=10']],
     ['_page=0', ['offset=0', 'limit=10']],
     ['_limit=7', ['limit=7']],
     ['_sort=color', ['sort=color']],
@@ -105,6 +137,8 @@ describe('jsonServer', () => {
     ['color_ne=red', ['color[ne]=red']],
     ['color_like=re', ['color[like]=%re%']],
     ['color_like=100%25_', ['color[like]=%100\\%\\_%']],
+    ['color_like=\\*', ['color[like]=%\\\\\\*%']],
+    ['color_likes=re', ['color_likes=re']],
     ['id=1&id=2', ['id=1', 'id=2']],
     ['q=clio', ['q=clio']],
     ['_method=PUT', ['_method=PUT']],
@@ -118,6 +152,7 @@ describe('jsonServer', () => {
     '_start=-1',
     '_end=',
     '_limit=1.5',
+    '_limit=1000000000000000',
     '_page=one',
     '_start=1&_start=2',
     '_sort=a&_sort=b',
