@@ -1,6 +1,6 @@
 // A list as a page: the table with its sort, the filters, the way through the pages.
 import type { ErrorEntry } from '../errors.ts'
-import { type Field, type Fields, type Item, type Path, valueAt } from '../fields.ts'
+import { type Field, type Fields, type Item, type Json, type Path, valueAt } from '../fields.ts'
 import { headerOf, type Parameter, printParameters } from '../http.ts'
 import { parseContentRange, parseLink } from '../pagination.ts'
 import { RESERVED } from '../query.ts'
@@ -88,12 +88,17 @@ function printCell({ name, path, field }: Column, item: Item, view: View): Marku
     return markup`<td data-label="${name}">${printFile(file, field.accept, name)}</td>`
   }
   if (Array.isArray(value) && value.length > 0)
-    return markup`<td data-label="${name}">${value.map(String).join(', ')}</td>`
+    return markup`<td data-label="${name}">${value.map(printElement).join(', ')}</td>`
   const href = path.length === 1 && value !== undefined ? view.link(name, value) : undefined
   if (value === undefined || value === null || value === '' || Array.isArray(value)) {
     return markup`<td data-label="${name}" class="blank${isNumeric(field) && ' number'}">${printScalar(null)}</td>`
   }
   return markup`<td data-label="${name}"${kind}>${printScalar(value, field, href)}</td>`
+}
+
+/** An element may be an object where a schema takes any value, or did when the item was made. */
+function printElement(element: Json): string {
+  return typeof element === 'object' ? JSON.stringify(element) : String(element)
 }
 
 /** How many there are and which are shown, with the links of the answer's `Link` header. */

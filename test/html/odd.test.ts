@@ -248,6 +248,19 @@ describe('an item that its schema would not take', () => {
   })
 })
 
+test('a list whose elements are of any kind is shown in the table of its collection', async () => {
+  const any = defineCollection({
+    name: 'things',
+    schema: z.object({ list: z.array(z.union([z.string(), z.record(z.string(), z.int())])) }),
+    store: memoryStore(),
+  })
+  const api = defineApi({ collections: [any], formats })
+  await api.collection('things').create({ list: ['x', { toString: 1 }] })
+  const { status, page } = await visitor(api)('/things')
+  expect(status).toBe(200)
+  expect(page).toContain('x, {&quot;toString&quot;:1}')
+})
+
 describe('a schema with a member called as a mark', () => {
   it('has no marks', async () => {
     const things = defineCollection({
