@@ -30,6 +30,7 @@ describe('parseEntityTags and printEntityTags (§8.8.3, §13.1.1)', () => {
     ['"a","b"', [strong('a'), strong('b')], '"a", "b"'],
     [' "a" , "b" ', [strong('a'), strong('b')], '"a", "b"'],
     ['"a\\b"', [strong('a\\b')]],
+    ['"!#~"', [strong('!#~')]],
     ['"\xe9"', [strong('\xe9')]],
     // Empty members of a list are to be passed over (§5.6.1.2).
     [', "a",, "b",', [strong('a'), strong('b')], '"a", "b"'],
@@ -238,6 +239,7 @@ describe('evaluate (§13.2.2)', () => {
     const conditions = { ifMatch: [strong('v1.json.abc')], ifNoneMatch: [weak('v2.xml')] }
     expect(onVersions(conditions)).toEqual({ ifMatch: [strong('v1')], ifNoneMatch: [weak('v2')] })
     expect(onVersions({ ifMatch: '*' })).toEqual({ ifMatch: '*' })
+    expect(onVersions({ ifUnmodifiedSince: SECOND })).toEqual({ ifUnmodifiedSince: SECOND })
   })
 })
 
@@ -268,6 +270,13 @@ describe('readPreconditions', () => {
       'dates',
       { 'if-modified-since': date, 'if-unmodified-since': date },
       { ifModifiedSince: SECOND, ifUnmodifiedSince: SECOND },
+    ],
+    ['If-Modified-Since alone', { 'if-modified-since': date }, { ifModifiedSince: SECOND }],
+    ['If-Unmodified-Since alone', { 'if-unmodified-since': date }, { ifUnmodifiedSince: SECOND }],
+    [
+      'If-Modified-Since beside a malformed If-None-Match is ignored too',
+      { 'if-none-match': 'a', 'if-modified-since': date },
+      {},
     ],
     ['invalid dates are ignored', { 'if-modified-since': 'soon', 'if-unmodified-since': '0' }, {}],
     ['a malformed If-None-Match only saves a transfer', { 'if-none-match': 'a' }, {}],

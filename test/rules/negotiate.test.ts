@@ -129,11 +129,45 @@ describe('chooseFormat', () => {
   })
 })
 
+describe('parseMediaType', () => {
+  // All characters that a token may have (RFC 9110 §5.6.2).
+  const token = "!#$%&'*+-.^_`|~09az"
+  it.each<[string, string, Record<string, string>]>([
+    [`${token}/${token}; ${token}=${token}`, `${token}/${token}`, { [token]: token }],
+    [' Text/HTML ;Charset=UTF-8', 'text/html', { charset: 'UTF-8' }],
+    ['a/b;c=1;d=2;c=3;', 'a/b', { c: '1', d: '2' }],
+    ['a/b; c="1;\\"\\\\"; d=2', 'a/b', { c: '1;"\\', d: '2' }],
+    ['a/b; c=""; d=', 'a/b', { c: '', d: '' }],
+  ])('%j', (text, type, parameters) => {
+    expect(parseMediaType(text)).toEqual({ type, parameters: new Map(Object.entries(parameters)) })
+  })
+
+  it.each([
+    '',
+    'a',
+    'a/',
+    '/b',
+    ',a/b',
+    'a/b c',
+    'a/b; c',
+    'a/b; =1',
+    'a/b; ,c=1',
+    'a/b; c="1"2',
+    'a/b; c="1',
+    'a/b; c="1\\"',
+    'a/b; c=1 2',
+    'a/b; c=1"2"',
+  ])('%j is none', text => {
+    expect(parseMediaType(text)).toBeUndefined()
+  })
+})
+
 describe('chooseReader', () => {
   it.each<[string | undefined, string | undefined, string | undefined]>([
     ['application/json', undefined, 'json'],
     ['application/json; charset=utf-8', undefined, 'json'],
     ['application/vnd.acme+json', undefined, 'json'],
+    ['application/vnd.a+b+json', undefined, 'json'],
     ['text/xml', undefined, 'xml'],
     ['application/x-www-form-urlencoded', 'json', 'form'],
     [undefined, undefined, 'json'],

@@ -217,6 +217,41 @@ describe('readQuery', () => {
     expect(mistakes.map(({ type }) => type)).toEqual(types)
   })
 
+  it.each([
+    'x]name',
+    'x[name',
+    'name[eq]x',
+    'name[eq',
+    'name[e[q]',
+    'name[e]q]',
+    '[eq]',
+    'filter[name]x',
+    'filter[na[me]',
+    'filter[na]me]',
+    'filter[name][eq]x',
+    'xfilter[name][eq]',
+  ])('%s is no name of a filter', name => {
+    const { query, mistakes } = read(`${name}=a`)
+    expect(query.where).toEqual([])
+    expect(mistakes).toMatchObject([{ type: 'unknown_field', field: name }])
+  })
+
+  it('filters of the same name and operator are one, and there may be as many as the limit', () => {
+    const caps = { parameters: 2, filters: 2, values: 2, pattern: 2, words: 2, sortKeys: 2 }
+    const types = (text: string) => {
+      const mistakes: Mistake[] = []
+      readQuery(parseParameters(text) ?? [], { ...options, caps }, mistakes)
+      return mistakes.map(({ type }) => type)
+    }
+    expect(types('name=a&name=b&name[ne]=c')).toEqual([])
+    expect(types('name=a&name[ne]=b&id=c')).toEqual(['too_many_filters'])
+    expect(types('name[in]=a,b')).toEqual([])
+    expect(types('name[in]=a,b,c')).toHaveLength(1)
+    expect(types('name[like]=ab')).toEqual([])
+    expect(types('name[like]=abc')).toHaveLength(1)
+    expect(types('name=abc')).toEqual([])
+  })
+
   it('q is a parameter only where there is something to search', () => {
     const parameters = parseParameters('q=+red++clio+') ?? []
     const search = [['name']]
