@@ -43,11 +43,17 @@ describe('parseRange (RFC 9110 §14.2)', () => {
     ['cars=1.5-2', undefined],
     ['cars=0x1-2', undefined],
     ['cars=9999999999999999-', undefined],
+    ['cars=0-9999999999999999', undefined],
+    ['cars=0=0-1', undefined],
     ['=0-1', undefined],
     ['', undefined],
   ]
   it.each(cases)('%j', (text, expected) => {
     expect(parseRange(text, 'cars')).toEqual(expected)
+  })
+
+  it('takes a unit in any letter case', () => {
+    expect(parseRange('oldcars=0-1', 'oldCars')).toEqual({ first: 0, last: 1 })
   })
 
   it.each<[Range, string]>([
@@ -83,6 +89,11 @@ describe('parseContentRange and printContentRange (RFC 9110 §14.4)', () => {
     '0-24/30',
     'cars -24/30',
     'cars 0-24/x',
+    'old cars 0-24/30',
+    'cars 0-24/30x',
+    ' 0-24/30',
+    'cars 0-/30',
+    'cars 0-1/1000000000000000',
     '',
   ])('refuses %j', text => {
     expect(parseContentRange(text)).toBeUndefined()
@@ -103,6 +114,7 @@ describe('printLink (RFC 8288 §3, and what stock parsers read)', () => {
     [[{ rel: 'next', href: '/c?a=;b' }], '</c?a=%3Bb>; rel="next"'],
     [[{ rel: 'next', href: '/c?a[in]=<">' }], '</c?a%5Bin%5D=%3C%22%3E>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=100%' }], '</c?a=100%25>; rel="next"'],
+    [[{ rel: 'next', href: '/c?a=%2x' }], '</c?a=%252x>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=%2C' }], '</c?a=%2C>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=é\r\nX: y' }], '</c?a=%C3%A9%0D%0AX:%20y>; rel="next"'],
     [[{ rel: 'next', href: '/c?a=\ud800' }], '</c?a=%EF%BF%BD>; rel="next"'],
@@ -143,6 +155,10 @@ describe('parseLink', () => {
     ['<1>; title="; rel=evil"; rel="next"', [{ rel: 'next', href: '1' }]],
     ['<1>; title="<2>; rel=evil"; rel="next"', [{ rel: 'next', href: '1' }]],
     ['<1>; title="a\\"; rel=evil"; rel="next"', [{ rel: 'next', href: '1' }]],
+    ['<1>; crossorigin; rel="next"', [{ rel: 'next', href: '1' }]],
+    ['<1>; title=""; rel="next"', [{ rel: 'next', href: '1' }]],
+    ['<1>; title=; rel="next"', [{ rel: 'next', href: '1' }]],
+    ['<1>; ="x"; rel="next"', []],
     ['<1>; xrel="no"', []],
     ['<1>; rel', []],
     ['<1>; rel=', []],
