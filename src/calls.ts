@@ -20,8 +20,8 @@ export interface CallContext {
   readonly defaults?: CallOptions
 }
 
-/** A signal that never fires, for calls without one. */
-const NEVER = new AbortController().signal
+/** A signal that never fires, for calls without one. Made by the first: Workers make none while they load. */
+let never: AbortSignal | undefined
 
 /** @throws TypeError where the version has no such collection. */
 export function callsOf(context: CallContext, name: string): Calls {
@@ -41,7 +41,8 @@ export function callsOf(context: CallContext, name: string): Calls {
       options = {},
     }: { value?: unknown; parameters?: ListParameters; options?: CallOptions | undefined },
   ): Promise<unknown> => {
-    const signal = options.signal ?? defaults.signal ?? NEVER
+    never ??= new AbortController().signal
+    const signal = options.signal ?? defaults.signal ?? never
     const principal = options.principal ?? defaults.principal
     const call: Call = {
       target: { version, collection, ...target },
