@@ -12,6 +12,8 @@ export type Representation =
       /** What one item is called: `car`. */
       readonly name: string
       readonly fields: Fields
+      /** What a write of it takes: a transform gives other fields than it takes. */
+      readonly taken?: Fields
       readonly data: Item
     }
   | {
@@ -20,6 +22,7 @@ export type Representation =
       readonly name: string
       readonly itemName: string
       readonly fields: Fields
+      readonly taken?: Fields
       readonly data: readonly Item[]
     }
   | {

@@ -1,5 +1,6 @@
 // What an element means where it does not say so itself: decided by the field alone, and asked by
 // writer and reader alike, so that what one leaves out the other fills in.
+import { isDeepStrictEqual } from 'node:util'
 import { type Field, type Fields, type Json, scalarsOf } from '../fields.ts'
 
 /** The values of the `type` attribute; null has `nil="true"` instead. */
@@ -17,8 +18,11 @@ export interface Shape {
   readonly member: (name: string) => Shape
   /** The shape of an array's element. */
   readonly element: () => Shape
+  /** The shape that its elements are read by, where that is another. */
+  readonly taken?: Shape
 }
 
+const NONE: Fields = new Map()
 const ANY: Field = { kind: 'any', nullable: true, optional: true }
 const shapes = new WeakMap<Field, Shape>()
 const roots = new WeakMap<Fields, Shape>()
@@ -41,8 +45,42 @@ export function objectShape(fields: Fields): Shape {
   return shape
 }
 
+const pairs = new WeakMap<Shape, WeakMap<Shape, Shape>>()
+
+/** A shape to write by, where another reads: equal but for the members that the two know differently. */
+export function readBy(shape: Shape, taken: Shape): Shape {
+  const others = pairs.get(shape) ?? new WeakMap<Shape, Shape>()
+  pairs.set(shape, others)
+  const known = others.get(taken)
+  if (known) return known
+  const pair: Shape = fits(shape.field, taken.field)
+    ? shape
+    : {
+        ...shape,
+        taken,
+        member: name => readBy(shape.member(name), taken.member(name)),
+        element: () => readBy(shape.element(), taken.element()),
+      }
+  others.set(taken, pair)
+  return pair
+}
+
+/** Whether what is written by one field is read the same by another. */
+function fits(one: Field, other: Field): boolean {
+  if (one === other) return true
+  if (one.kind !== other.kind || !isDeepStrictEqual(one.choices, other.choices)) return false
+  const { element, options = [], members = NONE } = one
+  return (
+    (!element || (other.element !== undefined && fits(element, other.element))) &&
+    options.length === (other.options?.length ?? 0) &&
+    options.every((option, at) => fits(option, other.options?.[at] ?? ANY)) &&
+    [...members].every(([name, member]) => fits(member, other.members?.get(name) ?? ANY))
+  )
+}
+
 /** Whether a value must be marked with its type, because the shape alone would read it as another. */
 export function needsType(value: Json, type: Type, shape: Shape): boolean {
+  if (shape.taken && needsType(value, type, shape.taken)) return true
   const { field, only } = shape
   if (only !== undefined) {
     if (type !== only) return true

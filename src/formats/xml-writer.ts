@@ -45,7 +45,7 @@ function elementWriter(name: string, shape: Shape): ElementWriter {
   const open = `${tags.open}>`
   const content = contentWriter(shape)
   const any: ElementWriter = value => print(value, shape, tags, content)
-  switch (shape.only) {
+  switch (shape.taken ? undefined : shape.only) {
     case 'string':
       return value => {
         const text = typeof value === 'string' ? printText(value) : undefined

@@ -1,6 +1,7 @@
 // `application/xml` (RFC 7303). Members are elements of their names, an array's elements `<item>`; a
 // list has the collection's name, its items theirs. The fields decide what an element is. Where they
-// cannot, or a stored value is not what they say, the element tells it:
+// cannot, or a stored value is not what they say, or what is given is taken as something else, the
+// element tells it:
 //   nil="true"               null
 //   type="number"            what it is: string, number, boolean, object, array
 //   encoding="json"          a text that XML cannot carry, as a JSON string: "bell\u0007"
@@ -9,7 +10,7 @@ import type { ErrorEntry } from '../errors.ts'
 import type { Field, Fields } from '../fields.ts'
 import { decodeText, type Format, type Representation, readBytes } from './format.ts'
 import { parseXml } from './xml-reader.ts'
-import { objectShape, type Shape, shapeOf } from './xml-shape.ts'
+import { objectShape, readBy, type Shape, shapeOf } from './xml-shape.ts'
 import { printDocument, printList } from './xml-writer.ts'
 
 /** `application/xml`, written and read by the schema; `.xml`. */
@@ -37,14 +38,17 @@ const ERROR: Fields = new Map<keyof ErrorEntry, Field>([
 
 function printXml(representation: Representation): string {
   switch (representation.kind) {
-    case 'item':
+    case 'item': {
+      const { name, fields, taken, data } = representation
+      return printDocument(name, itemShape(fields, taken), data)
+    }
     case 'document': {
       const { name, fields, data } = representation
       return printDocument(name, rootShape(fields), data)
     }
     case 'list': {
-      const { name, itemName, fields, data } = representation
-      return printList(name, itemName, objectShape(fields), data)
+      const { name, itemName, fields, taken, data } = representation
+      return printList(name, itemName, itemShape(fields, taken), data)
     }
     case 'errors': {
       const entries = representation.errors.map(entry => ({ ...entry }))
@@ -53,6 +57,11 @@ function printXml(representation: Representation): string {
     default:
       throw new TypeError(`XML prints no ${representation.kind}`)
   }
+}
+
+function itemShape(fields: Fields, taken: Fields | undefined): Shape {
+  const shape = objectShape(fields)
+  return taken ? readBy(shape, objectShape(taken)) : shape
 }
 
 function rootShape(fields: Fields | undefined): Shape {

@@ -90,6 +90,7 @@ async function page(call: Call, query: Query, window: Window, slice: Slice): Pro
     representation: {
       kind: 'list',
       ...described(call, query),
+      taken: collection.takenFields,
       data: await shown(call, items, query),
     },
     validators,

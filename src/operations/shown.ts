@@ -147,6 +147,7 @@ export function itemRepresentation(
     kind: 'item',
     name: collection.itemName,
     fields: fieldsShown(collection, fields),
+    taken: collection.takenFields,
     data: fields ? picker(fields)(shown) : shown,
   })
   return collection.blobs ? present(call, item, fields).then(of) : of(item)

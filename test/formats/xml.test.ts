@@ -7,6 +7,7 @@ import { checkXml } from '../../src/formats/xml-syntax.ts'
 import { limitsOf } from '../../src/limits.ts'
 import { fieldsOf } from '../../src/schema.ts'
 import { validatorOf } from '../../src/validate.ts'
+import { samples } from '../properties/schemas.ts'
 import { printed, readBody, refusalOf } from './helpers.ts'
 import { anyJson, itemSample, TEXTS } from './values.ts'
 import { hasXmllint, lint } from './xmllint.ts'
@@ -389,6 +390,30 @@ describe('what is written is read back', () => {
           const item = data as Item
           const document = await printed(xml, { kind: 'item', name: 'thing', fields, data: item })
           expect(await readBody(xml, document, { fields, limits })).toEqual(item)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  it('what transforms gave, by the fields of what they take', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        samples.chain(({ schema, values }) => fc.tuple(fc.constant(schema), values)),
+        async ([schema, sent]) => {
+          const data = await validatorOf(schema)
+            .create(sent)
+            .catch(() => undefined)
+          fc.pre(data !== undefined)
+          const taken = fieldsOf(schema, 'input')
+          const fields = fieldsOf(schema)
+          const list = { kind: 'list', name: 'things', itemName: 'thing', fields, taken } as const
+          const item = { kind: 'item', name: 'thing', fields, taken, data } as const
+          const document = await printed(xml, item)
+          expect(await readBody(xml, document, { fields: taken, limits })).toEqual(data)
+          expect(await printed(xml, { ...list, data: [data] })).toContain(
+            document.replace(/^.*\n<thing/, '<thing'),
+          )
         },
       ),
       { numRuns: 500 },

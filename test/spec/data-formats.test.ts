@@ -230,6 +230,49 @@ const bytes = (...parts: (string | number[])[]) =>
     parts.map(each => (typeof each === 'string' ? Buffer.from(each) : Buffer.from(each))),
   )
 
+describe('what GET gave can be sent back', () => {
+  const Name = z.object({ first: z.string() })
+  const make = () =>
+    defineCollection({
+      name: 'things',
+      id: 'integer',
+      schema: z.object({
+        length: z
+          .string()
+          .transform(text => text.length)
+          .pipe(z.int()),
+        tags: z.string().transform(text => text.split(',')),
+        sold: z
+          .boolean()
+          .transform(sold => (sold ? 'yes' : 'no'))
+          .pipe(z.enum(['yes', 'no'])),
+        name: Name.transform(it => ({ ...it, length: it.first.length })),
+        sizes: z.array(z.codec(z.string(), z.int(), { decode: Number, encode: String })),
+        color: z.string(),
+      }),
+      store: memoryStore(),
+    })
+  eachDoor(make, door => {
+    it.each(['application/json', 'application/xml'])('what transforms made: %s', async type => {
+      const sent = { length: 'abc', tags: 'a,b', sold: true, name: { first: 'Ann' }, sizes: ['7'] }
+      const json = { ...sent, color: 'red' }
+      const {
+        id,
+        updated_at: _,
+        ...made
+      } = (await door.request('/things', { method: 'POST', json })).json as Item
+      const path = `/things/${id}`
+      const given = await door.request(path, { headers: { accept: type } })
+      const body = given.text.replace('red', 'blue')
+      const headers = { 'content-type': type, prefer: 'return=representation' }
+      for (const method of ['PUT', 'PATCH']) {
+        const answer = await door.request(path, { method, body, headers })
+        expect(answer).toMatchObject({ status: 200, json: { ...made, color: 'blue' } })
+      }
+    })
+  })
+})
+
 describe('bodies that nobody should send', () => {
   const cases: readonly [
     name: string,
