@@ -24,17 +24,14 @@ export function parseByteRanges(text: string, size: number): ByteRange[] | undef
     const [, first = '', last = ''] = /^\s*(\d{0,15})-(\d{0,15})\s*$/.exec(spec) ?? []
     if (first === '' && last === '') return undefined
     if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined
-    const range =
-      first === ''
-        ? suffix(Number(last), size)
-        : { first: Number(first), last: Math.min(last === '' ? size - 1 : Number(last), size - 1) }
-    if (range && range.first < size) ranges.push(range)
+    const suffix = first === ''
+    const range = {
+      first: suffix ? Math.max(0, size - Number(last)) : Number(first),
+      last: suffix || last === '' ? size - 1 : Math.min(Number(last), size - 1),
+    }
+    if (range.first < size) ranges.push(range)
   }
   return overlap(ranges) ? undefined : ranges
-}
-
-function suffix(length: number, size: number): ByteRange | undefined {
-  return length === 0 ? undefined : { first: Math.max(0, size - length), last: size - 1 }
 }
 
 function overlap(ranges: readonly ByteRange[]): boolean {

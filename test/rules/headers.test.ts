@@ -78,6 +78,9 @@ describe('parsePrefer', () => {
 describe('parseByteRanges of 10 bytes', () => {
   it.each<[string, ByteRange[] | undefined]>([
     ['bytes=0-4', [{ first: 0, last: 4 }]],
+    [' Bytes=0-4 ', [{ first: 0, last: 4 }]],
+    ['bytes=0-0', [{ first: 0, last: 0 }]],
+    ['bytes=3-999999999999999', [{ first: 3, last: 9 }]],
     ['bytes=5-', [{ first: 5, last: 9 }]],
     ['bytes=-3', [{ first: 7, last: 9 }]],
     ['bytes=-30', [{ first: 0, last: 9 }]],
@@ -95,7 +98,11 @@ describe('parseByteRanges of 10 bytes', () => {
     ['bytes=x', undefined],
     ['bytes=4-2', undefined],
     ['items=0-4', undefined],
-    [`bytes=${'0-0,'.repeat(16)}1-1`, undefined],
+    ['my-bytes=0-4', undefined],
+    ['bytes=x0-4', undefined],
+    ['bytes=0-4x', undefined],
+    [`bytes=${'90-91,'.repeat(15)}1-1`, [{ first: 1, last: 1 }]],
+    [`bytes=${'90-91,'.repeat(16)}1-1`, undefined],
   ])('%j: %j', (text, ranges) => {
     expect(parseByteRanges(text, 10)).toEqual(ranges)
   })
