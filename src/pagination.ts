@@ -326,8 +326,8 @@ export function pageHeaders(
   return headers
 }
 
-/** How long a `Link` may grow with its query: stock clients read 16 KiB of headers in all. */
-const MOST_LINK = 8192
+/** How long a `Link` may grow with its query: nginx reads 4 KiB of headers in all unless told otherwise. */
+const MOST_LINK = 2800
 
 /** As many texts from the front as fit in so many characters; the first, which leads on, beyond that. */
 function withinLength(texts: readonly string[], most: number, first: number): readonly string[] {
@@ -396,7 +396,7 @@ function offsetBefore(first: number, limit: number, total = first): string {
  * client reads, and a target that is refused. From there one goes on by position, and so from an object
  * or a list, which are no place in an order.
  */
-const MOST_CURSOR = 2048
+const MOST_CURSOR = 1024
 
 function cursorTo(place: Cursor): string | undefined {
   const unfit = place.key?.some(value =>
