@@ -4,7 +4,7 @@ import { HttpError, type Mistake, MOST_MISTAKES, refusalIn, refuse } from '../er
 import { type Item, isObject, type Json } from '../fields.ts'
 import { toJson } from '../formats/format.ts'
 import { isWithin } from '../json-size.ts'
-import { idObjection, idOf, keptId } from '../route.ts'
+import { idObjection, idOf, keptId, type Parent } from '../route.ts'
 import type { Id, Stored } from '../store.ts'
 import { receiveBlobs, withoutSameData } from './blobs.ts'
 import { type Call, requireSight, runBefore, visibleItem } from './call.ts'
@@ -108,6 +108,12 @@ export async function patchedValues(
   const patched = withoutSameData(collection, apply(shown), shown)
   const { name } = collection.shape.identity
   if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableId(name, id)
+  // What an item may lack can be taken away, but not here.
+  const { parent } = call.target
+  const reference = parent && collection.shape.fields.get(parent.field)
+  const detachable = reference?.optional || reference?.nullable
+  if (parent && detachable && isObject(patched) && !Object.hasOwn(patched, parent.field))
+    throw conflictingParent(parent)
   const own = ownValues(collection, item)
   return collection.validator.patch(own, await valuesFor(call, id, patched, item))
 }
@@ -131,11 +137,13 @@ function withParents(target: Call['target'], sent: Item): Item {
   const values = withKeptReferences(target, sent)
   if (!parent) return values
   const given = Object.hasOwn(values, parent.field) ? values[parent.field] : undefined
-  if (given !== undefined && given !== parent.id) {
-    const message = `${parent.field} must be ${JSON.stringify(parent.id)} here: the path says so`
-    throw new HttpError(400, [{ message, field: parent.field, type: 'conflicting_parent' }])
-  }
+  if (given !== undefined && given !== parent.id) throw conflictingParent(parent)
   return { ...values, [parent.field]: parent.id }
+}
+
+function conflictingParent({ field, id }: Parent): HttpError {
+  const message = `${field} must be ${JSON.stringify(id)} here: the path says so`
+  return new HttpError(400, [{ message, field, type: 'conflicting_parent' }])
 }
 
 function withKeptReferences({ version, collection }: Call['target'], values: Item): Item {

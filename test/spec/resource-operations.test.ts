@@ -515,6 +515,50 @@ describe('Prefer: return (RFC 7240)', () => {
   })
 })
 
+describe('a parent that items may lack', () => {
+  const detach: readonly [type: string, body: string][] = [
+    [MERGE, '{"car_id":null}'],
+    [MERGE, '{"car_id":null,"label":"b"}'],
+    [PATCH, '[{"op":"remove","path":"/car_id"}]'],
+    [PATCH, '[{"op":"replace","path":"/car_id","value":null}]'],
+  ]
+  it.each(detach)('is not taken away below it, and is elsewhere: %s %s', async (type, body) => {
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+    })
+    const options = defineCollection({
+      name: 'options',
+      schema: z.object({ car_id: z.int().nullish(), label: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+      parents: { car_id: 'cars' },
+    })
+    const api = defineApi({ collections: [cars, options] })
+    await api.collection(cars).create({ color: 'red' })
+    await api.collection(options).create({ car_id: 1, label: 'a' })
+    const patch = (path: string) =>
+      api.fetch(
+        new Request(`http://a.test${path}`, {
+          method: 'PATCH',
+          headers: { 'content-type': type, prefer: 'return=representation' },
+          body,
+        }),
+      )
+    const refused = await patch('/cars/1/options/1')
+    expect([refused.status, await refused.json()]).toMatchObject([
+      400,
+      { errors: [{ field: 'car_id', type: 'conflicting_parent' }] },
+    ])
+    expect(await api.collection(options).read(1)).toMatchObject({ car_id: 1, label: 'a' })
+    const detached = await patch('/options/1')
+    expect(detached.status).toBe(200)
+    expect((await api.collection(options).read(1)).car_id ?? null).toBeNull()
+  })
+})
+
 describe('a change of what has no GET that a redirect could lead to', () => {
   const preferred = { prefer: 'return=representation' }
   const cases: readonly [
