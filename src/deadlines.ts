@@ -1,5 +1,5 @@
 // Every request ends: how long a client may take over its body, and how long the work may take.
-import { HttpError } from './errors.ts'
+import { HttpError, incompleteBody } from './errors.ts'
 import type { HttpRequest } from './http.ts'
 import type { Limits } from './limits.ts'
 
@@ -39,7 +39,7 @@ export class BodyPace {
 
 /**
  * A body that must keep its pace.
- * @throws HttpError 408, when read.
+ * @throws HttpError when read: 408, and 400 where it breaks off.
  */
 export async function* timedBody(
   body: AsyncIterable<Uint8Array>,
@@ -49,7 +49,7 @@ export async function* timedBody(
   const pace = new BodyPace(limits)
   try {
     while (true) {
-      const { done, value } = await pace.wait(iterator.next())
+      const { done, value } = await pace.wait(iterator.next().catch(breakOff))
       if (done) return
       pace.came(value.length)
       yield value
@@ -58,6 +58,10 @@ export async function* timedBody(
     // Nobody waits for it: a body that hangs would not end either.
     iterator.return?.().catch(() => undefined)
   }
+}
+
+function breakOff(cause: unknown): never {
+  throw incompleteBody(cause)
 }
 
 function orTooSlow<T>(next: Promise<T>, time: number): Promise<T> {

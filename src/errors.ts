@@ -77,6 +77,12 @@ export function internalError(thrown: unknown, reference: string): HttpError {
   return new HttpError(500, [{ message, type: 'internal' }], { cause: thrown })
 }
 
+/** The body broke off: its connection ended, or its framing is wrong. */
+export function incompleteBody(cause: unknown): HttpError {
+  const message = 'The body broke off before its end'
+  return new HttpError(400, [{ message, type: 'incomplete_body' }], { cause })
+}
+
 /**
  * What was thrown, where it is a refusal.
  * @throws what was thrown, where it is none.

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BodyPace } from './deadlines.ts'
 import type { ApiDefinition } from './definition.ts'
-import { HttpError } from './errors.ts'
+import { incompleteBody } from './errors.ts'
 import type { Machine } from './exchange.ts'
 import { handle } from './handle.ts'
 import {
@@ -225,7 +225,7 @@ class NodeBody implements AsyncIterable<Uint8Array> {
           this.left -= chunk.length
           this.#pace.came(chunk.length)
           yield chunk
-        } else if (request.readableAborted) throw endedTooEarly(request.errored)
+        } else if (request.readableAborted) throw incompleteBody(request.errored)
         else if (request.complete && request.readableLength === 0) return
         else {
           // Most bodies are there before anybody asks for them, and need nobody who listens.
@@ -245,12 +245,6 @@ class NodeBody implements AsyncIterable<Uint8Array> {
 
 /** After these there is something to read, or the end. */
 const MORE = ['readable', 'end', 'error', 'close']
-
-/** The connection broke, or the body's own framing is wrong: nobody is there to read this. */
-function endedTooEarly(cause: Error | null): HttpError {
-  const mistake = { message: 'The body ended too early', type: 'incomplete_body' }
-  return new HttpError(400, [mistake], { cause })
-}
 
 function respond(
   request: IncomingMessage,

@@ -281,3 +281,29 @@ test('an action asks another collection with the types of its schema', async () 
   for (const price of [1, 2]) await api.collection(parts).create({ price })
   expect(await api.collection(cars).act('worth')).toEqual({ sum: 3 })
 })
+
+test.each([
+  ['application/json', '{"comment":'],
+  ['application/x-www-form-urlencoded', 'comment=a'],
+  ['application/xml', '<photo>'],
+  [
+    'multipart/form-data; boundary=b',
+    '--b\r\nContent-Disposition: form-data; name="photo"; filename="a"\r\n\r\na',
+  ],
+])('a body of %s that breaks off behind the host server fails nothing', async (type, start) => {
+  const { api, failures } = photosApi()
+  const parts = [new TextEncoder().encode(start)]
+  const body = new ReadableStream({
+    pull(controller) {
+      const part = parts.shift()
+      if (part) controller.enqueue(part)
+      else controller.error(new TypeError('The connection was lost'))
+    },
+  })
+  const init = { method: 'POST', headers: { 'content-type': type }, body, duplex: 'half' as const }
+  const answer = await api.fetch(new Request('http://api.test/photos', init))
+  expect(await answer.json()).toEqual({
+    errors: [{ message: 'The body broke off before its end', code: 400, type: 'incomplete_body' }],
+  })
+  expect([answer.status, failures]).toEqual([400, []])
+})

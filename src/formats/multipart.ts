@@ -4,7 +4,7 @@
 import type { Readable } from 'node:stream'
 import busboy, { type FieldInfo, type FileInfo } from 'busboy'
 import { oneChunk } from '../blobs.ts'
-import { HttpError } from '../errors.ts'
+import { HttpError, incompleteBody } from '../errors.ts'
 import { fieldAt, type Json } from '../fields.ts'
 import { BoundaryCounter } from './boundaries.ts'
 import { form, formValue, namesOf, type Part } from './form.ts'
@@ -94,7 +94,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
     parser.on(event, () => fail(tooManyParts(limits.parts)))
   }
-  const abort = () => fail(brokenOff(signal.reason))
+  const abort = () => fail(incompleteBody(signal.reason))
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
 
@@ -115,7 +115,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
       await until('finish')
     }
   } catch (error) {
-    fail(error instanceof HttpError ? error : brokenOff(error))
+    fail(error instanceof HttpError ? error : incompleteBody(error))
   }
   const settled = await Promise.allSettled(parts.map(([, part]) => part))
   signal.removeEventListener('abort', abort)
@@ -276,9 +276,4 @@ function malformed(what: string, cause?: unknown): HttpError {
 function tooManyParts(limit: number): HttpError {
   const message = `The body may have at most ${limit} parts`
   return new HttpError(413, [{ message, type: 'too_many_parts' }])
-}
-
-function brokenOff(cause: unknown): HttpError {
-  const message = 'The body broke off before its end'
-  return new HttpError(400, [{ message, type: 'incomplete_body' }], { cause })
 }
