@@ -100,7 +100,7 @@ class Deadlines {
   add(time: number, expire: () => void): Deadline {
     const deadline = { until: performance.now() + time, expire }
     this.#going.add(deadline)
-    this.#timer ??= setInterval(() => this.#sweep(), STEP).unref()
+    this.#timer ??= setInterval(() => this.sweep(), STEP).unref()
     return deadline
   }
 
@@ -108,7 +108,8 @@ class Deadlines {
     this.#going.delete(deadline)
   }
 
-  #sweep(): void {
+  /** Ends what is over its time. */
+  sweep(): void {
     const now = performance.now()
     for (const deadline of this.#going) {
       if (deadline.until > now) continue
@@ -142,6 +143,8 @@ export function workloadOf({
   return {
     run: (work, request) =>
       new Promise((resolve, reject) => {
+        // Workers end a timer with the request that began it: what was given up there is found here.
+        if (going.size >= concurrency) going.sweep()
         if (going.size >= concurrency) {
           const message = 'Too many requests are being worked on at the moment'
           throw unavailable(message, 'overloaded')

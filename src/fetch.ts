@@ -57,8 +57,12 @@ class FetchRequest implements HttpRequest {
   }
 
   abort(reason: Error): void {
-    this.#controller ??= controllerOf(this.#request)
-    this.#controller.abort(reason)
+    try {
+      this.#controller ??= controllerOf(this.#request)
+      this.#controller.abort(reason)
+    } catch {
+      // In Workers the time of one may be found over while another is answered, which may not touch it.
+    }
   }
 }
 

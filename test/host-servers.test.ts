@@ -307,3 +307,25 @@ test.each([
   })
   expect([answer.status, failures]).toEqual([400, []])
 })
+
+test('a request that the host server has closed to others is ended all the same', async () => {
+  let closed = false
+  const request = new Request('http://api.test/cars')
+  const { signal } = request
+  Object.defineProperty(request, 'signal', {
+    get() {
+      if (!closed) return signal
+      closed = false
+      throw new Error('Cannot perform I/O on behalf of a different request')
+    },
+  })
+  const list = () => {
+    closed = true
+    return new Promise<never>(() => undefined)
+  }
+  const store = { ...memoryStore(), list }
+  const cars = defineCollection({ name: 'cars', schema: z.object({}), store })
+  const api = defineApi({ collections: [cars], limits: { workTime: 1 }, onError: () => undefined })
+  const answer = await api.fetch(request)
+  expect([answer.status, closed]).toEqual([503, false])
+})

@@ -225,6 +225,24 @@ describe('work that takes long', () => {
       vi.useRealTimers()
     }
   })
+
+  it('makes room when its time is over, where the host has ended the timer', async () => {
+    vi.useFakeTimers()
+    try {
+      const { run } = workloadOf({ concurrency: 1, workTime: 250 })
+      const abort = vi.fn()
+      const first = run(() => new Promise<never>(() => undefined), { abort })
+      vi.clearAllTimers()
+      await vi.advanceTimersByTimeAsync(200)
+      await expect(run(async () => 'too early', { abort })).rejects.toMatchObject({ status: 503 })
+      expect(abort).not.toHaveBeenCalled()
+      await vi.advanceTimersByTimeAsync(100)
+      expect(await run(async () => 'done', { abort })).toBe('done')
+      await expect(first).rejects.toMatchObject({ status: 503 })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
 })
 
 describe('routes', () => {
