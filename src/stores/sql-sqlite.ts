@@ -1,4 +1,5 @@
-// SQLite, 3.38 and later, by a driver with the interface of better-sqlite3: it, libsql, node:sqlite.
+// SQLite, 3.38 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
+// node:sqlite in a wrapper (docs/growing.md).
 
 import type { LikeStep } from '../selection.ts'
 import {
