@@ -99,9 +99,16 @@ export interface CollectionOptions<
   readonly binary?: BinaryForm | undefined
 }
 
+/**
+ * An older zod would lose values: before 4.4 a tuple whose items are awaited puts all in one place, and a
+ * project that has one keeps it beside ours.
+ */
 const SCHEMA: Rule = {
-  wanted: 'a schema of zod 4, such as z.object({ … })',
-  fits: value => typeof value === 'object' && value !== null && '_zod' in value,
+  wanted: 'a schema of zod 4.6 or newer, such as z.object({ … })',
+  fits(value) {
+    const { major = 0, minor = 0 } = Object(Object(Object(value)._zod).version)
+    return major > 4 || (major === 4 && minor >= 6)
+  },
 }
 
 /** Fields, or sets of them: a set of none would hold for every item. */

@@ -198,6 +198,11 @@ describe('a TypeError of what the types refuse', () => {
     ['no name', { name: undefined }, /A collection: name must be a text, not undefined/],
     ['no store', { store: undefined }, /cars: store must be a store, such as memoryStore\(\)/],
     ['what is no schema', { schema: {} }, /schema must be a schema of zod 4/],
+    [
+      'a schema of an older zod',
+      { schema: { _zod: { version: { major: 4, minor: 3, patch: 6 } } } },
+      /schema must be a schema of zod 4\.6 or newer/,
+    ],
     ['an unknown option', { uniqe: [] }, /no option "uniqe"; did you mean "unique"\?/],
     ['another one', { middleware: [] }, /no option "middleware"; there are name, schema, store,/],
     ['an unknown operation', { operations: ['lst'] }, /operations must be .*"list", .*\["lst"\]/],
