@@ -84,7 +84,7 @@ function filterTest(
 function existsTest(path: Path, wanted: boolean): (item: Item) => boolean {
   const parent = path.slice(0, -1)
   return item => {
-    if (parent.length > 0 && !isObject(valueAt(item, parent))) return false
+    if (!isObject(valueAt(item, parent))) return false
     return ((valueAt(item, path) ?? null) !== null) === wanted
   }
 }

@@ -363,6 +363,8 @@ describe('matcher', () => {
     ['on=false', true],
     ['day[lt]=2024-03-01', true],
     ['at=2024-02-29T10:00:00Z', true],
+    ['at[in]=2024-01-01T00:00:00Z,2024-02-29T10:00:00Z', true],
+    ['at[nin]=2024-01-01T00:00:00Z,2024-02-29T10:00:00Z', false],
     ['at[gt]=2024-02-29T10:00:00Z', false],
     ['at[gt]=2024-02-29T09:59:59Z', true],
     ['tags=a', true],
@@ -403,6 +405,25 @@ describe('matcher', () => {
       'model.name[exists]=1',
     ])
       expect(matcher(read(text).query, fields)(item)).toBe(false)
+  })
+
+  const ofUnion = (operator: Filter['operator'], value: string | number, any: string | number) =>
+    matcher({ where: [{ path: ['any'], operator, values: [value] }] }, fields)({ any })
+
+  it.each(['gt', 'gte', 'lt', 'lte', 'prefix', 'like'] as const)(
+    'a number answers no [%s] of a text',
+    operator => {
+      for (const number of [4, 5, 6]) expect(ofUnion(operator, '5', number)).toBe(false)
+    },
+  )
+
+  it.each(['gt', 'gte', 'lt', 'lte'] as const)('a text answers no [%s] of a number', operator => {
+    for (const text of ['4', '5', '6']) expect(ofUnion(operator, 5, text)).toBe(false)
+  })
+
+  it.each(['in', 'gt', 'gte', 'lt', 'lte'] as const)('null in a list answers no [%s]', operator => {
+    const test = matcher({ where: [{ path: ['numbers'], operator, values: [5] }] }, fields)
+    expect(test({ numbers: [null] })).toBe(false)
   })
 
   const matches = (pattern: string, name: string) =>
