@@ -207,6 +207,103 @@ describe('guesses', () => {
     expect([looks, count(401), count(429)]).toEqual([50, 5, 45])
   })
 
+  /** An api that knows whether a password is right when it is told to look; right ones begin with "right". */
+  function slowToKnow() {
+    const looks = new Map<string, () => void>()
+    const verify = (id: string, password: string) =>
+      new Promise<Principal | undefined>(resolve => {
+        looks.set(password, () => resolve(password.startsWith('right') ? { id } : undefined))
+      })
+    const { fetch } = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify })],
+      ...policies,
+    })
+    return {
+      looks,
+      know: (...passwords: string[]) => {
+        for (const password of passwords) looks.get(password)?.()
+      },
+      /** Its answer, once the credentials are looked at. */
+      send: async (password: string, signal = new AbortController().signal) => {
+        const init = { headers: as('ann', password), signal }
+        const answer = fetch(new Request('https://api.example/cars', init))
+        while (!looks.has(password)) await wait(1)
+        return { status: () => answer.then(({ status }) => status) }
+      },
+    }
+  }
+  const WRONG = ['wrong 1', 'wrong 2', 'wrong 3', 'wrong 4', 'wrong 5'] as const
+
+  test('are told in the order in which they came, whichever is known first', async () => {
+    const { know, send } = slowToKnow()
+    const wrong = await Promise.all(WRONG.map(each => send(each)))
+    const right = await send('right')
+    know('right')
+    await wait(10)
+    know(...WRONG)
+    expect(await right.status()).toBe(429)
+    const told = await Promise.all(wrong.map(({ status }) => status()))
+    expect(told).toEqual([401, 401, 401, 401, 401])
+  })
+
+  test('hold up nobody as long as all of them may be wrong', async () => {
+    const { know, send } = slowToKnow()
+    let told = 0
+    const guess = async (password: string) => {
+      const { status } = await send(password)
+      status().then(() => told++)
+    }
+    for (const each of WRONG.slice(0, 3)) await guess(each)
+    const first = await send('right 1')
+    know('right 1')
+    expect(await first.status()).toBe(200)
+    await guess(WRONG[3])
+    const second = await send('right 2')
+    know('right 2')
+    expect([await second.status(), told]).toEqual([200, 0])
+    // The fifth that may be wrong, and those that began before all this, count for the next one.
+    await guess(WRONG[4])
+    const third = await send('right 3')
+    know('right 3')
+    await wait(10)
+    know(...WRONG)
+    expect(await third.status()).toBe(429)
+  })
+
+  test('whose clients have gone are not waited for', async () => {
+    const { know, send } = slowToKnow()
+    const client = new AbortController()
+    for (const each of WRONG) await send(each, client.signal)
+    const waiting = await send('right 1')
+    know('right 1')
+    await wait(10)
+    client.abort()
+    expect(await waiting.status()).toBe(200)
+  })
+
+  test('over the limit are not looked at, and told when to try again', async () => {
+    const looked: string[] = []
+    const verify = (_id: string, password: string) => {
+      looked.push(password)
+      return undefined
+    }
+    const { fetch } = defineApi({
+      collections: [cars()],
+      schemes: [basic({ verify })],
+      ...policies,
+      // Reads are not limited, but what is guessed by them is.
+      rateLimit: { policies: [{ limit: 5, window: 60, on: 'writes' }] },
+    })
+    for (const each of WRONG) expect((await ask(fetch, '/cars', as('ann', each))).status).toBe(401)
+    const headers = as('ann', 'right')
+    const refused = await fetch(new Request('https://api.example/cars', { headers }))
+    expect([refused.status, looked]).toEqual([429, [...WRONG]])
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('0')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(30)
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
+  })
+
   test('of a scheme that has stopped to answer hold up nobody once it answers again', async () => {
     let stopped = true
     const verify = (id: string) =>
