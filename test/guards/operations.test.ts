@@ -410,6 +410,7 @@ describe('shutDown', () => {
     const half = connect(typeof address === 'object' && address ? address.port : 0, '127.0.0.1')
     await once(server, 'connection')
     await shutDown(server, 50)
+    expect(server.listening).toBe(false)
     half.destroy()
   })
 

@@ -122,6 +122,22 @@ describe('several policies', () => {
     ])
   })
 
+  test.each([
+    [3, 100, '3', '2'],
+    [100, 3, '3', '2'],
+  ])(
+    'of %i in 10 s and %i in 60 s the one with less left is told',
+    async (short, long, limit, left) => {
+      const policies = [
+        { limit: long, window: 60 },
+        { limit: short, window: 10 },
+      ]
+      const answer = await limited({ policies })()
+      expect(header('x-ratelimit-limit')(answer)).toBe(limit)
+      expect(header('x-ratelimit-remaining')(answer)).toBe(left)
+    },
+  )
+
   test('reads and writes apart; the method that counts is the effective one', async () => {
     const ask = limited({
       policies: [
@@ -155,6 +171,7 @@ describe('several policies', () => {
     [{ policies: [{ limit: 1, window: 1 }], whenDown: 'maybe' }],
     [{ policies: [{ limit: 1, window: 1 }], timeout: 0 }],
     [{ policies: [{ limiter: { consume: () => undefined, points: 0, duration: 1 } }] }],
+    [{ policies: [{ limiter: { consume: () => undefined, points: 1, duration: 0 } }] }],
   ])('%j is a mistake', options => {
     // Wrong on purpose.
     expect(() => limited(options as RateLimitOptions)).toThrow(TypeError)

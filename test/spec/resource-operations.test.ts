@@ -1159,12 +1159,12 @@ describe('_method', () => {
           expect(await door.request(path())).toMatchObject({ status: 404 })
         })
       }
-      for (const method of ['POST', 'OPTIONS', 'TRACE', 'LOCK', '%20DELETE', '']) {
+      // What surrounds the value of a header is none of it.
+      const odd = place.startsWith('X-') ? ['-DELETE'] : ['%20DELETE']
+      for (const method of ['POST', 'OPTIONS', 'TRACE', 'LOCK', ...odd, '']) {
         it(`400 for ${JSON.stringify(method)} in ${place}, and nothing changes`, async () => {
           const before = await door.request(path())
-          const sent = place.startsWith('X-') ? decodeURIComponent(method).trim() : method
-          if (sent === 'DELETE') return
-          expect(await send(door, path(), sent)).toMatchObject({
+          expect(await send(door, path(), method)).toMatchObject({
             status: 400,
             json: { errors: [{ field: '_method', code: 400 }] },
           })
