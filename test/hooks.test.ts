@@ -2,12 +2,14 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
+  blob,
   defineAction,
   defineApi,
   defineCollection,
   type Hooks,
   HttpError,
   type Item,
+  memoryBlobs,
   memoryStore,
   type OperationEvent,
   type Scheme,
@@ -650,4 +652,29 @@ describe('the signal', () => {
     controller.abort()
     expect(seen[0]?.aborted).toBe(true)
   })
+})
+
+it('a download too is told to before, which may refuse it', async () => {
+  const told: unknown[] = []
+  const files = defineCollection({
+    name: 'files',
+    schema: z.object({ file: blob() }),
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+    hooks: {
+      before: ({ operation, item }) => {
+        if (operation !== 'download') return
+        told.push(item?.id)
+        throw new HttpError(403, 'This file is kept back')
+      },
+    },
+  })
+  const { fetch } = defineApi({ collections: [files] })
+  const init = { method: 'POST', headers: { 'content-type': 'application/json' } }
+  const made = await fetch(
+    new Request('http://api.test/files', { ...init, body: '{"file_data":"QQ=="}' }),
+  )
+  const { id, file_url } = (await made.json()) as { id: string; file_url: string }
+  const answer = await fetch(new Request(file_url))
+  expect([answer.status, told]).toEqual([403, [id]])
 })

@@ -781,12 +781,30 @@ describe('keys', () => {
     expect((await ask(apiOf([scheme]), 'GET', '/', `Bearer ${text}`)).status).toBe(wanted)
   })
 
-  test('a token is checked each time where nothing is remembered', async () => {
-    const scheme = bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk], cache: 0 })
+  test.each([
+    [0, 2],
+    [60, 1],
+  ])('with a cache of %i s a token that comes twice is checked %i times', async (cache, times) => {
+    let checked = 0
+    const principal = () => {
+      checked++
+      return { id: 'ann' }
+    }
+    const common = { issuer: ISSUER, audience: AUDIENCE, keys: [jwk], principal }
+    const api = apiOf([bearerJwt({ ...common, cache })])
     const text = await token()
     for (let round = 0; round < 2; round++) {
-      expect((await ask(apiOf([scheme]), 'GET', '/', `Bearer ${text}`)).status).toBe(200)
+      expect((await ask(api, 'GET', '/', `Bearer ${text}`)).status).toBe(200)
     }
+    expect(checked).toBe(times)
+  })
+
+  test('an algorithm that is not among those declared is refused, whatever the keys allow', async () => {
+    const common = { issuer: ISSUER, audience: AUDIENCE, keys: [jwk, curveJwk] }
+    const api = apiOf([bearerJwt({ ...common, algorithms: ['RS256'] })])
+    const text = await token({ header: { alg: 'ES256', kid: 'k2' }, key: curve.privateKey })
+    expect((await ask(api, 'GET', '/', `Bearer ${text}`)).status).toBe(401)
+    expect((await ask(api, 'GET', '/', `Bearer ${await token()}`)).status).toBe(200)
   })
 
   test('need the package jose', async () => {
