@@ -2,7 +2,7 @@
 // anywhere in a larger document.
 import { z } from 'zod'
 import type { Field } from './fields.ts'
-import type { Schema } from './schema.ts'
+import { isJsonable, type Schema } from './schema.ts'
 
 /** A JSON Schema, as far as it is looked into here. */
 export interface JsonSchema {
@@ -38,15 +38,18 @@ export function fieldSchema({ kind, choices, uuid, element }: Field): JsonSchema
   }
 }
 
-/** What is known of schemas but for their ids: a schema with one would stand apart, behind a reference. */
-class WithoutIds extends z.core.$ZodRegistry<Record<string, unknown>> {
+/**
+ * What is known of schemas but for their ids: a schema with one would stand apart, behind a reference;
+ * and but for what JSON cannot hold, such as what a library of forms is told.
+ */
+class Described extends z.core.$ZodRegistry<Record<string, unknown>> {
   override get(schema: Schema) {
     const { id: _id, ...known } = z.globalRegistry.get(schema) ?? {}
-    return known
+    return Object.fromEntries(Object.entries(known).filter(([, value]) => isJsonable(value)))
   }
 }
 
-const METADATA = new WithoutIds()
+const METADATA = new Described()
 
 export interface Embedding {
   /** Which side of the schema: what it takes, or what it gives. */

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { BlobGiven, BlobOptions, BlobRecord } from './blobs.ts'
-import type { Field, Fields, Kind, Scalar } from './fields.ts'
+import { type Field, type Fields, instantOf, type Kind, type Scalar } from './fields.ts'
 import { checkOptions, listOf, type Rules } from './options.ts'
 
 /** Any zod schema. */
@@ -191,6 +191,8 @@ function fieldOf(
     case 'intersection': {
       const parts = [inner(def.left), inner(def.right)]
       const members = new Map(parts.flatMap(part => [...(part.members ?? [])]))
+      const [first] = parts
+      if (first && !parts.some(holdsMembers)) return first
       const open = parts.some(part => part.open || part.kind === 'record')
       return { kind: 'object', ...plain, members, ...(open && { open }) }
     }
@@ -198,11 +200,19 @@ function fieldOf(
       return { ...inner(def.innerType), optional: true }
     case 'nullable':
       return { ...inner(def.innerType), nullable: true }
-    case 'default':
-      return { ...inner(def.innerType), optional: side === 'input' }
-    case 'prefault':
+    case 'default': {
+      const field = inner(def.innerType)
+      checkDefault(def.defaultValue, path, side === 'output' ? field : undefined)
+      return { ...field, optional: side === 'input' }
+    }
+    case 'prefault': {
+      checkDefault(def.defaultValue, path)
+      const field = inner(def.innerType)
+      return { ...field, optional: side === 'input' || field.optional }
+    }
     case 'catch': {
       const field = inner(def.innerType)
+      checkDefault(caughtBy(def), path, side === 'output' ? field : undefined)
       return { ...field, optional: side === 'input' || field.optional }
     }
     case 'nonoptional':
@@ -218,6 +228,48 @@ function fieldOf(
       return inner(side === 'output' || def.in._zod.def.type === 'transform' ? def.out : def.in)
     default:
       return { kind: 'any', nullable: true, optional: true }
+  }
+}
+
+function holdsMembers({ kind, members }: Field): boolean {
+  return members !== undefined || kind === 'object' || kind === 'record' || kind === 'any'
+}
+
+/** What takes the place of a value that does not fit; null where only such a value tells. */
+function caughtBy({ catchValue }: z.core.$ZodCatchDef): unknown {
+  try {
+    // Called as zod does for its JSON Schema.
+    return catchValue(undefined as never) ?? null
+  } catch {
+    return null
+  }
+}
+
+/** @throws TypeError for a default that zod does not check, and that no list could sort or no description tell. */
+function checkDefault(value: unknown, path: readonly string[], field?: Field): void {
+  const where = path.join('.') || 'The schema'
+  if (!isJsonable(value)) {
+    throw new TypeError(
+      `${where} has a default that JSON cannot hold: ${String(value)}; give another, or leave it out`,
+    )
+  }
+  const moment = field?.kind === 'date-time' && typeof value === 'string'
+  const wrong = moment
+    ? Number.isNaN(instantOf(value))
+    : field?.kind === 'integer' && typeof value === 'number' && !Number.isInteger(value)
+  if (!wrong) return
+  const what = moment ? 'date and time' : 'whole number'
+  throw new TypeError(
+    `${where} has the default ${JSON.stringify(value)}, which is no ${what}; give one, or say .nullable() or .optional() for none`,
+  )
+}
+
+/** Whether there is a JSON text of a value that a program made. */
+export function isJsonable(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false
   }
 }
 

@@ -122,6 +122,34 @@ describe('fields', () => {
     expect(fieldsOf(schema, 'input').get('ok')?.kind).toBe('integer')
   })
 
+  it('of an intersection are those of its parts, of one without members the first part', () => {
+    const short = z.string().max(3)
+    const schema = z.object({ a: z.string().and(short), b: z.array(z.int()).and(z.array(z.int())) })
+    expect(table(schema)).toEqual({ a: 'string', b: 'array' })
+  })
+
+  it('have the defaults that fit, and what is caught by a function', () => {
+    const schema = z.object({
+      at: z.iso.datetime().default(() => new Date().toISOString()),
+      on: z.iso.date().catch(''),
+      then: z.iso.datetime().nullable().default(null),
+      n: z.int().catch(({ issues }) => issues.length),
+      day: z.iso
+        .datetime()
+        .transform(text => text.slice(0, 10))
+        .pipe(z.string())
+        .default('none'),
+    })
+    expect(table(schema, 'input')).toMatchObject({ day: 'date-time?' })
+    expect(table(schema)).toEqual({
+      day: 'string',
+      at: 'date-time',
+      on: 'date',
+      then: 'date-time|null',
+      n: 'integer',
+    })
+  })
+
   it('taken may be of types that are not kept', () => {
     const date = z.object({ at: z.set(z.string()).transform(String) })
     expect(table(date, 'input')).toEqual({ at: 'any?|null' })
@@ -148,6 +176,36 @@ describe('a TypeError for', () => {
     ['blobs in a list', z.object({ a: z.array(blob()) }), /^a: a blob/, 'input'],
     ['a record of blobs', z.object({ a: z.record(z.string(), blob()) }), /^a: a blob/, 'output'],
     ['a blob or a text', z.object({ a: z.union([blob(), z.string()]) }), /^a: a blob/, 'output'],
+    [
+      'a default that is none of the moments that lists sort by',
+      z.object({ a: z.object({ at: z.iso.datetime().default('') }) }),
+      /^a\.at has the default "", which is no date and time; .*\.optional\(\)/,
+      'output',
+    ],
+    [
+      'the same as what is caught',
+      z.object({ at: z.iso.datetime().nullable().catch('never') }),
+      /^at has the default "never", which is no date and time/,
+      'output',
+    ],
+    [
+      'a default that is no whole number',
+      z.object({ n: z.int().optional().default(0.5) }),
+      /^n has the default 0\.5, which is no whole number/,
+      'output',
+    ],
+    [
+      'a default of nothing',
+      z.object({ a: z.string().optional().prefault(undefined) }),
+      /^a has a default that JSON cannot hold: undefined/,
+      'input',
+    ],
+    [
+      'a default that JSON cannot hold',
+      z.object({ a: z.any().default(5n) }),
+      /^a has a default that JSON cannot hold: 5/,
+      'output',
+    ],
   ])('%s', (_, schema, message, side) => {
     expect(() => fieldsOf(schema, side)).toThrow(TypeError)
     expect(() => fieldsOf(schema, side)).toThrow(message)

@@ -106,6 +106,11 @@ const DECLARED: Readonly<Record<string, Declared>> = {
   'members that are called by an id': {
     schema: z.object({ home: Address, work: Address.optional() }).meta({ id: 'Person' }),
   },
+  'members of which more is known than JSON can hold': {
+    schema: z.object({
+      name: z.string().meta({ title: 'Name', step: 5n, drawn: () => 'input' }),
+    }),
+  },
   'recursive members': {
     schema: z.object({ tree: Tree, json: z.json().optional(), other: z.json().optional() }),
   },
