@@ -43,6 +43,8 @@ export interface Field {
   readonly element?: Field
   /** What a union may be. */
   readonly options?: readonly Field[]
+  /** Of what a recursive schema is again, deeper: its field. No table goes on there. */
+  readonly again?: () => Field
   /** Of a binary property, and of the member that gives its address: the media types it takes, such as `image/*`. */
   readonly accept?: readonly string[]
   /** Of a binary property: up to this size in bytes its content is given inline too. */

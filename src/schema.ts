@@ -133,6 +133,24 @@ const NOT_JSON: Readonly<Record<string, string>> = {
   void: '.optional()',
 }
 
+const againBySide = {
+  input: new WeakMap<Schema, () => Field>(),
+  output: new WeakMap<Schema, () => Field>(),
+}
+
+/** The field of a schema, made once, when it is asked for. */
+function againOf(schema: Schema, side: Side): () => Field {
+  const known = againBySide[side].get(schema)
+  if (known) return known
+  let field: Field | undefined
+  const again = () => {
+    field ??= rootField(schema, side)
+    return field
+  }
+  againBySide[side].set(schema, again)
+  return again
+}
+
 function fieldOf(
   schema: Schema,
   side: Side,
@@ -140,8 +158,8 @@ function fieldOf(
   above: readonly Schema[],
 ): Field {
   const plain = { nullable: false, optional: false }
-  // A recursive schema ends where it meets itself: what is deeper is checked by zod alone.
-  if (above.includes(schema)) return { kind: 'any', ...plain }
+  // A recursive schema ends where it meets itself.
+  if (above.includes(schema)) return { kind: 'any', ...plain, again: againOf(schema, side) }
   const inner = (part: Schema, name?: string) =>
     fieldOf(part, side, name === undefined ? path : [...path, name], [...above, schema])
   const declared = binaries.get(schema)

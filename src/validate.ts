@@ -46,7 +46,7 @@ export function validatorOf(schema: Schema): Validator {
     adopt: async (current, changed) => {
       if (!output) return patch(current, changed)
       const mistakes: Mistake[] = []
-      findUnknown(changed, current, output, '', mistakes)
+      findUnknown(changed, current, output, { prefix: '', found: mistakes })
       refuse(mistakes)
       return toItem(output, changed)
     },
@@ -70,7 +70,7 @@ export function checkerOf(schema: Schema) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
     }
     const mistakes: Mistake[] = []
-    findUnknown(value, current, input, '', mistakes)
+    findUnknown(value, current, input, { prefix: '', found: mistakes })
     const result = await z.safeParseAsync(instead.schema, instead.value)
     if (!result.success) mistakes.push(...mistakesOf(result.error.issues, value, members))
     refuse(mistakes)
@@ -116,67 +116,74 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-const NONE: ReadonlySet<string> = new Set()
+interface Search {
+  readonly prefix: string
+  readonly found: Mistake[]
+  /** Members of what may be meant as well: they are none of the field's, there already or not. */
+  readonly others?: ReadonlySet<string>
+  /** Whether the field is a recursive one again. */
+  readonly again?: boolean
+}
 
 /**
  * Adds the members that a field does not know: zod drops them, and a client must hear of them instead.
  * What is there already may be sent back. More than are told are not looked for: to find near names
  * takes long.
- * @param others members of what may be meant as well: they are none of this field's, there already or not.
  */
-function findUnknown(
-  value: Json,
-  current: Json | undefined,
-  field: Field,
-  prefix: string,
-  found: Mistake[],
-  others: ReadonlySet<string> = NONE,
-): void {
+function findUnknown(value: Json, current: Json | undefined, field: Field, search: Search): void {
+  const { prefix, found, others, again = false } = search
   if (typeof value !== 'object' || value === null || found.length >= MOST_MISTAKES) return
-  const { element, members } = field
-  if (Array.isArray(value)) {
-    if (!element) return
-    const before = Array.isArray(current) ? current : []
-    for (const [at, each] of value.entries())
-      findUnknown(each, before[at], element, `${prefix}${at}.`, found)
+  if (field.again) {
+    findUnknown(value, current, field.again(), { ...search, again: true })
     return
   }
-  if (field.open) return
+  const { element, members } = field
+  const below = (name: string | number) => ({ prefix: `${prefix}${name}.`, found, again })
   const options = field.options?.filter(option => suits(value, option)) ?? []
   if (options.length > 0) {
     if (current !== undefined && sameJson(current, value)) return
-    // Where one option is meant, what is left of another goes with it; else nobody can say which goes.
     const rivals = options.length > 1 ? options : []
+    // At each level of a recursive schema there would be as many ways again.
+    if (again && rivals.length > 0) return
+    // Where one option is meant, what is left of another goes with it; else nobody can say which goes.
     const names = rivals.flatMap(option => [...(option.members?.keys() ?? [])])
-    const named = new Set([...others, ...names])
+    const named = new Set([...(others ?? []), ...names])
     // What suits one of several options is no mistake; else the fewest mistakes are told.
     const lists = options.map(option => {
       const list: Mistake[] = []
-      findUnknown(value, current, option, prefix, list, named)
+      findUnknown(value, current, option, { prefix, found: list, others: named, again })
       return list
     })
     found.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
     return
   }
+  if (Array.isArray(value)) {
+    if (!element) return
+    const before = Array.isArray(current) ? current : []
+    for (const [at, each] of value.entries()) findUnknown(each, before[at], element, below(at))
+    return
+  }
   if (!members) {
     if (field.kind !== 'record' || !element) return
     for (const [name, each] of Object.entries(value))
-      findUnknown(each, memberOf(current, name), element, `${prefix}${name}.`, found)
+      findUnknown(each, memberOf(current, name), element, below(name))
     return
   }
   for (const [name, each] of Object.entries(value)) {
     const member = members.get(name)
     const known = memberOf(current, name)
-    if (member) findUnknown(each, known, member, `${prefix}${name}.`, found)
-    else if (known === undefined || others.has(name) || !sameJson(known, each))
+    if (member) findUnknown(each, known, member, below(name))
+    else if (field.open) continue
+    else if (known === undefined || others?.has(name) || !sameJson(known, each))
       found.push(unknownMember(prefix + name, members.keys()))
     if (found.length >= MOST_MISTAKES) return
   }
 }
 
-/** Whether an object may be meant for an option of a union: what tells the options apart agrees. */
-function suits(value: Item, { kind, members, options }: Field): boolean {
+/** Whether an object or a list may be meant for an option of a union: what tells the options apart agrees. */
+function suits(value: Item | Json[], { kind, members, options }: Field): boolean {
   if (options) return options.some(option => suits(value, option))
+  if (Array.isArray(value)) return kind === 'array' || kind === 'any'
   if (!members) return kind === 'record' || kind === 'any'
   return [...members].every(([name, { choices, optional, nullable }]) => {
     const given = memberOf(value, name)

@@ -84,6 +84,57 @@ describe('mistakes in a new item', () => {
     })
   }
 
+  interface Tree {
+    name: string
+    kids?: Tree[] | undefined
+    next?: Tree | undefined
+  }
+  const Tree: z.ZodType<Tree> = z.lazy(() =>
+    z.object({ name: z.string(), kids: z.array(Tree).optional(), next: Tree.optional() }),
+  )
+  const kid = { name: 'k', odd: 1 }
+  const A = z.object({ a: z.string() })
+  it.each<[string, Schema, Json, string]>([
+    [
+      'in a list that is one of several',
+      z.object({ u: z.union([z.string(), z.array(A)]) }),
+      { u: [{ a: 'x', odd: 1 }] },
+      'u.0.odd',
+    ],
+    [
+      'in a member of an open object',
+      z.looseObject({ m: A }),
+      { m: { a: 'x', odd: 1 }, more: 1 },
+      'm.odd',
+    ],
+    ['in a recursive schema', Tree, { name: 'a', kids: [{ name: 'b' }, kid] }, 'kids.1.odd'],
+    [
+      'deep in it',
+      z.object({ t: Tree }),
+      { t: { name: 'a', next: { name: 'b', next: { name: 'c', kids: [kid] } } } },
+      't.next.next.kids.0.odd',
+    ],
+  ])('are told of what nobody knows %s', async (_where, schema, value, field) => {
+    expect(await mistakes(validatorOf(schema).create(value))).toEqual([`${field} unknown_field`])
+    const known = JSON.parse(JSON.stringify(value).replace(',"odd":1', ''))
+    expect(await validatorOf(schema).create(known)).toEqual(known)
+  })
+
+  it('JSON of any kind, and what may be meant in ever more ways, cost no more than their size', async () => {
+    interface Either {
+      next?: Either | undefined
+    }
+    const Either: z.ZodType<Either> = z.lazy(() => z.union([One, Other]))
+    const One = z.object({ next: Either.optional() })
+    const Other = z.object({ next: Either.optional(), other: z.string().optional() })
+    const validator = validatorOf(z.object({ either: Either, json: z.json() }))
+    let either: Json = { odd: 1 }
+    for (let level = 0; level < 200; level++) either = { next: either }
+    expect(await validator.create({ either, json: [{ a: [1, { b: null }] }] })).toMatchObject({
+      json: [{ a: [1, { b: null }] }],
+    })
+  })
+
   it('takes what any option of a union takes', async () => {
     const open = z.object({ x: z.int() }).catchall(z.string())
     const schema = z.object({
