@@ -1,8 +1,11 @@
 // What a description says of items: as they are given and as they are taken, binary properties in
 // their forms.
+import { isDeepStrictEqual } from 'node:util'
 import { blobNames } from './blobs.ts'
 import type { CollectionDefinition } from './definition.ts'
 import { embedded, fieldSchema, type JsonSchema } from './json-schema.ts'
+import { membersNotPlain } from './keeping.ts'
+import type { Schema } from './schema.ts'
 
 /**
  * An item as it is given: the schema's output, binary properties in their form, and the members that
@@ -62,7 +65,23 @@ export function bodySchema(
       required: required.filter(name => !known.has(name)),
     }
   }
-  return embedded(schema, { io: 'input', id, change })
+  const taken = embedded(schema, { io: 'input', id, change })
+  if (!replaces) return taken
+  const added = (object: JsonSchema) => withBlobs(object, blobs)
+  return orAsGiven(taken, embedded(schema, { io: 'output', id, change: added }), schema)
+}
+
+/** What is taken, or as it is given, where a transform makes it another: what stays the same is sent so. */
+function orAsGiven(taken: JsonSchema, given: JsonSchema, schema: Schema): JsonSchema {
+  if (!taken.properties || taken.$defs || given.$defs) return taken
+  const properties = { ...taken.properties }
+  for (const name of membersNotPlain(schema)) {
+    const known = properties[name]
+    const other = given.properties?.[name]
+    if (known && other && !isDeepStrictEqual(known, other))
+      properties[name] = { anyOf: [known, other] }
+  }
+  return { ...taken, properties }
 }
 
 /** The files that a multipart body may bring, each with the media types it takes. */

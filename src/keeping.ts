@@ -43,6 +43,13 @@ function isPlainWithin(schema: Schema, seen: Set<Schema>): boolean {
   return partsOf(def).every(part => isPlainWithin(part, seen))
 }
 
+/** The members of an object schema that may give another value than they take. */
+export function membersNotPlain(schema: Schema): string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  if (def.type !== 'object') return []
+  return Object.entries(def.shape).flatMap(([name, part]) => (isPlain(part) ? [] : [name]))
+}
+
 function givesBack(schema: Schema, value: unknown): boolean {
   try {
     const result = z.safeParse(schema, value)

@@ -42,6 +42,10 @@ const Square = z.object({
   side: z.number(),
   note: z.string().optional(),
 })
+const Length = z
+  .string()
+  .transform(text => text.length)
+  .pipe(z.int())
 const photo = () => blob({ accept: ['image/*'] })
 
 const DECLARED: Readonly<Record<string, Declared>> = {
@@ -109,6 +113,14 @@ const DECLARED: Readonly<Record<string, Declared>> = {
   'members of which more is known than JSON can hold': {
     schema: z.object({
       name: z.string().meta({ title: 'Name', step: 5n, drawn: () => 'input' }),
+    }),
+  },
+  'members that transforms make': {
+    schema: z.strictObject({
+      length: Length,
+      lengths: z.array(Length).default([]),
+      seen: z.boolean().default(false),
+      name: z.object({ first: z.string().trim() }),
     }),
   },
   'recursive members': {
