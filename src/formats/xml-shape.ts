@@ -69,12 +69,12 @@ export function readBy(shape: Shape, taken: Shape): Shape {
 function fits(one: Field, other: Field): boolean {
   if (one === other) return true
   if (one.kind !== other.kind || !isDeepStrictEqual(one.choices, other.choices)) return false
-  const { element, options = [], members = NONE } = one
+  const { element, members = NONE } = one
+  const { members: others = NONE } = other
   return (
     (!element || (other.element !== undefined && fits(element, other.element))) &&
-    options.length === (other.options?.length ?? 0) &&
-    options.every((option, at) => fits(option, other.options?.[at] ?? ANY)) &&
-    [...members].every(([name, member]) => fits(member, other.members?.get(name) ?? ANY))
+    isDeepStrictEqual(one.options, other.options) &&
+    [...members].every(([name, member]) => fits(member, others.get(name) ?? ANY))
   )
 }
 

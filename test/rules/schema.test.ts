@@ -132,8 +132,9 @@ describe('fields', () => {
     const schema = z.object({
       at: z.iso.datetime().default(() => new Date().toISOString()),
       on: z.iso.date().catch(''),
-      then: z.iso.datetime().nullable().default(null),
+      last: z.iso.datetime().nullable().default(null),
       n: z.int().catch(({ issues }) => issues.length),
+      none: z.string().optional().catch(undefined),
       day: z.iso
         .datetime()
         .transform(text => text.slice(0, 10))
@@ -145,8 +146,9 @@ describe('fields', () => {
       day: 'string',
       at: 'date-time',
       on: 'date',
-      then: 'date-time|null',
+      last: 'date-time|null',
       n: 'integer',
+      none: 'string?',
     })
   })
 
@@ -198,6 +200,12 @@ describe('a TypeError for', () => {
       'a default of nothing',
       z.object({ a: z.string().optional().prefault(undefined) }),
       /^a has a default that JSON cannot hold: undefined/,
+      'input',
+    ],
+    [
+      'a default of the whole that JSON cannot hold',
+      z.object({}).default(() => 5n as never),
+      /^The schema has a default that JSON cannot hold: 5/,
       'input',
     ],
     [
