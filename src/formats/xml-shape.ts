@@ -69,13 +69,14 @@ export function readBy(shape: Shape, taken: Shape): Shape {
 function fits(one: Field, other: Field): boolean {
   if (one === other) return true
   if (one.kind !== other.kind || !isDeepStrictEqual(one.choices, other.choices)) return false
-  const { element, members = NONE } = one
-  const { members: others = NONE } = other
-  return (
-    (!element || (other.element !== undefined && fits(element, other.element))) &&
-    isDeepStrictEqual(one.options, other.options) &&
-    [...members].every(([name, member]) => fits(member, others.get(name) ?? ANY))
-  )
+  if (!isDeepStrictEqual(one.options, other.options)) return false
+  const others = partsOf(other)
+  return [...partsOf(one)].every(([name, part]) => fits(part, others.get(name) ?? ANY))
+}
+
+/** The members of a field, or what it holds under any name. */
+function partsOf({ element, members = NONE }: Field): Fields {
+  return element ? new Map([['', element]]) : members
 }
 
 /** Whether a value must be marked with its type, because the shape alone would read it as another. */

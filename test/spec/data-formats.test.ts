@@ -246,7 +246,9 @@ describe('what GET gave can be sent back', () => {
           .boolean()
           .transform(sold => (sold ? 'yes' : 'no'))
           .pipe(z.enum(['yes', 'no'])),
-        name: Name.transform(it => ({ ...it, length: it.first.length })),
+        name: Name.transform(it => ({ ...it, length: it.first.length })).pipe(
+          Name.extend({ length: z.int() }),
+        ),
         sizes: z.array(z.codec(z.string(), z.int(), { decode: Number, encode: String })),
         color: z.string(),
       }),
