@@ -183,12 +183,24 @@ function spreadMembers(current: Item, next: Item): Record<string, unknown> {
   return Object.fromEntries(spread)
 }
 
-/** An element that the list had anywhere is kept; any other is a change of the one in its place. */
-function spreadElements(current: readonly Json[], next: readonly Json[]): unknown[] {
+function spreadElements(current: Json[], next: readonly Json[]): unknown[] {
+  const before = elementsBefore(current, next)
+  return next.map((element, at) => changeOf(before[at], element))
+}
+
+/**
+ * What each element of a list was before: one that the list had anywhere is that one still; any other is
+ * a change of the one in its place.
+ */
+export function elementsBefore(
+  current: Json | undefined,
+  next: readonly Json[],
+): readonly (Json | undefined)[] {
+  if (!Array.isArray(current)) return []
   const known = new Map(current.map(element => [JSON.stringify(element), element]))
   return next.map((element, at) => {
-    const same = known.get(JSON.stringify(element))
-    return changeOf(same === undefined ? current[at] : same, element)
+    const text = JSON.stringify(element)
+    return known.has(text) ? known.get(text) : current[at]
   })
 }
 

@@ -2,8 +2,16 @@
 import { z } from 'zod'
 import { asJson } from './as-json.ts'
 import { HttpError, type Mistake, MOST_MISTAKES, refuse, suggestion } from './errors.ts'
-import { type Field, type Fields, type Item, isObject, type Json, sameJson } from './fields.ts'
-import { changeOf, isPlain, keepingSchema } from './keeping.ts'
+import {
+  type Field,
+  type Fields,
+  hasOneType,
+  type Item,
+  isObject,
+  type Json,
+  sameJson,
+} from './fields.ts'
+import { changeOf, elementsBefore, isPlain, keepingSchema } from './keeping.ts'
 import { fieldsOf, rootField, type Schema } from './schema.ts'
 
 /** Checks what a client sent against a collection's schema; all mistakes of a value in one `HttpError` 400. */
@@ -28,16 +36,18 @@ export function validatorOf(schema: Schema): Validator {
   const keeping = plain ? undefined : keepingSchema(schema)
   const output = plain ? undefined : rootField(schema, 'output')
 
-  const change = async (current: Item, next: Json) =>
-    toItem(
-      output,
-      await check(next, current, keeping && { schema: keeping, value: changeOf(current, next) }),
-    )
+  const change = async (current: Item, next: Json) => {
+    const own = withoutForeign(current, current, input, output ?? input)
+    const sent = withoutForeign(current, next, input, output ?? input)
+    const instead = keeping && { schema: keeping, value: changeOf(own, sent) }
+    return toItem(output, await check(sent, own, instead))
+  }
   const patch = async (current: Item, patched: Json) => {
     if (sameJson(current, patched)) return current
+    const given = await change(current, patched)
+    const restored = restore(current, patched, given, input)
     // What `change` gives is an object, and putting parts back leaves it one.
-    const given = await change(current, withoutForeign(current, patched, input, output ?? input))
-    return restore(current, patched, given, input, output ?? input) as Item
+    return withForeign(current, patched, restored, input, output ?? input) as Item
   }
   return {
     create: async value => toItem(output, await check(value)),
@@ -63,7 +73,7 @@ export function checkerOf(schema: Schema) {
   /** @param instead what to check in the place of the value, and by what. */
   return async (
     value: unknown,
-    current: Item = {},
+    current: Json = {},
     instead: { schema: Schema; value: unknown } = { schema, value },
   ): Promise<unknown> => {
     if (!isObject(value)) {
@@ -158,8 +168,8 @@ function findUnknown(value: Json, current: Json | undefined, field: Field, searc
     return
   }
   if (Array.isArray(value)) {
-    if (!element) return
-    const before = Array.isArray(current) ? current : []
+    if (!hasParts(element)) return
+    const before = elementsBefore(current, value)
     for (const [at, each] of value.entries()) findUnknown(each, before[at], element, below(at))
     return
   }
@@ -247,15 +257,12 @@ function inOrder<T extends Json>(value: T, field: Field | undefined): T {
  * What validation gave, with every part that the patch left alone put back as it was: no default
  * comes in and no transform runs where nobody wrote. Members that the schema itself makes from
  * others are as it made them, and another option of a union has its own defaults.
- * @param field what the schema takes.
- * @param output what it gives.
  */
 function restore(
   current: Json | undefined,
   patched: Json | undefined,
   given: Json,
   field: Field | undefined,
-  output: Field | undefined,
 ): Json {
   if (current !== undefined && patched !== undefined && sameJson(current, patched)) return current
   if (!isObject(current) || !isObject(patched) || !isObject(given)) return given
@@ -268,23 +275,30 @@ function restore(
     const made = field?.members !== undefined && !field.open && member === undefined
     if (made) restored[name] = value
     else if (before !== undefined || wanted !== undefined || switched)
-      restored[name] = restore(before, wanted, value, member, memberField(output, name))
-  }
-  for (const [name, value] of Object.entries(patched)) {
-    if (isForeign(current, name, field, output)) restored[name] = value
+      restored[name] = restore(before, wanted, value, member)
   }
   return restored
 }
 
-/** A patched value without what is foreign to the schema: a strict one would refuse it. */
+/**
+ * A value without what is foreign to the schema and stays as it is: a strict one would refuse it.
+ * @param field what the schema takes.
+ * @param output what it gives.
+ */
 function withoutForeign(
   current: Json | undefined,
-  patched: Json,
+  next: Json,
   field: Field | undefined,
   output: Field | undefined,
 ): Json {
-  if (!isObject(current) || !isObject(patched)) return patched
-  const own = Object.entries(patched)
+  if (!hasParts(field)) return next
+  if (Array.isArray(next)) {
+    if (!hasParts(field.element)) return next
+    const before = elementsBefore(current, next)
+    return next.map((each, at) => withoutForeign(before[at], each, field.element, output?.element))
+  }
+  if (!isObject(current) || !isObject(next)) return next
+  const own = Object.entries(next)
     .filter(
       ([name, value]) =>
         !isForeign(current, name, field, output) || !sameJson(value, current[name] ?? null),
@@ -301,6 +315,51 @@ function withoutForeign(
   return Object.fromEntries(own)
 }
 
+/** What a schema gave of a patched value, and what {@link withoutForeign} had taken from that. */
+function withForeign(
+  current: Json | undefined,
+  patched: Json | undefined,
+  given: Json,
+  field: Field | undefined,
+  output: Field | undefined,
+): Json {
+  if (!hasParts(field)) return given
+  if (Array.isArray(patched) && Array.isArray(given)) {
+    if (!hasParts(field.element)) return given
+    const element = [field.element, output?.element] as const
+    const before = elementsBefore(current, patched)
+    return given.map((each, at) => {
+      const wanted = patched[at] ?? null
+      // A schema may have put the elements in another order: one is told by what was sent of it.
+      const same = holds(each, withoutForeign(before[at], wanted, ...element))
+      return same ? withForeign(before[at], wanted, each, ...element) : each
+    })
+  }
+  if (!isObject(current) || !isObject(patched) || !isObject(given)) return given
+  const whole = { ...given }
+  for (const [name, value] of Object.entries(patched)) {
+    if (isForeign(current, name, field, output)) whole[name] = value
+    else if (Object.hasOwn(given, name))
+      whole[name] = withForeign(
+        memberOf(current, name),
+        value,
+        given[name] ?? null,
+        memberField(field, name),
+        memberField(output, name),
+      )
+  }
+  return whole
+}
+
+/** Whether a value is another one, but for members that a schema added to it. */
+function holds(value: Json | undefined, other: Json | undefined): boolean {
+  if (Array.isArray(value) && Array.isArray(other))
+    return value.length === other.length && value.every((each, at) => holds(each, other[at]))
+  if (isObject(value) && isObject(other))
+    return Object.entries(other).every(([name, each]) => holds(memberOf(value, name), each))
+  return value === other
+}
+
 /** Whether a member that an item has is of another version of its collection. */
 function isForeign(
   current: Item,
@@ -311,13 +370,19 @@ function isForeign(
   return Object.hasOwn(current, name) && !knows(field, name) && !knows(output, name)
 }
 
+/** Whether a field knows parts of its values, of which it may not know all. */
+function hasParts(field: Field | undefined): field is Field {
+  return (field?.element ?? field?.members ?? field?.options ?? field?.again) !== undefined
+}
+
 function memberField(field: Field | undefined, name: string): Field | undefined {
   return field?.element ?? field?.members?.get(name)
 }
 
 /** Whether a field may have a member of this name, as far as it tells. */
 function knows(field: Field | undefined, name: string): boolean {
-  if (field?.options) return field.options.some(option => knows(option, name))
+  if (field?.options)
+    return field.options.some(option => !hasOneType(option.kind) && knows(option, name))
   return !field?.members || field.open === true || field.members.has(name)
 }
 

@@ -481,6 +481,68 @@ describe('a patch changes what it names and nothing else', () => {
     expect(new Set([first.n, second.n, third.n]).size).toBe(3)
   })
 
+  describe('what only another version declares, within lists', () => {
+    const [red, bleached] = [
+      { size: 1, color: 'red' },
+      { size: 2, color: null },
+    ]
+    const Wheel = z.object({ size: z.int() })
+    const wheels = [red, bleached]
+    const bare = [{ size: 1 }, { size: 2 }]
+    const single = (list: Json): Item => ({ wheels: list })
+    const double = (list: Json): Item => ({ wheels: [list] })
+    const kinds: readonly [string, (list: Json) => Item, (wheel: z.ZodObject) => z.ZodType][] = [
+      ['plain', single, wheel => z.array(wheel)],
+      ['in a list', double, wheel => z.array(z.array(wheel))],
+      ['with a transform', single, wheel => z.array(wheel.extend({ name: shout.optional() }))],
+      ['a tuple', single, wheel => z.tuple([wheel]).rest(wheel)],
+      ['of texts too', single, wheel => z.array(z.union([wheel, z.string()]))],
+    ]
+    const changes: readonly [string, Json, Json][] = [
+      ['one is changed', [{ ...red, size: 3 }, bleached], [{ ...red, size: 3 }, bleached]],
+      ['one comes', [red, bleached, { size: 3 }], [red, bleached, { size: 3 }]],
+      ['one goes', [bleached], [bleached]],
+      ['they change places', [bleached, red], [bleached, red]],
+      ['one is sent without it', [{ size: 1 }, bleached], [{ size: 1 }, bleached]],
+    ]
+    for (const [kind, at, listOf] of kinds) {
+      for (const wheel of [Wheel, Wheel.strict()]) {
+        const row = wheel === Wheel ? kind : `${kind}, strict`
+        const validator = validatorOf(z.object({ wheels: listOf(wheel) }))
+        it.each(changes)(`${row}: is kept where %s`, async (_row, next, kept) => {
+          expect(await validator.patch(at(wheels), at(next))).toEqual(at(kept))
+        })
+
+        it(`${row}: may be sent back, and goes with a whole item`, async () => {
+          expect(await validator.replace(at(wheels), at([bleached]))).toEqual(at(bare.slice(1)))
+        })
+      }
+    }
+
+    it('goes to no other element where the schema puts them in order, or adds some', async () => {
+      const sorted = z.array(Wheel).transform(list => [...list, { size: 9 }].reverse())
+      const validator = validatorOf(z.object({ wheels: sorted.pipe(z.array(Wheel)), n: z.int() }))
+      const patched = { wheels: [red, { size: 5 }], n: 1 }
+      expect(await validator.patch({ wheels, n: 1 }, patched)).toEqual({
+        wheels: [{ size: 9 }, { size: 5 }, { size: 1 }],
+        n: 1,
+      })
+    })
+
+    it('stays beside a default that the patch did not ask for', async () => {
+      const wheel = Wheel.extend({ bolts: z.int().default(5) })
+      const validator = validatorOf(z.object({ wheels: z.array(wheel) }))
+      const patched = { wheels: [red, { ...bleached, size: 3 }, { size: 4 }] }
+      expect(await validator.patch({ wheels }, patched)).toEqual({
+        wheels: [
+          { ...red, bolts: 5 },
+          { ...bleached, size: 3, bolts: 5 },
+          { size: 4, bolts: 5 },
+        ],
+      })
+    })
+  })
+
   it('takes no member of another option, as it is or not, which the schema would drop', async () => {
     const A = z.object({ a: z.string(), c: z.string().optional() })
     const either = z.union([A, z.object({ b: z.int() })])

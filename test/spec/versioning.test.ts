@@ -191,7 +191,12 @@ describe('versions that share a store', () => {
     ['memory', () => memoryStore()],
     ['SQLite', async () => sqlStore({ db: await openDatabase(), create: true })],
   ] as const
-  const Old = z.object({ color: z.string(), model: z.object({ name: z.string() }) })
+  const Door = z.object({ side: z.string() })
+  const Old = z.object({
+    color: z.string(),
+    model: z.object({ name: z.string() }),
+    doors: z.array(Door),
+  })
   const schemas = [
     ['plain', Old],
     ['with a transform', Old.extend({ color: z.string().trim() })],
@@ -205,7 +210,7 @@ describe('versions that share a store', () => {
       'PATCH',
       '',
       { 'content-type': 'application/json-patch+json' },
-      '[{"op":"replace","path":"/color","value":"blue"},{"op":"replace","path":"/model/name","value":"b"}]',
+      '[{"op":"replace","path":"/color","value":"blue"},{"op":"replace","path":"/model/name","value":"b"},{"op":"replace","path":"/doors/0/side","value":"L"}]',
     ],
     [
       'a form',
@@ -238,6 +243,7 @@ describe('versions that share a store', () => {
             name: 'cars',
             schema: Old.extend({
               model: z.object({ name: z.string(), year: z.int() }),
+              doors: z.array(Door.extend({ locked: z.boolean() })),
               tags: z.array(z.string()).default([]),
             }),
             store: shared,
@@ -249,9 +255,15 @@ describe('versions that share a store', () => {
               { version: 2, collections: [next] },
             ],
           })
-          await api
-            .collection(next)
-            .create({ color: 'red', model: { name: 'a', year: 2020 }, tags: ['x'] })
+          await api.collection(next).create({
+            color: 'red',
+            model: { name: 'a', year: 2020 },
+            doors: [
+              { side: 'l', locked: true },
+              { side: 'r', locked: false },
+            ],
+            tags: ['x'],
+          })
 
           const request = { method, headers, body, redirect: 'manual' } as const
           const answer = await api.fetch(new Request(`http://a.test/v1/cars/1${place}`, request))
@@ -259,6 +271,7 @@ describe('versions that share a store', () => {
           expect(await api.collection(next).read(1)).toMatchObject({
             color: 'blue',
             model: { name: 'b', year: 2020 },
+            doors: [{ locked: true }, { locked: false }],
             tags: ['x'],
           })
           await api.close()
