@@ -50,6 +50,14 @@ export function membersNotPlain(schema: Schema): string[] {
   return Object.entries(def.shape).flatMap(([name, part]) => (isPlain(part) ? [] : [name]))
 }
 
+/** The types of a schema and of all its parts. */
+export function typesIn(schema: Schema, seen = new Set<Schema>()): ReadonlySet<string> {
+  if (seen.has(schema)) return new Set()
+  seen.add(schema)
+  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  return new Set([def.type, ...partsOf(def).flatMap(part => [...typesIn(part, seen)])])
+}
+
 function givesBack(schema: Schema, value: unknown): boolean {
   try {
     const result = z.safeParse(schema, value)

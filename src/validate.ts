@@ -11,7 +11,7 @@ import {
   type Json,
   sameJson,
 } from './fields.ts'
-import { changeOf, elementsBefore, isPlain, keepingSchema } from './keeping.ts'
+import { changeOf, elementsBefore, isPlain, keepingSchema, typesIn } from './keeping.ts'
 import { fieldsOf, rootField, type Schema } from './schema.ts'
 
 /** Checks what a client sent against a collection's schema; all mistakes of a value in one `HttpError` 400. */
@@ -70,6 +70,9 @@ export function validatorOf(schema: Schema): Validator {
 export function checkerOf(schema: Schema) {
   const members = fieldsOf(schema, 'input')
   const input = rootField(schema, 'input')
+  const types = typesIn(schema)
+  // Of what a transform or a `catch` gives nobody can tell what it was made of.
+  const chooses = isPlain(schema) && types.has('union') && !types.has('catch')
   /** @param instead what to check in the place of the value, and by what. */
   return async (
     value: unknown,
@@ -83,6 +86,8 @@ export function checkerOf(schema: Schema) {
     findUnknown(value, current, input, { prefix: '', found: mistakes })
     const result = await z.safeParseAsync(instead.schema, instead.value)
     if (!result.success) mistakes.push(...mistakesOf(result.error.issues, value, members))
+    else if (chooses && mistakes.length === 0)
+      findDropped(value, current, result.data, '', mistakes)
     refuse(mistakes)
     return result.data
   }
@@ -188,6 +193,38 @@ function findUnknown(value: Json, current: Json | undefined, field: Field, searc
       found.push(unknownMember(prefix + name, members.keys()))
     if (found.length >= MOST_MISTAKES) return
   }
+}
+
+/**
+ * Adds the members that a plain schema dropped, though it knows them: of several options of a union that an
+ * object fits, zod takes the first. What was there already goes with the option that was meant before.
+ */
+function findDropped(
+  value: Json,
+  current: Json | undefined,
+  given: unknown,
+  path: string,
+  found: Mistake[],
+): void {
+  if (Array.isArray(value) && Array.isArray(given)) {
+    const before = elementsBefore(current, value)
+    for (const [at, each] of value.entries())
+      findDropped(each, before[at], given[at], placeIn(path, at), found)
+  }
+  if (!isObject(value) || !isObject(given)) return
+  for (const [name, each] of Object.entries(value)) {
+    const known = memberOf(current, name)
+    const field = placeIn(path, name)
+    if (Object.hasOwn(given, name)) findDropped(each, known, given[name], field, found)
+    else if (known === undefined || !sameJson(known, each)) {
+      const message = `${field.slice(0, 64)} is no field of the first option that ${path.slice(0, 64) || 'the body'} fits`
+      found.push({ message, field: field.slice(0, 128), type: 'unknown_field' })
+    }
+  }
+}
+
+function placeIn(path: string, name: string | number): string {
+  return path ? `${path}.${name}` : String(name)
 }
 
 /** Whether an object or a list may be meant for an option of a union: what tells the options apart agrees. */

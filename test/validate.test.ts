@@ -130,9 +130,10 @@ describe('mistakes in a new item', () => {
     const validator = validatorOf(z.object({ either: Either, json: z.json() }))
     let either: Json = { odd: 1 }
     for (let level = 0; level < 200; level++) either = { next: either }
-    expect(await validator.create({ either, json: [{ a: [1, { b: null }] }] })).toMatchObject({
-      json: [{ a: [1, { b: null }] }],
-    })
+    const json = [{ a: [1, { b: null }] }]
+    expect(await validator.create({ either: {}, json })).toEqual({ either: {}, json })
+    const told = [expect.stringMatching(/^either(\.next)+.* unknown_field$/)]
+    expect(await mistakes(validator.create({ either, json }))).toEqual(told)
   })
 
   it('takes what any option of a union takes', async () => {
@@ -145,6 +146,32 @@ describe('mistakes in a new item', () => {
     expect(await validator.create({ u: { x: 1, b: 'x' } })).toEqual({ u: { x: 1, b: 'x' } })
     const both = z.object({ i: z.object({ a: z.int() }).and(z.record(z.string(), z.int())) })
     expect(await validatorOf(both).create({ i: { a: 1, b: 2 } })).toEqual({ i: { a: 1, b: 2 } })
+  })
+
+  it('refuses what the option that the schema takes would drop', async () => {
+    const B = z.object({ a: z.int().optional(), b: z.int().optional() })
+    const C = z.object({ a: z.int().optional(), c: z.int().optional() })
+    const either = z.union([B, C])
+    const list = z.object({ l: z.array(z.object({ u: either })) })
+    const cases: readonly [z.ZodType, unknown, string[]][] = [
+      [z.object({ u: either }), { u: { a: 1, c: 2 } }, ['u.c unknown_field']],
+      [z.object({ u: either }), { u: { c: 2 } }, ['u.c unknown_field']],
+      [list, { l: [{ u: { a: 1 } }, { u: { c: 2 } }] }, ['l.1.u.c unknown_field']],
+      [either, { a: 1, c: 2 }, ['c unknown_field']],
+      [z.object({ u: z.union([C, B]) }), { u: { a: 1, c: 2 } }, []],
+      [z.object({ u: z.union([B.strict(), C]) }), { u: { a: 1, c: 2 } }, []],
+      [z.object({ u: either.catch({}) }), { u: { a: 'x', c: 2 } }, []],
+    ]
+    for (const [schema, value, list] of cases)
+      expect(await mistakes(validatorOf(schema).create(value))).toEqual(list)
+
+    const validator = validatorOf(z.object({ u: either }))
+    const patched = validator.patch({ u: { a: 1 } }, { u: { a: 1, c: 2 } })
+    expect(await mistakes(patched)).toEqual(['u.c unknown_field'])
+    await expect(patched).rejects.toThrow(/^u\.c is no field of the first option that u fits$/)
+    await expect(validatorOf(either).create({ a: 1, c: 2 })).rejects.toThrow(
+      /^c is no field of the first option that the body fits$/,
+    )
   })
 
   it('says what would be right', async () => {
