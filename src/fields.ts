@@ -98,6 +98,16 @@ export function fieldAt(fields: Fields, path: Path): Field | undefined {
   return field
 }
 
+/** Whether a field knows parts of its values, of which it may not know all. */
+export function hasParts(field: Field | undefined): field is Field {
+  return (field?.element ?? field?.members ?? field?.options ?? field?.again) !== undefined
+}
+
+/** The field of what an array, a record or an object has under a name, as far as it tells. */
+export function memberField(field: Field | undefined, name: string): Field | undefined {
+  return field?.element ?? field?.members?.get(name)
+}
+
 /** The fields at these paths and no others, in the table's order; a path that is none is passed over. */
 export function selectFields(fields: Fields, paths: readonly Path[]): Fields {
   const selected = new Map<string, Field>()
@@ -128,6 +138,11 @@ export function valueAt(item: Json | undefined, path: Path): Json | undefined {
     value = value[name]
   }
   return value
+}
+
+/** What an object has under a name. Own properties only. */
+export function memberOf(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 export function isScalar(value: unknown): value is Scalar {

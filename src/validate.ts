@@ -1,18 +1,21 @@
 // The validators of a create, a replace and a patch, derived once from a collection's schema.
 import { z } from 'zod'
 import { asJson } from './as-json.ts'
-import { HttpError, type Mistake, MOST_MISTAKES, refuse, suggestion } from './errors.ts'
+import { HttpError, type Mistake, MOST_MISTAKES, refuse } from './errors.ts'
 import {
   type Field,
   type Fields,
-  hasOneType,
   type Item,
   isObject,
   type Json,
+  memberField,
+  memberOf,
   sameJson,
 } from './fields.ts'
-import { changeOf, elementsBefore, isPlain, keepingSchema, typesIn } from './keeping.ts'
+import { withForeign, withoutForeign } from './foreign.ts'
+import { changeOf, isPlain, keepingSchema, typesIn } from './keeping.ts'
 import { fieldsOf, rootField, type Schema } from './schema.ts'
+import { findDropped, findUnknown, unknownMember } from './unknown-members.ts'
 
 /** Checks what a client sent against a collection's schema; all mistakes of a value in one `HttpError` 400. */
 export interface Validator {
@@ -131,124 +134,6 @@ function valueBelow(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-interface Search {
-  readonly prefix: string
-  readonly found: Mistake[]
-  /** Members of what may be meant as well: they are none of the field's, there already or not. */
-  readonly others?: ReadonlySet<string>
-  /** Whether the field is a recursive one again. */
-  readonly again?: boolean
-}
-
-/**
- * Adds the members that a field does not know: zod drops them, and a client must hear of them instead.
- * What is there already may be sent back. More than are told are not looked for: to find near names
- * takes long.
- */
-function findUnknown(value: Json, current: Json | undefined, field: Field, search: Search): void {
-  const { prefix, found, others, again = false } = search
-  if (typeof value !== 'object' || value === null || found.length >= MOST_MISTAKES) return
-  if (field.again) {
-    findUnknown(value, current, field.again(), { ...search, again: true })
-    return
-  }
-  const { element, members } = field
-  const below = (name: string | number) => ({ prefix: `${prefix}${name}.`, found, again })
-  const options = field.options?.filter(option => suits(value, option)) ?? []
-  if (options.length > 0) {
-    if (current !== undefined && sameJson(current, value)) return
-    const rivals = options.length > 1 ? options : []
-    // At each level of a recursive schema there would be as many ways again.
-    if (again && rivals.length > 0) return
-    // Where one option is meant, what is left of another goes with it; else nobody can say which goes.
-    const names = rivals.flatMap(option => [...(option.members?.keys() ?? [])])
-    const named = new Set([...(others ?? []), ...names])
-    // What suits one of several options is no mistake; else the fewest mistakes are told.
-    const lists = options.map(option => {
-      const list: Mistake[] = []
-      findUnknown(value, current, option, { prefix, found: list, others: named, again })
-      return list
-    })
-    found.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
-    return
-  }
-  if (Array.isArray(value)) {
-    if (!hasParts(element)) return
-    const before = elementsBefore(current, value)
-    for (const [at, each] of value.entries()) findUnknown(each, before[at], element, below(at))
-    return
-  }
-  if (!members) {
-    if (field.kind !== 'record' || !element) return
-    for (const [name, each] of Object.entries(value))
-      findUnknown(each, memberOf(current, name), element, below(name))
-    return
-  }
-  for (const [name, each] of Object.entries(value)) {
-    const member = members.get(name)
-    const known = memberOf(current, name)
-    if (member) findUnknown(each, known, member, below(name))
-    else if (field.open) continue
-    else if (known === undefined || others?.has(name) || !sameJson(known, each))
-      found.push(unknownMember(prefix + name, members.keys()))
-    if (found.length >= MOST_MISTAKES) return
-  }
-}
-
-/**
- * Adds the members that a plain schema dropped, though it knows them: of several options of a union that an
- * object fits, zod takes the first. What was there already goes with the option that was meant before.
- */
-function findDropped(
-  value: Json,
-  current: Json | undefined,
-  given: unknown,
-  path: string,
-  found: Mistake[],
-): void {
-  if (Array.isArray(value) && Array.isArray(given)) {
-    const before = elementsBefore(current, value)
-    for (const [at, each] of value.entries())
-      findDropped(each, before[at], given[at], placeIn(path, at), found)
-  }
-  if (!isObject(value) || !isObject(given)) return
-  for (const [name, each] of Object.entries(value)) {
-    const known = memberOf(current, name)
-    const field = placeIn(path, name)
-    if (Object.hasOwn(given, name)) findDropped(each, known, given[name], field, found)
-    else if (known === undefined || !sameJson(known, each)) {
-      const message = `${field.slice(0, 64)} is no field of the first option that ${path.slice(0, 64) || 'the body'} fits`
-      found.push({ message, field: field.slice(0, 128), type: 'unknown_field' })
-    }
-  }
-}
-
-function placeIn(path: string, name: string | number): string {
-  return path ? `${path}.${name}` : String(name)
-}
-
-/** Whether an object or a list may be meant for an option of a union: what tells the options apart agrees. */
-function suits(value: Item | Json[], { kind, members, options }: Field): boolean {
-  if (options) return options.some(option => suits(value, option))
-  if (Array.isArray(value)) return kind === 'array' || kind === 'any'
-  if (!members) return kind === 'record' || kind === 'any'
-  return [...members].every(([name, { choices, optional, nullable }]) => {
-    const given = memberOf(value, name)
-    if (!choices || given === undefined) return !choices || optional
-    return given === null ? nullable : choices.some(choice => choice === given)
-  })
-}
-
-function memberOf(value: Json | undefined, name: string): Json | undefined {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
-}
-
-function unknownMember(field: string, names: Iterable<string>): Mistake {
-  const name = field.slice(field.lastIndexOf('.') + 1)
-  const message = `There is no field ${JSON.stringify(field.slice(0, 64))}${suggestion(name, names)}`
-  return { message, field: field.slice(0, 128), type: 'unknown_field' }
-}
-
 /** What a schema gave, as it will be printed: without `undefined`, with dates as texts. */
 function toItem(order: Field | undefined, value: unknown): Item {
   // Most values are JSON already: they are not copied.
@@ -315,112 +200,6 @@ function restore(
       restored[name] = restore(before, wanted, value, member)
   }
   return restored
-}
-
-/**
- * A value without what is foreign to the schema and stays as it is: a strict one would refuse it.
- * @param field what the schema takes.
- * @param output what it gives.
- */
-function withoutForeign(
-  current: Json | undefined,
-  next: Json,
-  field: Field | undefined,
-  output: Field | undefined,
-): Json {
-  if (!hasParts(field)) return next
-  if (Array.isArray(next)) {
-    if (!hasParts(field.element)) return next
-    const before = elementsBefore(current, next)
-    return next.map((each, at) => withoutForeign(before[at], each, field.element, output?.element))
-  }
-  if (!isObject(current) || !isObject(next)) return next
-  const own = Object.entries(next)
-    .filter(
-      ([name, value]) =>
-        !isForeign(current, name, field, output) || !sameJson(value, current[name] ?? null),
-    )
-    .map(([name, value]) => [
-      name,
-      withoutForeign(
-        memberOf(current, name),
-        value,
-        memberField(field, name),
-        memberField(output, name),
-      ),
-    ])
-  return Object.fromEntries(own)
-}
-
-/** What a schema gave of a patched value, and what {@link withoutForeign} had taken from that. */
-function withForeign(
-  current: Json | undefined,
-  patched: Json | undefined,
-  given: Json,
-  field: Field | undefined,
-  output: Field | undefined,
-): Json {
-  if (!hasParts(field)) return given
-  if (Array.isArray(patched) && Array.isArray(given)) {
-    if (!hasParts(field.element)) return given
-    const element = [field.element, output?.element] as const
-    const before = elementsBefore(current, patched)
-    return given.map((each, at) => {
-      const wanted = patched[at] ?? null
-      // A schema may have put the elements in another order: one is told by what was sent of it.
-      const same = holds(each, withoutForeign(before[at], wanted, ...element))
-      return same ? withForeign(before[at], wanted, each, ...element) : each
-    })
-  }
-  if (!isObject(current) || !isObject(patched) || !isObject(given)) return given
-  const whole = { ...given }
-  for (const [name, value] of Object.entries(patched)) {
-    if (isForeign(current, name, field, output)) whole[name] = value
-    else if (Object.hasOwn(given, name))
-      whole[name] = withForeign(
-        memberOf(current, name),
-        value,
-        given[name] ?? null,
-        memberField(field, name),
-        memberField(output, name),
-      )
-  }
-  return whole
-}
-
-/** Whether a value is another one, but for members that a schema added to it. */
-function holds(value: Json | undefined, other: Json | undefined): boolean {
-  if (Array.isArray(value) && Array.isArray(other))
-    return value.length === other.length && value.every((each, at) => holds(each, other[at]))
-  if (isObject(value) && isObject(other))
-    return Object.entries(other).every(([name, each]) => holds(memberOf(value, name), each))
-  return value === other
-}
-
-/** Whether a member that an item has is of another version of its collection. */
-function isForeign(
-  current: Item,
-  name: string,
-  field: Field | undefined,
-  output: Field | undefined,
-): boolean {
-  return Object.hasOwn(current, name) && !knows(field, name) && !knows(output, name)
-}
-
-/** Whether a field knows parts of its values, of which it may not know all. */
-function hasParts(field: Field | undefined): field is Field {
-  return (field?.element ?? field?.members ?? field?.options ?? field?.again) !== undefined
-}
-
-function memberField(field: Field | undefined, name: string): Field | undefined {
-  return field?.element ?? field?.members?.get(name)
-}
-
-/** Whether a field may have a member of this name, as far as it tells. */
-function knows(field: Field | undefined, name: string): boolean {
-  if (field?.options)
-    return field.options.some(option => !hasOneType(option.kind) && knows(option, name))
-  return !field?.members || field.open === true || field.members.has(name)
 }
 
 /** Whether a member that tells the options of a union apart has changed. */

@@ -18,6 +18,8 @@ const ORDER: Readonly<Record<string, readonly string[]>> = {
     'schema',
     'json-schema',
     'keeping',
+    'foreign',
+    'unknown-members',
     'validate',
     'formats/format',
     'formats/json',
