@@ -57,6 +57,8 @@ export function callsOf(context: CallContext, name: string): Calls {
       idempotencyKey: undefined,
       uploads: uploadsOf(collection, {
         limit: limits.upload,
+        // A program waits as long as its signal lets it.
+        time: Number.POSITIVE_INFINITY,
         signal: () => signal,
         digests: false,
       }),

@@ -122,8 +122,49 @@ class Deadlines {
   }
 }
 
-/** Of the bodies that are waited for. */
+/** Of the bodies that are waited for, and of those who take them. */
 const bodies = new Deadlines()
+
+/**
+ * Hands a content on to who takes it, and who may take so long for each piece, and for what is done after
+ * the last. Nothing of that is the time in which the next piece comes.
+ * @param late told once the time is over: what is taken then is for nobody.
+ * @throws HttpError 503
+ */
+export function takenInTime<T>(
+  content: AsyncIterable<Uint8Array>,
+  time: number,
+  take: (content: AsyncIterable<Uint8Array>) => Promise<T>,
+  late: (error: HttpError) => void,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const expire = () => {
+      const error = unavailable('The upload took too long to be kept', 'work_too_slow')
+      reject(error)
+      late(error)
+    }
+    let deadline = bodies.add(time, expire)
+    const settle = () => bodies.delete(deadline)
+
+    async function* pieces(): AsyncGenerator<Uint8Array> {
+      const iterator = content[Symbol.asyncIterator]()
+      try {
+        while (true) {
+          bodies.delete(deadline)
+          const next = await iterator.next().finally(() => {
+            deadline = bodies.add(time, expire)
+          })
+          if (next.done) return
+          yield next.value
+        }
+      } finally {
+        await iterator.return?.()
+      }
+    }
+
+    take(pieces()).then(resolve, reject).then(settle, settle)
+  })
+}
 
 /** What is worked on at the moment. */
 export interface Workload {

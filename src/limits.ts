@@ -42,7 +42,7 @@ export interface Limits {
   readonly bodyTime: number
   /** Bytes a second that a body must come with in the end: a slow network is fine, a trickle is not. Default 16,384. */
   readonly bodyRate: number
-  /** Milliseconds for the work on a request once it is read; then 503. Default 5,000. */
+  /** Milliseconds for the work on a request once it is read, and for each piece of an upload to be kept; then 503. Default 5,000. */
   readonly workTime: number
   /** Requests worked on at the same moment; more are answered 503. Default 1,000. */
   readonly concurrency: number

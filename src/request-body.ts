@@ -71,6 +71,7 @@ export function uploadsFor(
 ): Uploads | undefined {
   return uploadsOf(target.collection, {
     limit: limits.upload,
+    time: limits.workTime,
     signal: () => request.signal,
     digests: request.headers['idempotency-key'] !== undefined,
   })

@@ -9,6 +9,7 @@ import {
   SNIFFED_BYTES,
   sniffType,
 } from '../blobs.ts'
+import { takenInTime } from '../deadlines.ts'
 import type { CollectionDefinition } from '../definition.ts'
 import { HttpError } from '../errors.ts'
 import { fieldAt, toPath } from '../fields.ts'
@@ -18,6 +19,8 @@ import { fromStore, type Uploads } from './call.ts'
 export interface UploadOptions {
   /** The most bytes of one content. */
   readonly limit: number
+  /** Milliseconds that the blob store may take for each piece of one. */
+  readonly time: number
   /** Made when a content comes. */
   readonly signal: () => AbortSignal
   /** Whether contents will be compared with those of another request: hashing costs half of an upload. */
@@ -26,7 +29,7 @@ export interface UploadOptions {
 
 export function uploadsOf(
   { blobs, inputFields }: CollectionDefinition,
-  { limit, signal, digests: compared }: UploadOptions,
+  { limit, time, signal, digests: compared }: UploadOptions,
 ): Uploads | undefined {
   if (!blobs) return undefined
   const records = new Map<string, BlobRecord>()
@@ -49,7 +52,7 @@ export function uploadsOf(
       }
       const hash = compared ? createHash('sha256') : undefined
       const bytes = hash ? hashed(peeked.content, hash) : peeked.content
-      const { key, size } = await blobs.put(bytes, { signal: signal() }).catch(error => {
+      const { key, size } = await putInTime(blobs, bytes, time, signal()).catch(error => {
         throw fromStore(error)
       })
       const record: BlobRecord = {
@@ -73,6 +76,36 @@ export function uploadsOf(
       records.clear()
       await removeContents(blobs, keys)
     },
+  }
+}
+
+/**
+ * A content put, unless that takes too long: what the store keeps of it later is removed.
+ * @throws HttpError 503
+ */
+async function putInTime(
+  blobs: BlobStore,
+  content: AsyncIterable<Uint8Array>,
+  time: number,
+  signal: AbortSignal,
+) {
+  const ended = new AbortController()
+  const abort = () => ended.abort(signal.reason)
+  signal.addEventListener('abort', abort)
+  if (signal.aborted) abort()
+  let late = false
+  const put = async (pieces: AsyncIterable<Uint8Array>) => {
+    const kept = await blobs.put(pieces, { signal: ended.signal })
+    if (late) await removeContents(blobs, [kept.key])
+    return kept
+  }
+  try {
+    return await takenInTime(content, time, put, error => {
+      late = true
+      ended.abort(error)
+    })
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -186,6 +186,57 @@ test('a blob store that hangs while it removes keeps no answer waiting', async (
   expect((await fetch(new Request(item))).status).toBe(404)
 })
 
+describe('a blob store that takes no more of an upload', () => {
+  const upload = async (put: BlobStore['put']) => {
+    const kept = memoryBlobs()
+    const photos = defineCollection({
+      name: 'photos',
+      schema: z.object({ photo: blob() }),
+      store: memoryStore(),
+      blobs: { ...kept, put: (content, options) => put.call(kept, content, options) },
+    })
+    const api = defineApi({ collections: [photos], limits: { workTime: 50 }, onError: () => {} })
+    const body = new FormData()
+    body.set('photo', new Blob(['x'.repeat(SIZE)]), 'a.txt')
+    const answer = await api.fetch(new Request('http://api.test/photos', { method: 'POST', body }))
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      { errors: [expect.objectContaining({ type: 'work_too_slow' })] },
+    ])
+    return kept
+  }
+
+  test('before the first piece', async () => {
+    let signal: AbortSignal | undefined
+    await upload((_content, options) => {
+      signal = options?.signal
+      return new Promise(() => {})
+    })
+    expect(signal?.aborted).toBe(true)
+  })
+
+  test('after the first piece', async () => {
+    await upload(async content => {
+      for await (const _piece of content) await new Promise(() => {})
+      throw new Error('There is a piece')
+    })
+  })
+
+  test('and keeps it all the same, later: it is removed', async () => {
+    let done = false
+    const blobs: BlobStore = await upload(async function (this: BlobStore, content) {
+      const made = await this.put(content)
+      await wait(200)
+      done = true
+      return made
+    })
+    await vi.waitFor(() => expect(done).toBe(true))
+    const keys: string[] = []
+    for await (const { key } of blobs.keys()) keys.push(key)
+    expect(keys).toEqual([])
+  })
+})
+
 test('a content that comes after the time of its request is destroyed', async () => {
   let late: Readable | undefined
   const kept = memoryBlobs()
