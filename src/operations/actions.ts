@@ -21,7 +21,7 @@ import {
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
-import { present } from './shown.ts'
+import { presentDone } from './shown.ts'
 import { checkedWith, ownValues, patchedValues } from './values.ts'
 import { changed, requireCurrent, returnApplied, update } from './writes.ts'
 
@@ -113,7 +113,7 @@ async function run(
   })
   // The item acted on is given as it is anywhere: its contents by their addresses.
   const acted = [current, stored].find(each => each !== undefined && each.item === given)
-  return acted && !call.inProcess ? present(placed(call, acted.item), acted.item) : given
+  return acted && !call.inProcess ? presentDone(placed(call, acted.item), acted.item) : given
 }
 
 /** Changes the item acted on, at the version that was read. */

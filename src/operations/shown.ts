@@ -136,21 +136,48 @@ export function* inParts(
   yield part
 }
 
+/**
+ * An item as it is given when something was done to it: a content that cannot be read then is given by its
+ * address alone, as what was done has not failed.
+ */
+export async function presentDone(call: Call, item: Item): Promise<Item> {
+  try {
+    return await present(call, item)
+  } catch {
+    return present({ ...call, may: () => false }, item)
+  }
+}
+
 /** The representation of one item, whole or only these members. */
 export function itemRepresentation(
   call: Call,
   item: Item,
   fields?: readonly Path[],
 ): Representation | Promise<Representation> {
-  const { collection } = call.target
-  const of = (shown: Item): Representation => ({
+  const of = representationOf(call, fields)
+  return call.target.collection.blobs ? present(call, item, fields).then(of) : of(item)
+}
+
+/** The same of an item to which something was done: see {@link presentDone}. */
+export function doneRepresentation(
+  call: Call,
+  item: Item,
+): Representation | Promise<Representation> {
+  const of = representationOf(call, undefined)
+  return call.target.collection.blobs ? presentDone(call, item).then(of) : of(item)
+}
+
+function representationOf(
+  { target: { collection } }: Call,
+  fields: readonly Path[] | undefined,
+): (shown: Item) => Representation {
+  return shown => ({
     kind: 'item',
     name: collection.itemName,
     fields: fieldsShown(collection, fields),
     taken: collection.takenFields,
     data: fields ? picker(fields)(shown) : shown,
   })
-  return collection.blobs ? present(call, item, fields).then(of) : of(item)
 }
 
 /** The fields of a representation: all that are given of themselves, or those that were asked for. */

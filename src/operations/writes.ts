@@ -20,7 +20,7 @@ import {
 } from './call.ts'
 import { once } from './idempotency.ts'
 import { itemValidators } from './reads.ts'
-import { itemRepresentation } from './shown.ts'
+import { doneRepresentation } from './shown.ts'
 import {
   checkedWith,
   checkReferences,
@@ -63,7 +63,7 @@ async function created(asked: Call, stored: Stored): Promise<Outcome> {
       ...(minimal ? [] : ['Content-Location', location]),
       ...returnApplied(call),
     ],
-    ...(!minimal && { representation: await itemRepresentation(call, stored.item) }),
+    ...(!minimal && { representation: await doneRepresentation(call, stored.item) }),
     validators: itemValidators(stored, call.variant),
     vary: ['Prefer'],
     result: stored.item,
@@ -118,7 +118,7 @@ export async function remove(call: Call): Promise<Outcome> {
     const outcome: Outcome = {
       status: minimal ? 204 : 200,
       headers: returnApplied(call),
-      ...(!minimal && { representation: await itemRepresentation(call, item) }),
+      ...(!minimal && { representation: await doneRepresentation(call, item) }),
       vary: ['Prefer'],
       result: item,
     }
@@ -196,7 +196,7 @@ export async function changed(asked: Call, stored: Stored): Promise<Outcome> {
       ...common,
       status: 200,
       headers: ['Content-Location', location, ...returnApplied(call)],
-      representation: await itemRepresentation(call, stored.item),
+      representation: await doneRepresentation(call, stored.item),
       validators: itemValidators(stored, call.variant),
     }
   }

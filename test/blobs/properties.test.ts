@@ -785,3 +785,57 @@ it('an item below a parent is written with the address that it is given elsewher
     expect([path, status, text]).toMatchObject([path, 400, expect.stringContaining('foreign')])
   }
 })
+
+describe('contents that cannot be read when a change is done', () => {
+  const addressed = (id: number) => ({ id, icon_url: `http://api.test/files/${id}/icon` })
+
+  it('the change is answered as done, with their addresses', async () => {
+    let runs = 0
+    const kept = memoryBlobs()
+    let broken = false
+    const get: BlobStore['get'] = async (key, range) => {
+      if (broken) throw new Error('The bucket is away')
+      return kept.get(key, range)
+    }
+    const told: string[] = []
+    const files = defineCollection({
+      name: 'files',
+      schema: z.object({ icon: blob({ inlineBelow: 1000 }) }),
+      store: memoryStore(),
+      id: 'integer',
+      blobs: { ...kept, get },
+      hooks: { after: ({ operation }) => told.push(operation) },
+      actions: {
+        touch: defineAction({
+          on: 'item',
+          run: ({ item }) => {
+            runs++
+            return item
+          },
+        }),
+      },
+    })
+    const api = defineApi({ collections: [files], onError: () => {} })
+    const door = await openDoor('fetch', api)
+    const json = { icon_data: BASE64 }
+    await door.request('/files', { method: 'POST', json })
+    broken = true
+    const made = await door.request('/files', { method: 'POST', json })
+    expect([made.status, made.json]).toEqual([201, expect.objectContaining(addressed(2))])
+    const headers = { 'idempotency-key': 'once', prefer: 'return=representation' }
+    for (const _time of ['first', 'again']) {
+      const touched = await door.request('/files/1/touch', { method: 'POST', headers })
+      expect([touched.status, touched.json]).toEqual([200, expect.objectContaining(addressed(1))])
+    }
+    expect(runs).toBe(1)
+    const replaced = await door.request('/files/1', { method: 'PUT', json, headers })
+    expect([replaced.status, replaced.json]).toEqual([200, expect.objectContaining(addressed(1))])
+    const deleted = await door.request('/files/1', { method: 'DELETE' })
+    expect([deleted.status, deleted.json]).toEqual([200, expect.objectContaining(addressed(1))])
+    expect(told).toEqual(['create', 'create', 'touch', 'replace', 'delete'])
+    expect((await door.request('/files/2')).status).toBe(500)
+    broken = false
+    expect((await door.request('/files/2')).json).toMatchObject({ icon_data: BASE64 })
+    expect(await keysOf(kept)).toHaveLength(1)
+  })
+})
