@@ -177,7 +177,7 @@ export async function newValues(call: Call, id?: Id): Promise<Item> {
   }
   requireSize(call, values)
   requireSight(call, values)
-  await checkReferences(call, values)
+  await checkReferences(call, values, { sent: checked })
   return values
 }
 
@@ -211,8 +211,16 @@ export function requireSize({ target, limits }: Call, values: Item): void {
   throw new HttpError(413, [{ message, type: 'item_too_large' }])
 }
 
-/** @throws HttpError 400 for each parent that the values name anew and that does not exist. */
-export async function checkReferences(call: Call, values: Item, current?: Item): Promise<void> {
+/**
+ * Refuses values that name a parent anew which does not exist. Of a parent that a hook has named, and not the
+ * client, no scopes are asked: they are for requests.
+ * @throws HttpError 400 with every mistake.
+ */
+export async function checkReferences(
+  call: Call,
+  values: Item,
+  { sent = values, current }: { sent?: Item | undefined; current?: Item },
+): Promise<void> {
   const { version, collection, parent: known } = call.target
   const mistakes: Mistake[] = []
   for (const [name, field] of collection.parents) {
@@ -222,7 +230,8 @@ export async function checkReferences(call: Call, values: Item, current?: Item):
     const checked = named || value === null || value === current?.[field]
     if (!parent || checked) continue
     const id = idOf(parent, String(value))
-    if (id === undefined || !(await visibleItem(call, parent, id))) {
+    const asked = value === sent[field] ? call : { ...call, may: () => true }
+    if (id === undefined || !(await visibleItem(asked, parent, id))) {
       const message = `${field}: there is no ${parent.itemName} with the id ${JSON.stringify(value)}`
       mistakes.push({ message, field, type: 'unknown_reference' })
     }

@@ -143,21 +143,25 @@ async function change(
     const checked = await next(own, current)
     const values = await hookedValues(call, { item: current.item }, checked)
     if (call.operation === 'patch' && sameJson(values, own)) return changed(call, current)
-    const stored = await update(call, current, values)
+    const stored = await update(call, current, values, checked)
     return stored && changed(call, stored)
   })
 }
 
-/** Writes checked values at the version that was read; `undefined` where it is not that any more. */
+/**
+ * Writes checked values at the version that was read; `undefined` where it is not that any more.
+ * @param sent the values as they were before a hook; default the values.
+ */
 export async function update(
   call: Call,
   { id, version, item }: Stored,
   values: Item,
+  sent?: Item,
 ): Promise<Stored | undefined> {
   const { collection } = call.target
   requireSize(call, values)
   requireSight(call, withOwnValues(collection, item, values))
-  await checkReferences(call, values, item)
+  await checkReferences(call, values, { sent, current: item })
   const stored = await collection.store.update(id, version, values, call.caller)
   if (!stored) return undefined
   call.uploads?.keep(stored.item)

@@ -149,6 +149,59 @@ describe('a collection that hides what exists', () => {
   })
 })
 
+describe('a parent that a hook names', () => {
+  const users = defineCollection({
+    name: 'users',
+    schema: z.object({ id: z.string() }),
+    store: memoryStore(),
+    access: { default: ['admin'] },
+    hideExistence: true,
+    visible: principal => (principal?.id === 'eve' ? undefined : {}),
+  })
+  const posts = defineCollection({
+    name: 'posts',
+    schema: z.object({ user_id: z.string().optional() }),
+    store: memoryStore(),
+    id: 'integer',
+    parents: { user_id: 'users' },
+    hooks: {
+      before: ({ operation, value, principal }) =>
+        /^(?:create|patch)$/.test(operation) ? { user_id: principal?.id, ...Object(value) } : value,
+    },
+  })
+  const { fetch, collection } = defineApi({
+    collections: [users, posts],
+    schemes,
+    access: { default: [] },
+  })
+
+  test('needs no scope of the client; one that the client names does', async () => {
+    const ann = await collection(users).create({ id: 'ann' })
+    await collection(users).create({ id: 'bob' })
+    expect(await ask(fetch, '/posts', as('ann'), {})).toMatchObject({
+      status: 201,
+      text: expect.stringContaining(`"user_id":"${ann.id}"`),
+    })
+    const unknown = { status: 400, text: expect.stringContaining('unknown_reference') }
+    expect(await ask(fetch, '/posts', as('ann'), { user_id: 'bob' })).toMatchObject(unknown)
+    expect(await ask(fetch, '/posts', as('ann', 'admin'), { user_id: 'bob' })).toMatchObject({
+      status: 201,
+    })
+    const cleared = await ask(fetch, '/posts/1', as('bob'), { user_id: null }, 'PATCH')
+    expect(cleared.status).toBe(303)
+    expect((await ask(fetch, '/posts/1', as('bob'))).text).toContain('"user_id":"bob"')
+    const bob = await ask(fetch, '/posts/1', as('bob'), { user_id: 'ann' }, 'PATCH')
+    expect(bob).toMatchObject(unknown)
+  })
+
+  test('has to be there, and in the sight of who asks', async () => {
+    const unknown = { status: 400, text: expect.stringContaining('unknown_reference') }
+    expect(await ask(fetch, '/posts', as('zoe'), {})).toMatchObject(unknown)
+    await collection(users).create({ id: 'eve' })
+    expect(await ask(fetch, '/posts', as('eve'), {})).toMatchObject(unknown)
+  })
+})
+
 test('an action that takes an item out of its caller’s sight does not show it', async () => {
   const notes = defineCollection({
     name: 'notes',
