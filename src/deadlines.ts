@@ -132,7 +132,7 @@ const bodies = new Deadlines()
  * @throws HttpError 503
  */
 export function takenInTime<T>(
-  content: AsyncIterable<Uint8Array>,
+  content: AsyncIterator<Uint8Array>,
   time: number,
   take: (content: AsyncIterable<Uint8Array>) => Promise<T>,
   late: (error: HttpError) => void,
@@ -146,23 +146,23 @@ export function takenInTime<T>(
     let deadline = bodies.add(time, expire)
     const settle = () => bodies.delete(deadline)
 
-    async function* pieces(): AsyncGenerator<Uint8Array> {
-      const iterator = content[Symbol.asyncIterator]()
-      try {
-        while (true) {
-          bodies.delete(deadline)
-          const next = await iterator.next().finally(() => {
-            deadline = bodies.add(time, expire)
-          })
-          if (next.done) return
-          yield next.value
+    const pieces: AsyncIterableIterator<Uint8Array> = {
+      [Symbol.asyncIterator]: () => pieces,
+      async next() {
+        bodies.delete(deadline)
+        try {
+          return await content.next()
+        } finally {
+          deadline = bodies.add(time, expire)
         }
-      } finally {
-        await iterator.return?.()
-      }
+      },
+      async return(value) {
+        await content.return?.()
+        return { value, done: true }
+      },
     }
 
-    take(pieces()).then(resolve, reject).then(settle, settle)
+    take(pieces).then(resolve, reject).then(settle, settle)
   })
 }
 

@@ -85,7 +85,7 @@ export function uploadsOf(
  */
 async function putInTime(
   blobs: BlobStore,
-  content: AsyncIterable<Uint8Array>,
+  content: AsyncIterator<Uint8Array>,
   time: number,
   signal: AbortSignal,
 ) {

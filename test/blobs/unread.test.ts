@@ -237,6 +237,28 @@ describe('a blob store that takes no more of an upload', () => {
   })
 })
 
+test('a blob store is told of a program that has given up before it was asked', async () => {
+  const given: (boolean | undefined)[] = []
+  const kept = memoryBlobs()
+  const put: BlobStore['put'] = (content, options) => {
+    given.push(options?.signal?.aborted)
+    return kept.put(content, options)
+  }
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ photo: blob() }),
+    store: memoryStore(),
+    blobs: { ...kept, put },
+  })
+  const calls = defineApi({ collections: [photos] }).collection('photos')
+  const controller = new AbortController()
+  const making = calls.create({ photo_data: 'YWJj' }, { signal: controller.signal })
+  controller.abort(new Error('Given up'))
+  await expect(making).rejects.toThrow('Given up')
+  expect(given).toEqual([true])
+  for await (const { key } of kept.keys()) throw new Error(`${key} was left`)
+})
+
 test('a content that comes after the time of its request is destroyed', async () => {
   let late: Readable | undefined
   const kept = memoryBlobs()
