@@ -467,6 +467,9 @@ describe('a rule', () => {
     },
   )
 
+  const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`)
+  const marks = names(60)
+
   test.each([
     ['an empty list', { owner: [] }, 0],
     ['undefined', undefined, 0],
@@ -475,9 +478,18 @@ describe('a rule', () => {
     ['a list of values with commas', { 'owner[in]': ['a,b'] }, 1],
     ['everything', {}, 3],
     ['an operator', { 'seats[gt]': 1 }, 0],
+    ['more values than a client may ask for', { owner: ['a', 'b', ...names(5000)] }, 2],
+    ['the same as one list', { 'owner[in]': ['a', 'b', ...names(5000)] }, 2],
+    ['the same in a text', { 'owner[in]': ['a', ...names(5000)].join(',') }, 1],
+    ['more filters than a client may give', Object.fromEntries(marks.map(mark => [mark, 'x'])), 3],
+    ['a longer pattern than a client may give', { 'owner[like]': `*${'*'.repeat(500)}b` }, 2],
   ])('%s', async (_, rule, count) => {
     const store = memoryStore()
-    const schema = z.object({ owner: z.string(), seats: z.int().default(1) })
+    const schema = z.object({
+      owner: z.string(),
+      seats: z.int().default(1),
+      ...Object.fromEntries(marks.map(mark => [mark, z.string().default('x')])),
+    })
     const cars = defineCollection({
       name: 'cars',
       schema,
