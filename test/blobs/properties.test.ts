@@ -463,6 +463,27 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
     expect(await keysOf(blobs)).toHaveLength(1)
   })
 
+  it('a file of a form under an Idempotency-Key is kept once, whole, and another one is refused', async () => {
+    const { door, blobs, pathOf } = await start()
+    const send = async (bytes: Buffer<ArrayBuffer>) => {
+      const form = new FormData()
+      form.set('comment', 'A')
+      form.set('photo', new File([bytes], 'a.png'))
+      const { headers, body } = await encoded(form)
+      const init = { method: 'POST', headers: { ...headers, 'idempotency-key': 'k1' }, body }
+      return door.request('/v1/photos', init)
+    }
+    const first = await send(PNG)
+    expect(first.status).toBe(201)
+    const again = await send(PNG)
+    expect([again.status, again.text]).toEqual([201, first.text])
+    expect((await send(Buffer.concat([PNG, PNG]))).status).toBe(422)
+    expect(await keysOf(blobs)).toHaveLength(1)
+    const made = first.json as Shown
+    const content = await door.request(pathOf(made.photo_url))
+    expect(content.headers.get('content-length')).toBe(String(PNG.length))
+  })
+
   const size = PNG.length
   it.each([
     ['bytes=0-3', 206, `bytes 0-3/${size}`, PNG.subarray(0, 4)],

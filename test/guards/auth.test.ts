@@ -19,6 +19,7 @@ import {
   defineAction,
   defineApi,
   defineCollection,
+  type HttpRequest,
   introspection,
   memoryBlobs,
   memoryStore,
@@ -846,6 +847,7 @@ describe('introspection', () => {
   let server: Server
   let address = ''
   let asked = 0
+  let status = 200
   let answer: (token: string) => unknown = () => ({ active: false })
   let seen: { authorization?: string | undefined; body?: string } = {}
   beforeAll(async () => {
@@ -858,8 +860,8 @@ describe('introspection', () => {
       request.on('end', () => {
         seen = { authorization: request.headers.authorization, body }
         const given = answer(new URLSearchParams(body).get('token') ?? '')
-        if (given === undefined) response.writeHead(500).end('down')
-        else response.end(typeof given === 'string' ? given : JSON.stringify(given))
+        response.statusCode = status
+        response.end(typeof given === 'string' ? given : JSON.stringify(given))
       })
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -928,13 +930,100 @@ describe('introspection', () => {
   })
 
   test.each([
-    ['down', undefined],
-    ['no JSON', 'x'],
-    ['no object', '[]'],
-    ['null', 'null'],
-  ])('%s: 503', async (_, given) => {
+    ['down', 500, 'down', 503],
+    ['failing, whatever it says', 500, JSON.stringify(active), 503],
+    ['that knows not the api', 401, JSON.stringify(active), 503],
+    ['that knows no such token', 400, JSON.stringify(active), 401],
+    ['that talks too much', 200, JSON.stringify({ ...active, more: 'x'.repeat(64 * 1024) }), 503],
+    ['of no JSON', 200, 'x', 503],
+    ['of no object', 200, '[]', 503],
+    ['of a text', 200, '"x"', 503],
+    ['of null', 200, 'null', 503],
+  ])('an endpoint %s', async (_, said, given, expected) => {
     answer = () => given
-    expect((await ask(make(), 'GET', '/cars/1', 'Bearer x')).status).toBe(503)
+    status = said
+    expect((await ask(make(), 'GET', '/cars/1', 'Bearer x')).status).toBe(expected)
+    status = 200
+  })
+
+  test.each([
+    ['no credentials', undefined],
+    ['another scheme', 'Basic YTpi'],
+  ])('with %s asks nobody, and the challenge tells of no error', async (_, credentials) => {
+    asked = 0
+    const refused = await ask(make(), 'GET', '/cars/1', credentials)
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
+      401,
+      expect.stringMatching(/^Bearer realm="api"(?!.*error)/),
+    ])
+    expect(asked).toBe(0)
+  })
+
+  test.each(['Bearer a, Bearer b', 'Bearer a b', 'Bearer ä', 'Bearer =a'])(
+    '%s is no token: nobody is asked',
+    async credentials => {
+      asked = 0
+      answer = () => active
+      expect((await ask(make(), 'GET', '/cars/1', credentials)).status).toBe(401)
+      expect(asked).toBe(0)
+    },
+  )
+
+  test.each([
+    [{ iss: undefined }, 404],
+    [{ aud: ['x', AUDIENCE] }, 404],
+    [{ aud: [] }, 401],
+    [{ exp: seconds() + 100, nbf: seconds() - 1 }, 404],
+    [{ sub: '', client_id: 'app' }, 404],
+    [{ sub: 5, client_id: 'app' }, 404],
+    [{ sub: 'x'.repeat(1024) }, 404],
+    [{ sub: 'x'.repeat(1025) }, 401],
+    [{ scope: ' a  cars:read' }, 404],
+    [{ scope: 'cars:reader' }, 403],
+    [{ scope: undefined, scp: 'cars:read' }, 404],
+    [{ scope: undefined, scp: [5, 'cars:read'] }, 404],
+    [{ scope: undefined, scp: { 0: 'cars:read' } }, 403],
+    [{ scope: 5 }, 403],
+  ])('an answer with %j in it: %i', async (claims, expected) => {
+    answer = () => ({ ...active, ...claims })
+    expect((await ask(make(), 'GET', '/cars/1', 'Bearer x')).status).toBe(expected)
+  })
+
+  test('without an issuer and an audience any counts, and the metadata name none', async () => {
+    answer = () => ({ ...active, iss: 'https://other.example', aud: 'other' })
+    const open = make({ issuer: undefined, audience: undefined })
+    expect((await ask(open, 'GET', '/cars/1', 'Bearer x')).status).toBe(404)
+    const serversOf = async (api: Api) => {
+      const metadata = await ask(api, 'GET', '/.well-known/oauth-protected-resource')
+      return ((await metadata.json()) as { authorization_servers?: unknown }).authorization_servers
+    }
+    expect([await serversOf(make()), await serversOf(open)]).toEqual([[ISSUER], undefined])
+  })
+
+  test('remembers 10,000 tokens at most, the newest', async () => {
+    let calls = 0
+    vi.spyOn(globalThis, 'fetch').mockImplementation(async () => {
+      calls++
+      return new Response(JSON.stringify(active))
+    })
+    const scheme = introspection({
+      endpoint: address,
+      client: { id: 'a', secret: 'b' },
+      cache: 999,
+    })
+    // All that a scheme for bearer tokens reads of a request.
+    const requestWith = (authorization: string) => ({ headers: { authorization } }) as HttpRequest
+    const look = (at: number) => scheme.authenticate(requestWith(`Bearer t${at}`))
+    try {
+      for (let at = 0; at <= 10_000; at++) await look(at)
+      await look(10_000)
+      await look(1)
+      expect(calls).toBe(10_001)
+      await look(0)
+      expect(calls).toBe(10_002)
+    } finally {
+      vi.restoreAllMocks()
+    }
   })
 
   test('a revoked token is seen at once without a cache, and after its time with one', async () => {

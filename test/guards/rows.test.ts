@@ -408,6 +408,7 @@ describe('a rule', () => {
     ['has no value', () => ({ owner: undefined })],
     ['has null', () => ({ owner: null })],
     ['has an object', () => ({ owner: { $ne: 'x' } })],
+    ['has a list with one', () => ({ owner: ['x', { $ne: 'x' }] })],
     ['has an unknown operator', () => ({ 'owner[nope]': 'x' })],
     [
       'throws',
