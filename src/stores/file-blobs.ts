@@ -63,8 +63,7 @@ export function fileBlobs(folder: string): BlobStore {
       return contentOf(pathOf(key), range)
     },
     async delete(key) {
-      if (KEY.test(key) || KEY.test(key.replace(/\.part$/, '')))
-        await rm(pathOf(key), { force: true })
+      if (KEY.test(key.replace(/\.part$/, ''))) await rm(pathOf(key), { force: true })
     },
     async *keys() {
       await mkdir(folder, { recursive: true })

@@ -185,6 +185,42 @@ it('files: what is gone before it is looked at is not listed', async () => {
   expect(seen).toHaveLength(1)
 })
 
+it('files: what lies outside is neither given nor removed', async () => {
+  const own = join(folder, 'guarded', 'own')
+  await mkdir(own, { recursive: true })
+  await writeFile(join(folder, 'outside'), 'secret')
+  const blobs = fileBlobs(own)
+  // In the folder of the two dots that the key begins with.
+  for (const key of ['../outside', '../outside.part', '..//outside']) {
+    expect(await blobs.get(key)).toBeUndefined()
+    await blobs.delete(key)
+  }
+  expect((await stat(join(folder, 'outside'))).size).toBe(6)
+})
+
+it('files: what an upload left unfinished is listed, and can be removed', async () => {
+  const own = join(folder, 'unfinished')
+  const key = 'aaaaaaaaaaaaaaaaaaaaaaaa.part'
+  await mkdir(join(own, 'aa'), { recursive: true })
+  await writeFile(join(own, 'aa', key), 'half')
+  const blobs = fileBlobs(own)
+  expect(await keysOf(blobs)).toEqual([key])
+  expect(await blobs.get(key)).toBeUndefined()
+  await blobs.delete(key)
+  expect(await keysOf(blobs)).toEqual([])
+})
+
+it.each([
+  ['an error of another kind', Object.assign(new Error('x'), { code: 'ECONNRESET' })],
+  ['no error', 'x'],
+])('files: what a content fails with is told as it is: %s', async (_, reason) => {
+  async function* failing() {
+    yield Buffer.from('a')
+    throw reason
+  }
+  await expect(fileBlobs(join(folder, 'failing')).put(failing())).rejects.toBe(reason)
+})
+
 it('files: a new folder reaches the disk in the one above it, and a content in its folder', async () => {
   const own = join(folder, 'synced')
   await mkdir(own)
