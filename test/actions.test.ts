@@ -163,6 +163,28 @@ describe('actions', () => {
       })
     })
 
+    const unasked: readonly [sent: unknown, status: number][] = [
+      [{}, 200],
+      [{ n: 1 }, 400],
+      [[], 400],
+      [null, 400],
+    ]
+    for (const [json, status] of unasked) {
+      it(`one that takes no input, sent ${JSON.stringify(json)}: ${status}`, async () => {
+        const answer = await door.request('/counters/time', { method: 'POST', json })
+        expect(answer.status).toBe(status)
+      })
+    }
+
+    it('the query is no input of one that may change something', async () => {
+      const init = { method: 'PATCH', headers: ANY }
+      expect(await door.request(`${path('annotate')}?note=a`, init)).toMatchObject({ status: 400 })
+      expect(await door.request(path('annotate'), init)).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: 'note', type: 'required' }] },
+      })
+    })
+
     it('what update() leaves alone stays as it is', async () => {
       await door.request(path('annotate'), { method: 'PATCH', headers: ANY, json: { note: 'a' } })
       expect(await door.request(path('add'), { method: 'POST', headers: ANY })).toMatchObject({
@@ -318,6 +340,41 @@ function define(
   })
   return defineApi({ collections: [things] })
 }
+
+describe('an action below a parent', () => {
+  const ran: unknown[] = []
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ plate: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+  })
+  const options = defineCollection({
+    name: 'options',
+    schema: z.object({ car_id: z.int().nullable(), name: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+    parents: { car_id: 'cars' },
+    actions: {
+      reset: { on: 'collection', run: () => void ran.push('reset') },
+      tally: { on: 'collection', method: 'GET', run: () => ran.push('tally') },
+    },
+  })
+  const api = defineApi({ collections: [cars, options] })
+  const made = api.collection('cars').create({ plate: 'a' })
+
+  it.each([
+    ['POST', '/cars/1/options/reset', 303],
+    ['POST', '/cars/2/options/reset', 404],
+    ['GET', '/cars/1/options/tally', 200],
+    ['GET', '/cars/2/options/tally', 404],
+  ])('%s %s: %i, and it runs where the parent is alone', async (method, path, status) => {
+    await made
+    const before = ran.length
+    expect((await api.fetch(new Request(`http://a.test${path}`, { method }))).status).toBe(status)
+    expect(ran.length - before).toBe(status === 404 ? 0 : 1)
+  })
+})
 
 describe('an action that changes a reference', () => {
   const owners = () =>

@@ -133,6 +133,11 @@ describe('a collection that hides what exists', () => {
     await ask(api.fetch, '/lists', as('root', 'admin'), { text: 'a' })
     expect((await ask(api.fetch, '/lists', as('bob'))).status).toBe(200)
     expect((await ask(api.fetch, '/lists/1', as('bob'))).status).toBe(404)
+    const refused = await ask(api.fetch, '/lists', as('bob'), { text: 'b' })
+    const none = await ask(api.fetch, '/nothing', as('bob'), { text: 'b' })
+    expect(refused.status).toBe(404)
+    expect(refused.text.replace('/lists', '/nothing')).toBe(none.text)
+    expect((await ask(api.fetch, '/lists', {}, { text: 'b' })).status).toBe(401)
   })
 
   test('is no parent for who may not read it', async () => {
