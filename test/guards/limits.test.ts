@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { get as getByNode } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -409,6 +410,69 @@ function waiting(store: Store) {
   }
 }
 
+describe('a body', () => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ color: z.string() }),
+    store: memoryStore(),
+  })
+  const limits = { bodyTime: 400, bodyRate: 20, body: 5000 }
+  const { handler, fetch: answer } = defineApi({ collections: [cars], limits })
+  const headers = { 'content-type': 'application/json' }
+  /** Sends bytes of a body one chunk after another, with a pause before each. */
+  const sent = (chunks: readonly string[], pause: number, end: () => void = () => undefined) => {
+    const left = [...chunks]
+    return new ReadableStream({
+      async pull(controller) {
+        await wait(pause)
+        const chunk = left.shift()
+        if (chunk === undefined) controller.close()
+        else controller.enqueue(Buffer.from(chunk))
+      },
+      cancel: end,
+    })
+  }
+  const post = (body: ReadableStream) => ({
+    method: 'POST',
+    headers,
+    body,
+    duplex: 'half' as const,
+  })
+  const parts = ['{"color":"', 'r'.repeat(40), 'e'.repeat(40), 'd'.repeat(40), '"}']
+
+  test('may come slowly where it keeps coming, through each door', async () => {
+    const server = await listen(handler)
+    const slow = () => post(sent(parts, 150))
+    const [direct, served] = await Promise.all([
+      answer(new Request('http://x/cars', slow())),
+      fetch(`${server.base}/cars`, slow()),
+    ])
+    expect([direct.status, served.status]).toEqual([201, 201])
+    await server.close()
+  })
+
+  test('that breaks off in a Request is a 400', async () => {
+    const body = new ReadableStream({
+      pull: controller => controller.error(new Error('The client hung up')),
+    })
+    const broken = await answer(new Request('http://x/cars', post(body)))
+    expect(broken.status).toBe(400)
+    expect(Object(await broken.json()).errors[0].type).toBe('incomplete_body')
+  })
+
+  test.each([
+    ['too large', Array(100).fill('x'.repeat(100)), 0, 413],
+    ['too slow', ['{'], 1000, 408],
+  ])('that is %s is given up in a Request', async (_, chunks, pause, status) => {
+    let ended = false
+    const body = sent(chunks, pause, () => {
+      ended = true
+    })
+    expect((await answer(new Request('http://x/cars', post(body)))).status).toBe(status)
+    await vi.waitFor(() => expect(ended).toBe(true))
+  })
+})
+
 describe('work', () => {
   const apiOf = (store: Store, limits: Partial<Limits>) => {
     const cars = defineCollection({ name: 'cars', schema: z.object({}), store })
@@ -429,6 +493,22 @@ describe('work', () => {
     expect(signals.map(signal => signal?.aborted)).toEqual([true])
     open()
     expect((await get(api, '/cars')).status).toBe(200)
+  })
+
+  test('that takes too long is aborted over a connection too, which serves on', async () => {
+    const { store, signals, open } = waiting(memoryStore())
+    const server = await listen(apiOf(store, { workTime: 50 }).handler)
+    expect((await fetch(`${server.base}/cars`)).status).toBe(503)
+    expect(signals.map(signal => signal?.aborted)).toEqual([true])
+    open()
+    expect((await fetch(`${server.base}/cars`)).status).toBe(200)
+    await server.close()
+  })
+
+  test('that fails makes room for more', async () => {
+    const list = () => Promise.reject(new Error('x'))
+    const api = apiOf({ ...memoryStore(), list }, { concurrency: 1 })
+    for (let time = 0; time < 3; time++) expect((await get(api, '/cars')).status).toBe(500)
   })
 
   test('that takes too long is a 503 also where the clock is set back meanwhile', async () => {
