@@ -1012,8 +1012,10 @@ describe('introspection', () => {
       cache: 999,
     })
     // All that a scheme for bearer tokens reads of a request.
-    const requestWith = (authorization: string) => ({ headers: { authorization } }) as HttpRequest
-    const look = (at: number) => scheme.authenticate(requestWith(`Bearer t${at}`))
+    const requestWith = (authorization: string): Partial<HttpRequest> => ({
+      headers: { authorization },
+    })
+    const look = (at: number) => scheme.authenticate(requestWith(`Bearer t${at}`) as HttpRequest)
     try {
       for (let at = 0; at <= 10_000; at++) await look(at)
       await look(10_000)
