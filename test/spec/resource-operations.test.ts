@@ -1338,3 +1338,51 @@ describe('changes of a collection that takes them only with a condition', () => 
     }
   })
 })
+
+describe('below a parent that an item may lack', () => {
+  const lacking = { optional: z.string().optional(), nullable: z.string().nullable() }
+  for (const [kind, car_id] of Object.entries(lacking)) {
+    const start = async () => {
+      const made = (name: string, schema: z.ZodObject, more: object = {}) =>
+        defineCollection({ name, schema, store: memoryStore(), ...more })
+      const cars = made('cars', z.object({ id: z.string(), plate: z.string() }))
+      const parents = { car_id: 'cars' }
+      const options = made('options', z.object({ car_id, name: z.string() }), { parents })
+      const api = defineApi({ collections: [cars, options] })
+      await api.collection('cars').create({ id: 'c', plate: 'a' })
+      const { id } = await api.collection('options').create({ car_id: 'c', name: 'Roof' })
+      return { api, id: String(id) }
+    }
+    const remove = [{ op: 'remove', path: '/car_id' }]
+    const rename = [{ op: 'replace', path: '/name', value: 'Top' }]
+    const cases: readonly [type: string, patch: unknown, below: number, besides: number][] = [
+      ['merge-patch', { name: 'Top' }, 303, 303],
+      ['merge-patch', { car_id: 'c' }, 303, 303],
+      ['merge-patch', { car_id: null }, 400, kind === 'optional' ? 303 : 400],
+      ['json-patch', rename, 303, 303],
+      ['json-patch', remove, 400, kind === 'optional' ? 303 : 400],
+      ['json-patch', 5, 400, 400],
+      ['json-patch', [{ op: 'replace', path: '', value: 'x' }], 400, 400],
+    ]
+    for (const [type, patch, below, besides] of cases) {
+      it(`${kind}: ${type} ${JSON.stringify(patch)} there ${below}, in its own place ${besides}`, async () => {
+        for (const [place, status] of [
+          ['/cars/c/options', below],
+          ['/options', besides],
+        ] as const) {
+          const { api, id } = await start()
+          const init = {
+            method: 'PATCH',
+            headers: { 'content-type': `application/${type}+json` },
+            body: JSON.stringify(patch),
+          }
+          const answer = await api.fetch(new Request(`http://a.test${place}/${id}`, init))
+          expect([place, answer.status]).toEqual([place, status])
+          const gone = status === 303 && besides !== below
+          const { car_id = 'none' } = (await api.collection('options').read(id)) as Item
+          expect(car_id).toBe(gone ? 'none' : 'c')
+        }
+      })
+    }
+  }
+})
