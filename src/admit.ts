@@ -156,7 +156,7 @@ export function methodsFor(
   methods: ReadonlyMap<string, string>,
   { authenticated }: Sender,
 ): ReadonlyMap<string, string> {
-  if (api.schemes.length === 0 || !authenticated) return methods
+  if (!authenticated) return methods
   const { principal } = authenticated
   return new Map(
     [...methods].filter(([, operation]) => satisfies(ruleFor(api, target, operation), principal)),

@@ -451,6 +451,24 @@ describe('a body', () => {
     await server.close()
   })
 
+  test('is told at most 100 mistakes of, those of its syntax among them', async () => {
+    const names = Array.from({ length: 60 }, (_, at) => at)
+    const typed = names.map(at => [`n${at}`, z.int()])
+    const missing = names.map(at => [`t${at}`, z.string()])
+    const forms = defineCollection({
+      name: 'forms',
+      schema: z.object(Object.fromEntries([...typed, ...missing])),
+      store: memoryStore(),
+    })
+    const body = new URLSearchParams(names.map(at => [`n${at}`, 'x']))
+    const init = { method: 'POST', body }
+    const refused = await defineApi({ collections: [forms] }).fetch(
+      new Request('http://x/forms', init),
+    )
+    expect(refused.status).toBe(400)
+    expect(Object(await refused.json()).errors).toHaveLength(100)
+  })
+
   test('that breaks off in a Request is a 400', async () => {
     const body = new ReadableStream({
       pull: controller => controller.error(new Error('The client hung up')),
