@@ -460,7 +460,7 @@ describe('a body', () => {
       schema: z.object(Object.fromEntries([...typed, ...missing])),
       store: memoryStore(),
     })
-    const body = new URLSearchParams(names.map(at => [`n${at}`, 'x']))
+    const body = new URLSearchParams(Object.fromEntries(names.map(at => [`n${at}`, 'x'])))
     const init = { method: 'POST', body }
     const refused = await defineApi({ collections: [forms] }).fetch(
       new Request('http://x/forms', init),
