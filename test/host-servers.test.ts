@@ -50,6 +50,11 @@ describe('100 Continue is sent where the body is wanted', () => {
   const own: express.RequestHandler = (request, response) => {
     response.json(request.body)
   }
+  const reading: express.RequestHandler = async (request, response) => {
+    const chunks: Uint8Array[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    response.end(Buffer.concat(chunks))
+  }
   const refusing: express.RequestHandler = (_request, response) => {
     response.status(403).end()
   }
@@ -57,6 +62,7 @@ describe('100 Continue is sent where the body is wanted', () => {
     ['by the api', () => [photosApi().handler], 201, true],
     ['by a parser of the host server', () => [express.json(), own], 200, true],
     ['by a parser before the api', () => [express.json(), photosApi().handler], 201, true],
+    ['by a host server that reads it itself', () => [reading], 200, true],
     ['by nobody', () => [refusing], 403, false],
   ])('%s', async (_, handlers, status, wanted) => {
     const port = await hosted(...handlers())

@@ -224,6 +224,8 @@ describe('JSON Patch, other cases', () => {
     ['an unknown op', [{ op: 'merge', path: '/x', value: 1 }], 400],
     ['an op in other letters', [{ op: 'ADD', path: '/x', value: 1 }], 400],
     ['an operation that is no object', ['add'], 400],
+    ['an operation that is null', [null], 400],
+    ['an operation that is a list', [[]], 400],
     ['no list', { op: 'add', path: '/x', value: 1 }, 400],
     [
       'all or nothing',

@@ -246,6 +246,45 @@ describe('pipelining: answers come in order, and one for each request', () => {
     expect([answers.length, ended, begun]).toEqual([0, true, 1])
   })
 
+  test('more than a thousand on one connection are answered where few wait at a time', async () => {
+    const own = await serve(made.api.handler)
+    const batch = get('/cars/count').replace(served.host, own.host).repeat(300)
+    let asked = 0
+    let ask = () => {}
+    const { answers } = await converse(
+      own.port,
+      socket => {
+        ask = () => {
+          asked += 300
+          socket.write(batch)
+        }
+        ask()
+      },
+      {
+        enough: ({ length }) => {
+          if (length === asked && asked < 1500) ask()
+          return length === 1500
+        },
+        patience: 20_000,
+      },
+    )
+    await own.close()
+    expect(new Set(statusesOf(answers))).toEqual(new Set([200]))
+  })
+
+  test('what breaks in a body after its answer ends the connection without a second one', async () => {
+    const head = post('Transfer-Encoding: chunked', '1\r\n{\r\n').replace('/cars', '/nothing')
+    let broken = false
+    const { answers, rest, ended } = await converse(served.port, socket => {
+      socket.write(head)
+      socket.once('data', () => {
+        broken = true
+        socket.write('no size\r\n')
+      })
+    })
+    expect([broken, statusesOf(answers), rest, ended]).toEqual([true, [404], '', true])
+  })
+
   test('a refused body does not become the next request', async () => {
     const inner = get('/cars/count')
     const refused = `POST /nothing HTTP/1.1\r\nHost: ${served.host}\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`
