@@ -153,6 +153,35 @@ describe('a store in memory', () => {
     expect(() => Object.assign(first?.item ?? {}, { color: 'x' })).toThrow(TypeError)
   })
 
+  test.each([
+    ['an index walks', 'price', []],
+    ['no index knows', '-note', []],
+    ['no index knows, filtered', 'note', [is('note', 'prefix', 'note ')]],
+  ])('streams in an order that %s: each item once, a batch at a time', async (_, sort, where) => {
+    const store = await filled(1234)
+    const selection = { where, sort: by(sort) }
+    const whole = await store.list(selection, { limit: 1234, offset: 0 }, 'none')
+    const batches: number[] = []
+    const ids: unknown[] = []
+    for await (const items of store.stream(selection)) {
+      batches.push(items.length)
+      ids.push(...items.map(({ id }) => id))
+    }
+    expect(ids).toEqual(whole.items.map(({ id }) => id))
+    expect(Math.max(...batches)).toBe(500)
+  })
+
+  test.each(['price', 'note'])('a stream by %s ends where nobody waits for it', async sort => {
+    const store = await filled(1234)
+    const controller = new AbortController()
+    const { signal } = controller
+    const read = async () => {
+      for await (const _items of store.stream({ where: [], sort: by(sort) }, { signal }))
+        controller.abort(new Error('gone'))
+    }
+    await expect(read()).rejects.toThrow('gone')
+  })
+
   test('serves two collections that agree on the identity', async () => {
     const store = await filled(30)
     const wheels: Field = { kind: 'integer', ...plain }
