@@ -269,7 +269,7 @@ describe('pipelining: answers come in order, and one for each request', () => {
       },
     )
     await own.close()
-    expect(new Set(statusesOf(answers))).toEqual(new Set([200]))
+    expect(statusesOf(answers)).toEqual(Array(1500).fill(200))
   })
 
   test('what breaks in a body after its answer ends the connection without a second one', async () => {
