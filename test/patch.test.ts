@@ -223,6 +223,16 @@ describe('JSON Patch, other cases', () => {
     ['no from', [{ op: 'move', path: '/x' }], 400],
     ['an unknown op', [{ op: 'merge', path: '/x', value: 1 }], 400],
     ['an op in other letters', [{ op: 'ADD', path: '/x', value: 1 }], 400],
+    ['the whole document removed', [{ op: 'remove', path: '' }], null],
+    [
+      'the whole document removed, then another',
+      [
+        { op: 'remove', path: '' },
+        { op: 'add', path: '', value: [1] },
+        { op: 'add', path: '/-', value: 2 },
+      ],
+      [1, 2],
+    ],
     ['an operation that is no object', ['add'], 400],
     ['an operation that is null', [null], 400],
     ['an operation that is a list', [[]], 400],
@@ -253,6 +263,25 @@ describe('JSON Patch, other cases', () => {
       expect(nested).toEqual({ a: [{ b: 1 }, { b: 2 }], c: { d: 'x' }, '': 0 })
     })
   }
+
+  it.each([
+    [4999, undefined],
+    [5000, 413],
+  ])('copies 10,000 values and no more: a list of %i twice', (length, status) => {
+    const patch = ['/b', '/c'].map(path => ({ op: 'copy', from: '/a', path }))
+    expect(statusOf(() => apply({ a: Array<Json>(length).fill(1) }, patch))).toBe(status)
+  })
+
+  it.each<[Json, string, number | undefined]>([
+    [{ c: 1 }, '/a', undefined],
+    [{ c: {} }, '/a', 400],
+    [[[]], '/a', 400],
+    [1, '/b/c', undefined],
+    [{}, '/b/c', 400],
+  ])('puts %j at %s within two levels: %s', (value, path, status) => {
+    const patch = [{ op: 'add', path, value }]
+    expect(statusOf(() => jsonPatch({ b: {} }, patch, 500, 2))).toBe(status)
+  })
 
   it('cannot nest a document deeper and deeper', () => {
     const chain = (levels: number): Json => (levels === 0 ? {} : { a: chain(levels - 1) })
