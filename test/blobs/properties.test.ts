@@ -185,6 +185,11 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
       400,
     ],
     [
+      'as much as the limit',
+      () => ({ photo_data: Buffer.alloc(1000, PNG).toString('base64') }),
+      303,
+    ],
+    [
       'more than the limit',
       () => ({ photo_data: Buffer.alloc(1001, PNG).toString('base64') }),
       413,
@@ -482,6 +487,7 @@ describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
     const made = first.json as Shown
     const content = await door.request(pathOf(made.photo_url))
     expect(content.headers.get('content-length')).toBe(String(PNG.length))
+    expect(content.headers.get('content-disposition')).toContain('filename="a.png"')
   })
 
   const size = PNG.length

@@ -654,6 +654,7 @@ describe('who may read items and not download what they hold', () => {
         const refused = await ask(fields, user)
         expect(refused.status).toBe(status)
         expect(await refused.text()).not.toContain(bytes)
+        expect((await ask(`${path}?fields=text`, user)).status).toBe(200)
         const small = await ask(path, user)
         expect(small.status).toBe(200)
         expect(await small.text()).not.toContain(bytes)

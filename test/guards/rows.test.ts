@@ -475,6 +475,8 @@ describe('a rule', () => {
     ['an empty list', { owner: [] }, 0],
     ['undefined', undefined, 0],
     ['a value that the field cannot have', { seats: 'x' }, 0],
+    ['such a value and another', { seats: [1, 'x'] }, 0],
+    ['all but such a value', { 'seats[ne]': 'x' }, 0],
     ['a list', { owner: ['a', 'b'] }, 2],
     ['a list of values with commas', { 'owner[in]': ['a,b'] }, 1],
     ['everything', {}, 3],
