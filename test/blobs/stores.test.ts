@@ -185,19 +185,6 @@ it('files: what is gone before it is looked at is not listed', async () => {
   expect(seen).toHaveLength(1)
 })
 
-it('files: what lies outside is neither given nor removed', async () => {
-  const own = join(folder, 'guarded', 'own')
-  await mkdir(own, { recursive: true })
-  await writeFile(join(folder, 'outside'), 'secret')
-  const blobs = fileBlobs(own)
-  // In the folder of the two dots that the key begins with.
-  for (const key of ['../outside', '../outside.part', '..//outside']) {
-    expect(await blobs.get(key)).toBeUndefined()
-    await blobs.delete(key)
-  }
-  expect((await stat(join(folder, 'outside'))).size).toBe(6)
-})
-
 it('files: what an upload left unfinished is listed, and can be removed', async () => {
   const own = join(folder, 'unfinished')
   const key = 'aaaaaaaaaaaaaaaaaaaaaaaa.part'
