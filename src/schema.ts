@@ -206,21 +206,18 @@ function fieldOf(
       return { kind: 'record', ...plain, element: inner(def.valueType) }
     case 'union':
       return unionOf(def.options.map(option => inner(option)))
-    case 'intersection': {
-      const parts = [inner(def.left), inner(def.right)]
-      const members = new Map(parts.flatMap(part => [...(part.members ?? [])]))
-      const [first] = parts
-      if (first && !parts.some(holdsMembers)) return first
-      const open = parts.some(part => part.open || part.kind === 'record')
-      return { kind: 'object', ...plain, members, ...(open && { open }) }
-    }
+    case 'intersection': // zod asks for it where both of its parts may be absent
+      return { ...bothOf(inner(def.left), inner(def.right)), optional: false }
     case 'optional':
       return { ...inner(def.innerType), optional: true }
     case 'nullable':
       return { ...inner(def.innerType), nullable: true }
     case 'default': {
       const field = inner(def.innerType)
-      checkDefault(def.defaultValue, path, side === 'output' ? field : undefined)
+      const value = def.defaultValue
+      // Of a bigint, which a transform may make JSON of, zod describes nothing.
+      if (typeof value !== 'bigint' || field.kind !== 'any' || side === 'output')
+        checkDefault(value, path, side === 'output' ? field : undefined)
       return { ...field, optional: side === 'input' }
     }
     case 'prefault': {
@@ -249,8 +246,32 @@ function fieldOf(
   }
 }
 
+/** The field of what fits two: with the members of both, each of which fits both where both have it. */
+function bothOf(one: Field, other: Field): Field {
+  if (one === other) return one
+  if (one.again || other.again) {
+    const again = () => bothOf(one.again?.() ?? one, other.again?.() ?? other)
+    return { ...(one.again ? one : other), again }
+  }
+  const known = {
+    nullable: one.nullable && other.nullable,
+    optional: one.optional && other.optional,
+  }
+  if (!holdsMembers(one) && !holdsMembers(other)) {
+    const element = one.element && other.element && bothOf(one.element, other.element)
+    return { ...(other.kind === 'any' ? one : other), ...known, ...(element && { element }) }
+  }
+  const members = new Map(one.members)
+  for (const [name, member] of other.members ?? []) {
+    const before = members.get(name)
+    members.set(name, before ? bothOf(before, member) : member)
+  }
+  const open = [one, other].some(({ open, kind }) => open || kind === 'record' || kind === 'any')
+  return { kind: 'object', ...known, members, ...(open && { open }) }
+}
+
 function holdsMembers({ kind, members }: Field): boolean {
-  return members !== undefined || kind === 'object' || kind === 'record' || kind === 'any'
+  return members !== undefined || kind === 'record'
 }
 
 /** What takes the place of a value that does not fit; null where only such a value tells. */

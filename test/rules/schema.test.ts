@@ -1,12 +1,15 @@
 // What a zod schema says of its fields, as tables; and what JSON cannot hold.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { Fields } from '../../src/fields.ts'
 import { blob, fieldsOf } from '../../src/index.ts'
-import type { Schema } from '../../src/schema.ts'
+import { rootField, type Schema } from '../../src/schema.ts'
 
-const table = (schema: Schema, side?: 'input' | 'output') =>
+const table = (schema: Schema, side?: 'input' | 'output') => kinds(fieldsOf(schema, side))
+
+const kinds = (fields: Fields = new Map()) =>
   Object.fromEntries(
-    [...fieldsOf(schema, side)].map(([name, { kind, optional, nullable }]) => [
+    [...fields].map(([name, { kind, optional, nullable }]) => [
       name,
       kind + (optional ? '?' : '') + (nullable ? '|null' : ''),
     ]),
@@ -122,10 +125,57 @@ describe('fields', () => {
     expect(fieldsOf(schema, 'input').get('ok')?.kind).toBe('integer')
   })
 
-  it('of an intersection are those of its parts, of one without members the first part', () => {
+  it('of an intersection are those of its parts, and of what both have', () => {
     const short = z.string().max(3)
-    const schema = z.object({ a: z.string().and(short), b: z.array(z.int()).and(z.array(z.int())) })
-    expect(table(schema)).toEqual({ a: 'string', b: 'array' })
+    const A = z.object({ a: z.string(), both: z.string().optional() })
+    const B = z.object({ b: z.int(), both: z.string() })
+    const schema = z.object({
+      a: z.string().and(short),
+      b: z.array(z.int()).and(z.array(z.int())),
+      none: short.nullable().and(z.string().nullable()),
+      list: z.array(A).and(z.array(B)),
+      object: z.object({ in: A }).and(z.object({ in: B })),
+      any: A.and(z.custom(() => true)),
+      text: z.string().and(z.any()),
+      same: z.any().and(z.int()),
+    })
+    expect(table(schema)).toEqual({
+      a: 'string',
+      b: 'array',
+      none: 'string|null',
+      list: 'array',
+      object: 'object',
+      any: 'object',
+      text: 'string',
+      same: 'integer',
+    })
+    const fields = fieldsOf(schema)
+    const within = { a: 'string', b: 'integer', both: 'string' }
+    expect(kinds(fields.get('list')?.element?.members)).toEqual(within)
+    expect(kinds(fields.get('object')?.members?.get('in')?.members)).toEqual(within)
+    expect(fields.get('any')?.open).toBe(true)
+    expect(fields.get('object')?.open).toBeUndefined()
+  })
+
+  it('of an intersection with itself, within itself, end', () => {
+    const One: z.ZodType = z.lazy(() => z.object({ one: z.string(), kids: z.array(One) }))
+    const Two: z.ZodType = z.lazy(() => z.object({ two: z.string(), kids: z.array(Two) }))
+    const kid = (schema: z.ZodType) =>
+      rootField(schema, 'output').members?.get('kids')?.element?.again?.()
+    expect(kinds(kid(One.and(One))?.members)).toEqual({ one: 'string', kids: 'array' })
+    const both = { one: 'string', two: 'string', kids: 'array' }
+    expect(kinds(kid(One.and(Two))?.members)).toEqual(both)
+    const Leaf = z.object({ kids: z.array(z.object({ leaf: z.string() })) })
+    expect(kinds(kid(One.and(Leaf))?.members)).toEqual({
+      one: 'string',
+      kids: 'array',
+      leaf: 'string',
+    })
+    expect(kinds(kid(Leaf.and(One))?.members)).toEqual({
+      one: 'string',
+      kids: 'array',
+      leaf: 'string',
+    })
   })
 
   it('have the defaults that fit, and what is caught by a function', () => {
@@ -155,6 +205,9 @@ describe('fields', () => {
   it('taken may be of types that are not kept', () => {
     const date = z.object({ at: z.set(z.string()).transform(String) })
     expect(table(date, 'input')).toEqual({ at: 'any?|null' })
+    const big = z.object({ n: z.bigint().default(5n).transform(String).pipe(z.string()) })
+    expect(table(big, 'input')).toEqual({ n: 'any?|null' })
+    expect(table(big)).toEqual({ n: 'string' })
   })
 })
 
