@@ -5,6 +5,7 @@ import { HttpError, type Mistake, MOST_MISTAKES, refuse } from './errors.ts'
 import {
   type Field,
   type Fields,
+  fieldAt,
   type Item,
   isObject,
   type Json,
@@ -108,9 +109,10 @@ export function mistakesOf(
   return issues.slice(0, MOST_MISTAKES).flatMap(issue => {
     const field = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') {
+      const known = field ? fieldAt(members, issue.path.map(String))?.members : members
       return issue.keys
         .slice(0, MOST_MISTAKES)
-        .map(key => unknownMember(field ? `${field}.${key}` : key, members.keys()))
+        .map(key => unknownMember(field ? `${field}.${key}` : key, known?.keys() ?? []))
     }
     const absent = ABSENT.has(issue.code)
     const missing = absent && valueBelow(value, issue.path) === undefined

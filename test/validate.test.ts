@@ -120,6 +120,41 @@ describe('mistakes in a new item', () => {
     expect(await validatorOf(schema).create(known)).toEqual(known)
   })
 
+  it('what both parts of an intersection have is of both of them', async () => {
+    const [A, B] = [z.object({ a: z.string() }), z.object({ b: z.string() })]
+    const schema = z
+      .object({ in: A, list: z.array(A) })
+      .and(z.object({ in: B, list: z.array(B), any: B.and(z.custom(() => true)) }))
+    const both = { a: 'x', b: 'y' }
+    const value = { in: both, list: [both], any: both }
+    expect(await validatorOf(schema).create(value)).toEqual(value)
+    const odd = { in: { ...both, odd: 1 }, list: [{ ...both, odd: 1 }], any: both }
+    const told = ['in.odd unknown_field', 'list.0.odd unknown_field']
+    expect(await mistakes(validatorOf(schema).create(odd))).toEqual(told)
+  })
+
+  it('a name that a record does not take is near none of those beside the record', async () => {
+    const A = z.strictObject({ color: z.string().optional() })
+    const schema = z.object({
+      names: z.partialRecord(z.enum(['blue', 'red']), z.string()),
+      strict: z.record(
+        z.string(),
+        z.preprocess(value => value, A),
+      ),
+    })
+    const value = { names: { name: 'x' }, strict: { a: { colour: 'x' } } }
+    const refused = await validatorOf(schema)
+      .create(value)
+      .catch(error => error.errors)
+    const told = refused.map(({ message }: { message: string }) => message)
+    expect(new Set(told)).toEqual(
+      new Set([
+        'There is no field "names.name"',
+        'There is no field "strict.a.colour"; did you mean "color"?',
+      ]),
+    )
+  })
+
   it('JSON of any kind, and what may be meant in ever more ways, cost no more than their size', async () => {
     interface Either {
       next?: Either | undefined
