@@ -138,22 +138,31 @@ export function takenInTime<T>(
   late: (error: HttpError) => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
+    // Pieces may be asked for ahead of those that have not come.
+    let asked = 0
+    let over = false
     const expire = () => {
+      over = true
       const error = unavailable('The upload took too long to be kept', 'work_too_slow')
       reject(error)
       late(error)
     }
     let deadline = bodies.add(time, expire)
-    const settle = () => bodies.delete(deadline)
+    const settle = () => {
+      over = true
+      bodies.delete(deadline)
+    }
 
     const pieces: AsyncIterableIterator<Uint8Array> = {
       [Symbol.asyncIterator]: () => pieces,
       async next() {
         bodies.delete(deadline)
+        asked++
         try {
           return await content.next()
         } finally {
-          deadline = bodies.add(time, expire)
+          asked--
+          if (asked === 0 && !over) deadline = bodies.add(time, expire)
         }
       },
       async return(value) {

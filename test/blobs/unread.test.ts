@@ -259,6 +259,69 @@ test('a blob store is told of a program that has given up before it was asked', 
   for await (const { key } of kept.keys()) throw new Error(`${key} was left`)
 })
 
+type Pieces = AsyncIterator<Uint8Array>
+
+test.each<[string, (pieces: Pieces) => AsyncGenerator<Uint8Array>]>([
+  [
+    'pieces two by two',
+    async function* (pieces) {
+      while (true) {
+        for (const { done, value } of await Promise.all([pieces.next(), pieces.next()])) {
+          if (done) return
+          yield value
+        }
+      }
+    },
+  ],
+  [
+    'one piece ahead, and leave one unread',
+    async function* (pieces) {
+      let next = pieces.next()
+      while (true) {
+        const after = pieces.next()
+        const { done, value } = await next
+        if (done) return
+        yield value
+        next = after
+      }
+    },
+  ],
+])('a blob store may ask an upload that comes slowly for %s', async (_, read) => {
+  const kept = memoryBlobs()
+  let signal: AbortSignal | undefined
+  const ahead: BlobStore['put'] = (content, options) => {
+    signal = options?.signal
+    return kept.put(read(content[Symbol.asyncIterator]()), options)
+  }
+  const photos = defineCollection({
+    name: 'photos',
+    schema: z.object({ photo: blob() }),
+    store: memoryStore(),
+    blobs: { ...kept, put: ahead },
+  })
+  const api = defineApi({ collections: [photos], limits: { workTime: 50 }, onError: () => {} })
+  const head = '--x\r\nContent-Disposition: form-data; name="photo"; filename="a.txt"\r\n\r\n'
+  const body = async function* () {
+    yield Buffer.from(head)
+    for (let piece = 0; piece < 15; piece++) {
+      yield Buffer.alloc(8192, 'x')
+      await wait(20)
+    }
+    yield Buffer.from('\r\n--x--\r\n')
+  }
+  const answer = await api.fetch(
+    new Request('http://api.test/photos', {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+      body: Readable.toWeb(Readable.from(body())) as ReadableStream, // one of two types of Node
+      duplex: 'half',
+    }),
+  )
+  expect(answer.status).toBe(201)
+  await wait(200)
+  expect(signal?.aborted).toBe(false)
+})
+
 test('a content that comes after the time of its request is destroyed', async () => {
   let late: Readable | undefined
   const kept = memoryBlobs()
