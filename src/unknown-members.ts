@@ -75,7 +75,11 @@ export function findUnknown(
     if (member) findUnknown(each, known, member, below(name))
     else if (field.open) continue
     else if (known === undefined || others?.has(name) || !sameJson(known, each))
-      found.push(unknownMember(prefix + name, members.keys()))
+      found.push(
+        others?.has(name)
+          ? otherOption(prefix + name)
+          : unknownMember(prefix + name, members.keys()),
+      )
     if (found.length >= MOST_MISTAKES) return
   }
 }
@@ -122,6 +126,12 @@ function suits(value: Item | Json[], { kind, members, options }: Field): boolean
     if (!choices || given === undefined) return !choices || optional
     return given === null ? nullable : choices.some(choice => choice === given)
   })
+}
+
+/** Of a member that goes with others than are there. */
+function otherOption(field: string): Mistake {
+  const message = `${field.slice(0, 64)} does not go with the other fields here: it is of another option`
+  return { message, field: field.slice(0, 128), type: 'unknown_field' }
 }
 
 export function unknownMember(field: string, names: Iterable<string>): Mistake {

@@ -120,6 +120,15 @@ describe('mistakes in a new item', () => {
     expect(await validatorOf(schema).create(known)).toEqual(known)
   })
 
+  it('a field of another option of a union is told as one', async () => {
+    const schema = z.object({ u: z.union([z.object({ a: z.int() }), z.object({ b: z.int() })]) })
+    const refused = await validatorOf(schema)
+      .create({ u: { a: 1, b: 2 } })
+      .catch(error => error.errors)
+    const message = 'u.b does not go with the other fields here: it is of another option'
+    expect(refused).toMatchObject([{ message, field: 'u.b', type: 'unknown_field' }])
+  })
+
   it('what both parts of an intersection have is of both of them', async () => {
     const [A, B] = [z.object({ a: z.string() }), z.object({ b: z.string() })]
     const schema = z
