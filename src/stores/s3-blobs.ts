@@ -47,7 +47,8 @@ const RULES: Rules<S3BlobOptions> = {
  * Keeps contents in a bucket. A content that fits in one part is put at once, a larger one by a
  * multipart upload, which is aborted where the content ends early. What a crash leaves of one, S3
  * removes by the bucket's own lifecycle rule for incomplete uploads: that such a rule exists is not
- * checked.
+ * checked. Each part has the `workTime` of the API's limits to be sent: 5 MiB in 5 s are 8 Mbit/s, so
+ * on a slower way say more.
  */
 export function s3Blobs(options: S3BlobOptions): BlobStore {
   checkOptions('s3Blobs', options, RULES)
