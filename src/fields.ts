@@ -133,10 +133,7 @@ export function pathsOf(fields: Fields, prefix = ''): string[] {
 /** The value at a path, or `undefined` where the item or a parent lacks it. Own properties only. */
 export function valueAt(item: Json | undefined, path: Path): Json | undefined {
   let value = item
-  for (const name of path) {
-    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
-    value = value[name]
-  }
+  for (const name of path) value = memberOf(value, name)
   return value
 }
 

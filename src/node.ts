@@ -284,7 +284,7 @@ function respond(
 }
 
 /**
- * A body that ends with its connection (RFC 9112 §6.3), as any of unknown length does in HTTP/1.0, which proxies
+ * A body that ends with its connection (RFC 9112 §6.3), as one of unknown length does in HTTP/1.0, which proxies
  * speak: where it fails the connection is reset, since one that is closed would say that this was all.
  */
 async function* untilClose(

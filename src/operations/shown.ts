@@ -148,36 +148,33 @@ export async function presentDone(call: Call, item: Item): Promise<Item> {
   }
 }
 
-/** The representation of one item, whole or only these members. */
+/**
+ * The representation of one item, whole or only these members.
+ * @param give how its contents are read: {@link presentDone} where something was done to it.
+ */
 export function itemRepresentation(
   call: Call,
   item: Item,
   fields?: readonly Path[],
+  give = present,
 ): Representation | Promise<Representation> {
-  const of = representationOf(call, fields)
-  return call.target.collection.blobs ? present(call, item, fields).then(of) : of(item)
-}
-
-/** The same of an item to which something was done: see {@link presentDone}. */
-export function doneRepresentation(
-  call: Call,
-  item: Item,
-): Representation | Promise<Representation> {
-  const of = representationOf(call, undefined)
-  return call.target.collection.blobs ? presentDone(call, item).then(of) : of(item)
-}
-
-function representationOf(
-  { target: { collection } }: Call,
-  fields: readonly Path[] | undefined,
-): (shown: Item) => Representation {
-  return shown => ({
+  const { collection } = call.target
+  const of = (shown: Item): Representation => ({
     kind: 'item',
     name: collection.itemName,
     fields: fieldsShown(collection, fields),
     taken: collection.takenFields,
     data: fields ? picker(fields)(shown) : shown,
   })
+  return collection.blobs ? give(call, item, fields).then(of) : of(item)
+}
+
+/** The same of an item to which something was done. */
+export function doneRepresentation(
+  call: Call,
+  item: Item,
+): Representation | Promise<Representation> {
+  return itemRepresentation(call, item, undefined, presentDone)
 }
 
 /** The fields of a representation: all that are given of themselves, or those that were asked for. */
