@@ -40,7 +40,7 @@ export async function published() {
   // What is built has the types of its source.
   const main = (await import(BUILD)) as typeof import('../src/index.ts')
   const path = new URL('stores/sql.js', BUILD).href
-  const sql = (await import(path)) as typeof import('../src/stores/sql.ts')
+  const sql = (await import(path)) as typeof import('../src/sql/sql-store.ts')
   return { ...main, ...sql }
 }
 

@@ -1,5 +1,5 @@
 // Who may use the example with `--auth`: tokens of an issuer, a user with a password, or both.
-import { type Access, basic, bearerJwt, type Scheme, sameText } from '../src/index.ts'
+import { type Access, basic, bearerJwt, equalsInConstantTime, type Scheme } from '../src/index.ts'
 import { OptionError } from './options.ts'
 
 export const COLLECTIONS = ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']
@@ -34,7 +34,10 @@ function basicOf([user = '', password = '']: readonly string[]): Scheme {
   return basic({
     verify(given, secret) {
       // Both are compared, whatever the first says: the time tells nothing.
-      const [sameUser, samePassword] = [sameText(given, user), sameText(secret, password)]
+      const [sameUser, samePassword] = [
+        equalsInConstantTime(given, user),
+        equalsInConstantTime(secret, password),
+      ]
       return sameUser && samePassword ? { id: user, scopes } : undefined
     },
   })

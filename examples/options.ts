@@ -35,7 +35,7 @@ export const USAGE = `Usage: npm start -- [options]
   --port <number>     PORT      0 takes any free port          (${DEFAULTS.port})
   --host <address>    HOST      the address to listen on       (${DEFAULTS.host})
   --database <file>   DATABASE  a SQLite file, or :memory:     (${DEFAULTS.database})
-  --store <address>   STORE     postgres://… or mysql://…: there instead
+  --store <address>   STORE     postgres://…: there instead
   --blobs <folder>    BLOBS     where the files of photos live (${DEFAULTS.blobs};
                                 with a database in memory, there too)
   --auth                        callers must say who they are: set AUTH_ISSUER, AUTH_AUDIENCE
@@ -109,14 +109,13 @@ function parseFlags(args: readonly string[]) {
 }
 
 /** What speaks at the address of a database; `undefined` for a file. */
-export function systemOf(database: string): 'postgres' | 'mysql' | undefined {
-  if (/^postgres(?:ql)?:\/\//.test(database)) return 'postgres'
-  return /^mysql:\/\//.test(database) ? 'mysql' : undefined
+export function systemOf(database: string): 'postgres' | undefined {
+  return /^postgres(?:ql)?:\/\//.test(database) ? 'postgres' : undefined
 }
 
 function storeOf(text: string | undefined): string | undefined {
   if (text === undefined || systemOf(text)) return text
-  const example = 'postgres://user:password@host/database or mysql://user:password@host/database'
+  const example = 'postgres://user:password@host/database'
   throw new OptionError(`--store must be an address such as ${example}; a file is a --database`)
 }
 

@@ -1,5 +1,5 @@
 // The example server: `npm start`, or `npm start -- --port 8080 --database :memory:`,
-// or `npm start -- --store postgres://user:password@host/database`, or mysql://….
+// or `npm start -- --store postgres://user:password@host/database`.
 import { readFileSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'

@@ -1,12 +1,12 @@
 // Where the examples keep what they have: one database with a table for each collection, SQLite,
-// PostgreSQL, MySQL or MariaDB, and one folder of files.
+// PostgreSQL, and one folder of files.
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { Kysely, MysqlDialect, PostgresDialect, type RawBuilder, SqliteDialect, sql } from 'kysely'
+import { Kysely, PostgresDialect, type RawBuilder, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
-import { RateLimiterMySQL, RateLimiterPostgres } from 'rate-limiter-flexible'
+import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type BlobStore, fileBlobs, type Limiter, memoryBlobs, type Store } from '../src/index.ts'
-import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../src/stores/sql.ts'
+import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../src/sql/sql-store.ts'
 import { MEMORY, StartError, systemOf } from './options.ts'
 
 /** How far the first items of a database are made. */
@@ -34,7 +34,7 @@ export interface Stores {
  */
 export async function openStores(database: string, blobs: string): Promise<Stores> {
   try {
-    const open = { postgres: openPostgres, mysql: openMysql, file: openSqlite }
+    const open = { postgres: openPostgres, file: openSqlite }
     const { db, ...others } = await open[systemOf(database) ?? 'file'](database)
     return {
       storeFor: table => sqlStore({ db, table, create: true, timeout: 10_000 }),
@@ -87,30 +87,6 @@ async function openPostgres(connectionString: string): Promise<Opened> {
       ready(each => {
         const options = { storeClient: pool, points, duration, tableName: 'example_limits' }
         return new RateLimiterPostgres(options, each)
-      }),
-    )
-  await sql`select 1`.execute(db)
-  return { db, seeding, limiterOf }
-}
-
-/** The driver is loaded by those who use it alone. */
-async function openMysql(uri: string): Promise<Opened> {
-  const { default: mysql } = await import('mysql2')
-  const pool = mysql.createPool({ uri, connectionLimit: 10, connectTimeout: 5000 })
-  const db = new Kysely<unknown>({ dialect: new MysqlDialect({ pool }) })
-  const lock = sql`concat('rest-conventions example ', database())`
-  const seeding = sharedSeeding(
-    db,
-    sql`select get_lock(${lock}, 60)`,
-    sql`select release_lock(${lock})`,
-  )
-  const limiterOf = (points: number, duration: number) =>
-    seeding.alone(() =>
-      ready(each => {
-        const [, dbName = ''] = new URL(uri).pathname.split('/')
-        const tables = { dbName, tableName: 'example_limits' }
-        const options = { storeClient: pool, storeType: 'pool', points, duration, ...tables }
-        return new RateLimiterMySQL(options, each)
       }),
     )
   await sql`select 1`.execute(db)

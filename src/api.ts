@@ -1,13 +1,22 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
-import { type CallContext, callsOf } from './calls.ts'
+
 import { type Collection, related } from './collection.ts'
+import {
+  buildApi,
+  createHandlers,
+  type Handlers,
+  POLICY_RULES,
+  type Policies,
+} from './model/build-api.ts'
 import type {
   ApiDefinition,
   Calls,
   CollectionDefinition,
   MadeIds,
   VersionDefinition,
-} from './definition.ts'
+} from './model/definition.ts'
+import { printPath } from './model/routes.ts'
+import { type CallContext, createCalls } from './operations/calls.ts'
 import {
   ANYTHING,
   checkOptions,
@@ -18,10 +27,8 @@ import {
   type Rule,
   type Rules,
 } from './options.ts'
-import { pathOf } from './route.ts'
-import type { SomeSchema } from './schema.ts'
-import { apiDefinitionOf, type Doors, doorsOf, POLICY_RULES, type Policies } from './serve.ts'
-import type { Store } from './store.ts'
+import type { SomeSchema } from './schema/zod-fields.ts'
+import type { Store } from './store/store.ts'
 
 /** An array; that it may be an empty tuple keeps the type checker from comparing every two of them. */
 type Collections = readonly Collection[] | readonly []
@@ -48,7 +55,7 @@ export type ApiOptions = Policies &
       }
   )
 
-export interface Api extends Doors {
+export interface Api extends Handlers {
   readonly definition: ApiDefinition
   /**
    * The operations of a collection of the default version, called in process. By the collection
@@ -81,7 +88,7 @@ const API_RULES: Rules<Policies & Pick<VersionOptions, 'version' | 'collections'
 
 /**
  * Defines an api. Its root lists the collections; every version has a root of its own.
- * @throws TypeError for every mistake in the declaration.
+ * @throws TypeError for every issue in the declaration.
  */
 export function defineApi(options: ApiOptions): Api {
   checkOptions('defineApi', options, API_RULES)
@@ -92,20 +99,21 @@ export function defineApi(options: ApiOptions): Api {
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
     throw new TypeError('Two versions of the api have the same number')
   }
-  const definition = apiDefinitionOf(versions, options)
+  const definition = buildApi(versions, options)
   const context: CallContext = {
     version: definition.defaultVersion,
     limits: definition.limits,
-    href: target => (definition.baseUrl ?? definition.prefix) + pathOf(target, definition.formats),
+    href: target =>
+      (definition.baseUrl ?? definition.prefix) + printPath(target, definition.formats),
   }
   return {
     definition,
-    ...doorsOf(definition),
+    ...createHandlers(definition),
     // A collection's own calls have the types of its schema.
     collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
       collection: Collection<S, Ids> | string,
     ) =>
-      callsOf(context, typeof collection === 'string' ? collection : collection.name) as Calls<
+      createCalls(context, typeof collection === 'string' ? collection : collection.name) as Calls<
         S,
         Ids
       >,

@@ -1,37 +1,44 @@
 // `defineCollection`: one declaration, checked once, to a definition and its doors.
 
-import { type Access, checkAccess } from './auth.ts'
-import { blobNames, shownFields } from './blobs.ts'
+import { type Access, checkAccess } from './auth/scheme.ts'
+import { listBlobFields, toReadableFields } from './blobs/blob-store.ts'
+import { suggestion } from './errors.ts'
+import { splitList } from './http/message.ts'
+import { buildApi, createHandlers, type Handlers } from './model/build-api.ts'
 import {
   ACTION_RULES,
   COLLECTION_RULES,
   type CollectionOptions,
   HOOK_RULES,
-} from './collection-options.ts'
+} from './model/collection-options.ts'
 import {
   type Action,
   type ActionDefinition,
   type CollectionDefinition,
   type MadeIds,
   OPERATIONS,
-} from './definition.ts'
-import { suggestion } from './errors.ts'
-import { type Field, type Fields, fieldAt, type Path, pathsOf, toPath } from './fields.ts'
-import { splitList } from './http.ts'
+} from './model/definition.ts'
+import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { checkOptions } from './options.ts'
 import { RESERVED } from './query.ts'
-import { DOWNLOAD, SEARCH } from './route.ts'
-import { fieldsOf, rootField, type Schema, type SomeSchema, zodOf } from './schema.ts'
-import { withTieBreak } from './selection.ts'
-import { apiDefinitionOf, type Doors, doorsOf } from './serve.ts'
-import { orderObjection, parseSort } from './sort.ts'
-import type { Identity, Shape } from './store.ts'
-import { checkerOf, validatorOf } from './validate.ts'
+import {
+  type Field,
+  type Fields,
+  findField,
+  listPaths,
+  type Path,
+  toPath,
+} from './schema/fields.ts'
+import { buildChecker, buildValidator } from './schema/validate.ts'
+import { fieldsOf, rootField, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
+import { withTieBreak } from './store/selection.ts'
+import { invalidSortReason, parseSort } from './store/sort.ts'
+import type { Identity, Shape } from './store/store.ts'
 
 export interface Collection<
   S extends SomeSchema = SomeSchema,
   Ids extends keyof MadeIds = keyof MadeIds,
-> extends Doors {
+> extends Handlers {
   readonly name: string
   readonly schema: S
   /** What ids its store makes. */
@@ -42,7 +49,7 @@ export interface Collection<
 /**
  * Defines a collection: what its items are and where they live. Its doors serve it alone, at
  * `/<name>`; `defineApi` serves it among others.
- * @throws TypeError for every mistake in the declaration.
+ * @throws TypeError for every issue in the declaration.
  */
 export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds = 'uuid'>(
   options: CollectionOptions<S, Ids>,
@@ -50,12 +57,12 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
   checkOptions(titleOf(options), options, COLLECTION_RULES)
   const { name, hooks } = options
   if (hooks) checkOptions(`${name}, hooks`, hooks, HOOK_RULES)
-  const definition = definitionOf({ ...options, schema: zodOf(options.schema) })
+  const definition = definitionOf({ ...options, schema: toZod(options.schema) })
   options.store.attach(definition.shape)
-  let doors: Doors | undefined
+  let doors: Handlers | undefined
   /** Made when asked for: a collection of a larger api is not served alone. */
   const alone = () => {
-    doors ??= doorsOf(apiDefinitionOf([aloneVersion(definition)], {}))
+    doors ??= createHandlers(buildApi([aloneVersion(definition)], {}))
     return doors
   }
   return {
@@ -126,7 +133,7 @@ function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): v
           `${name}: "${field}" is ${ID_FIELDS[own].declared}, but an id of ${parent} is ${what}; declare ${declared}`,
         )
       }
-      if (known.actions.has(name) || blobNames(known.shape.fields).includes(name)) {
+      if (known.actions.has(name) || listBlobFields(known.shape.fields).includes(name)) {
         throw new TypeError(
           `${parent}: "${name}" is a sub-collection and an action or a blob() too`,
         )
@@ -146,7 +153,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   const { fields, identity, createdAt } = shape
   const known = (dotted: string, what: string): { path: Path; field: Field } => {
     const path = toPath(dotted)
-    const field = fieldAt(fields, path)
+    const field = findField(fields, path)
     if (!field) throw noField(name, what, dotted, fields)
     return { path, field }
   }
@@ -154,7 +161,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   const sort = parseSort(options.sort ?? defaultOrder)
   for (const { path } of sort) {
     const dotted = path.join('.')
-    const objection = orderObjection(known(dotted, 'sort').field)
+    const objection = invalidSortReason(known(dotted, 'sort').field)
     if (objection) throw new TypeError(`${name}: sort: "${dotted}" ${objection}: it has no order`)
   }
   const { defaultLimit, maxLimit } = limitsOfPages(options)
@@ -171,12 +178,12 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     schema,
     shape,
     inputFields: fieldsOf(schema, 'input'),
-    shownFields: shownFields(fields, binary, false),
-    selectableFields: shownFields(fields, binary, true),
-    takenFields: new Map([...shownFields(fields, binary, true), ...fieldsOf(schema, 'input')]),
+    shownFields: toReadableFields(fields, binary, false),
+    selectableFields: toReadableFields(fields, binary, true),
+    takenFields: new Map([...toReadableFields(fields, binary, true), ...fieldsOf(schema, 'input')]),
     blobs: hasBlobs ? options.blobs : undefined,
     binary,
-    validator: validatorOf(schema),
+    validator: buildValidator(schema),
     store,
     defaultLimit,
     maxLimit,
@@ -205,7 +212,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
 function noField(name: string, option: string, dotted: string, fields: Fields): TypeError {
   const hint = /^(?:parents|relation)$/.test(option)
     ? `; it takes { <a field of ${name}>: '<a collection>' }`
-    : suggestion(dotted, pathsOf(fields))
+    : suggestion(dotted, listPaths(fields))
   return new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
 }
 
@@ -214,8 +221,8 @@ function checkBlobs(
   { name, schema, blobs, actions = {} }: CollectionOptions<Schema>,
   fields: Fields,
 ): boolean {
-  const names = blobNames(fields)
-  const lost = blobNames(fieldsOf(schema, 'input')).find(blob => !names.includes(blob))
+  const names = listBlobFields(fields)
+  const lost = listBlobFields(fieldsOf(schema, 'input')).find(blob => !names.includes(blob))
   if (lost !== undefined) {
     throw new TypeError(
       `${name}: "${lost}" is a blob(); its record is kept as it is: leave out what transforms it`,
@@ -310,9 +317,9 @@ function setOf(
   paths: readonly string[],
 ): readonly string[] {
   for (const dotted of paths) {
-    const field = fieldAt(fields, toPath(dotted))
+    const field = findField(fields, toPath(dotted))
     if (!field) throw noField(name, option, dotted, fields)
-    const objection = orderObjection(field)
+    const objection = invalidSortReason(field)
     if (objection) throw new TypeError(`${name}: "${dotted}" ${objection} and cannot be indexed`)
   }
   return paths
@@ -353,8 +360,8 @@ function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
       )
     }
     checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
-    const output = action.output && zodOf(action.output)
-    const input = action.input && zodOf(action.input)
+    const output = action.output && toZod(action.output)
+    const input = action.input && toZod(action.input)
     const inputFields = input && fieldsOf(input, 'input')
     const method = action.method ?? 'POST'
     for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
@@ -370,7 +377,7 @@ function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
       method,
       input,
       inputFields,
-      check: input && checkerOf(input),
+      check: input && buildChecker(input),
       output,
       outputFields: output && isObject(output) ? fieldsOf(output) : undefined,
       description: action.description,

@@ -1,19 +1,19 @@
 // Errors as the specification prints them ("Error body"), and RFC 9457's other form of the same.
 import { STATUS_CODES } from 'node:http'
-import { type HeaderList, isHeaderList } from './http.ts'
+import { type HeaderList, isHeaderList } from './http/message.ts'
 
-/** One mistake. `code` is an HTTP status code; `message` says what was wrong, where, and what would be right. */
+/** One issue. `code` is an HTTP status code; `message` says what was wrong, where, and what would be right. */
 export interface ErrorEntry {
   message: string
   code: number
   /** The dotted path of the property or the name of the parameter or header at fault. */
   field?: string
-  /** A stable name for the kind of mistake, such as `unknown_field`: for programs, never translated. */
+  /** A stable name for the kind of issue, such as `unknown_field`: for programs, never translated. */
   type?: string
 }
 
-/** A mistake whose status the thrower of the {@link HttpError} decides. */
-export type Mistake = Omit<ErrorEntry, 'code'>
+/** A issue whose status the thrower of the {@link HttpError} decides. */
+export type Issue = Omit<ErrorEntry, 'code'>
 
 /**
  * A refusal: a status, one or more entries, and the headers that belong to it (`Allow`, `Retry-After` …).
@@ -27,13 +27,13 @@ export class HttpError extends Error {
 
   /**
    * @param status 400 to 599.
-   * @param mistakes a message, or a list of entries; an empty list takes the status's own phrase.
+   * @param issues a message, or a list of entries; an empty list takes the status's own phrase.
    * @throws TypeError for another status, and for headers that HTTP cannot carry: a name or a value with
    * other characters than it has, a name without a value.
    */
   constructor(
     status: number,
-    mistakes: string | readonly Mistake[] = [],
+    issues: string | readonly Issue[] = [],
     options: { headers?: HeaderList; cause?: unknown } = {},
   ) {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
@@ -43,7 +43,7 @@ export class HttpError extends Error {
     if (!isHeaderList(headers)) {
       throw new TypeError(`These headers cannot be sent: ${JSON.stringify(headers)}`)
     }
-    const list = typeof mistakes === 'string' ? [{ message: mistakes }] : mistakes
+    const list = typeof issues === 'string' ? [{ message: issues }] : issues
     const entries = list.length > 0 ? list : [{ message: STATUS_CODES[status] ?? 'Error' }]
     super(entries.map(entry => entry.message).join('; '), { cause })
     this.status = status
@@ -87,17 +87,17 @@ export function incompleteBody(cause: unknown): HttpError {
  * What was thrown, where it is a refusal.
  * @throws what was thrown, where it is none.
  */
-export function refusalIn(thrown: unknown): HttpError {
+export function toHttpError(thrown: unknown): HttpError {
   if (thrown instanceof HttpError) return thrown
   throw thrown
 }
 
-/** How many mistakes one answer tells. */
-export const MOST_MISTAKES = 100
+/** How many issues one answer tells. */
+export const MAX_ISSUES = 100
 
-/** Throws the mistakes as one refusal, if there are any; of very many the first. */
-export function refuse(mistakes: readonly Mistake[], status = 400): void {
-  if (mistakes.length > 0) throw new HttpError(status, mistakes.slice(0, MOST_MISTAKES))
+/** Throws the issues as one refusal, if there are any; of very many the first. */
+export function throwIfAny(issues: readonly Issue[], status = 400): void {
+  if (issues.length > 0) throw new HttpError(status, issues.slice(0, MAX_ISSUES))
 }
 
 /** `; did you mean "color"?`, or `''` where no name is near. */

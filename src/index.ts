@@ -1,9 +1,15 @@
 // Everything that `rest-conventions` exports, by name. Rules that stand alone come with a line in the README.
 export { type Api, type ApiOptions, defineApi, type VersionOptions } from './api.ts'
-export { type BasicOptions, basic, sameText } from './auth/basic.ts'
+export { type BasicOptions, basic, equalsInConstantTime } from './auth/basic.ts'
 export { type BearerJwtOptions, bearerJwt } from './auth/bearer-jwt.ts'
+export type { Claims } from './auth/bearer-token.ts'
 export { type IntrospectionOptions, introspection } from './auth/introspection.ts'
-export type { Claims } from './auth/tokens.ts'
+export type {
+  Limiter,
+  LimiterResult,
+  RateLimitOptions,
+  RateLimitPolicy,
+} from './auth/rate-limit.ts'
 export {
   type Access,
   type AccessRule,
@@ -11,10 +17,38 @@ export {
   type Principal,
   printChallenge,
   type Scheme,
-} from './auth.ts'
-export type { BinaryForm, BlobGiven, BlobOptions, BlobRecord, BlobStore } from './blobs.ts'
+} from './auth/scheme.ts'
+export type {
+  BinaryForm,
+  BlobGiven,
+  BlobOptions,
+  BlobRecord,
+  BlobStore,
+} from './blobs/blob-store.ts'
+export { fileBlobs } from './blobs/file-blobs.ts'
+export { memoryBlobs } from './blobs/memory-blobs.ts'
 export { type Collection, defineAction, defineCollection } from './collection.ts'
-export type { CollectionOptions } from './collection-options.ts'
+export { type Dialect, jsonServer, simpleRest } from './dialects/dialects.ts'
+export { type ErrorEntry, errorBody, HttpError, type Issue, problemBody } from './errors.ts'
+export { csv } from './formats/csv.ts'
+export { form } from './formats/form.ts'
+export {
+  type Format,
+  type Offer,
+  type Place,
+  type ReadContext,
+  type Reader,
+  type Representation,
+  readBytes,
+  type Upload,
+  type View,
+} from './formats/format.ts'
+export { json } from './formats/json.ts'
+export { multipart } from './formats/multipart.ts'
+export { ndjson } from './formats/ndjson.ts'
+export { jsonPatch, mergePatch } from './formats/patch.ts'
+export { xml } from './formats/xml/xml.ts'
+export { html } from './html/html.ts'
 export {
   type EntityTag,
   type EntityTags,
@@ -22,15 +56,31 @@ export {
   itemTag,
   type Preconditions,
   parseEntityTags,
+  parseVersionTag,
   printEntityTag,
   printEntityTags,
   rangeHolds,
   readPreconditions,
   type Validators,
   type Verdict,
-  versionOf,
-} from './conditional.ts'
-export type { CorsOptions } from './cors.ts'
+} from './http/conditional.ts'
+export type { CorsOptions } from './http/cors.ts'
+export type { Limits } from './http/limits.ts'
+export {
+  type HeaderList,
+  type HttpRequest,
+  type Parameter,
+  parseHttpDate,
+  parseParameters,
+  printHttpDate,
+  printParameters,
+  type RequestHeaders,
+  type ResponseBody,
+} from './http/message.ts'
+export { effectiveMethod, suppressedStatus } from './http/method-override.ts'
+export { type Preferences, parsePrefer, printPreferences } from './http/prefer.ts'
+export { DEFAULT_FORMATS, type Handlers, type Policies } from './model/build-api.ts'
+export type { CollectionOptions } from './model/collection-options.ts'
 export type {
   Action,
   ActionContext,
@@ -47,51 +97,7 @@ export type {
   OperationEvent,
   RowRule,
   VersionDefinition,
-} from './definition.ts'
-export { type Dialect, jsonServer, simpleRest } from './dialects.ts'
-export { type ErrorEntry, errorBody, HttpError, type Mistake, problemBody } from './errors.ts'
-export {
-  onRequest,
-  onResponse,
-  REQUEST_CHANNEL,
-  RESPONSE_CHANNEL,
-  type RequestEvent,
-  type ResponseEvent,
-} from './events.ts'
-export { effectiveMethod, suppressedStatus } from './fallbacks.ts'
-export type { Fetch } from './fetch.ts'
-export type { Field, Fields, Item, Json, Kind, Path, Scalar } from './fields.ts'
-export { csv } from './formats/csv.ts'
-export { form } from './formats/form.ts'
-export {
-  type Format,
-  type Offer,
-  type Place,
-  type ReadContext,
-  type Reader,
-  type Representation,
-  readBytes,
-  type Upload,
-  type View,
-} from './formats/format.ts'
-export { html } from './formats/html.ts'
-export { json } from './formats/json.ts'
-export { multipart } from './formats/multipart.ts'
-export { ndjson } from './formats/ndjson.ts'
-export { xml } from './formats/xml.ts'
-export { type HardenOptions, harden, shutDown } from './harden.ts'
-export {
-  type HeaderList,
-  type HttpRequest,
-  type Parameter,
-  parseHttpDate,
-  parseParameters,
-  printHttpDate,
-  printParameters,
-  type RequestHeaders,
-  type ResponseBody,
-} from './http.ts'
-export type { Limits } from './limits.ts'
+} from './model/definition.ts'
 export {
   chooseFormat,
   chooseReader,
@@ -99,7 +105,8 @@ export {
   type Negotiated,
   parseMediaType,
 } from './negotiate.ts'
-export type { Handler } from './node.ts'
+export { type HardenOptions, harden, shutDown } from './node/harden.ts'
+export { sweepBlobs } from './operations/sweep.ts'
 export {
   type ContentRange,
   type Cursor,
@@ -119,21 +126,32 @@ export {
   type Window,
   type WindowOptions,
 } from './pagination.ts'
-export { jsonPatch, mergePatch } from './patch.ts'
-export { type Preferences, parsePrefer, printPreferences } from './prefer.ts'
 export {
   printQuery,
   type Query,
   type QueryOptions,
   readQuery,
 } from './query.ts'
-export type {
-  Limiter,
-  LimiterResult,
-  RateLimitOptions,
-  RateLimitPolicy,
-} from './rate-limit.ts'
-export { blob, fieldsOf, type Input, type Output, type Schema, type SomeSchema } from './schema.ts'
+export type { Field, Fields, Item, Json, Kind, Path, Scalar } from './schema/fields.ts'
+export {
+  blob,
+  fieldsOf,
+  type Input,
+  type Output,
+  type Schema,
+  type SomeSchema,
+} from './schema/zod-fields.ts'
+export {
+  onRequest,
+  onResponse,
+  REQUEST_CHANNEL,
+  RESPONSE_CHANNEL,
+  type RequestEvent,
+  type ResponseEvent,
+} from './server/events.ts'
+export type { Fetch } from './server/fetch-handler.ts'
+export type { Handler } from './server/node-handler.ts'
+export { type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export {
   comparer,
   type Filter,
@@ -142,15 +160,14 @@ export {
   type Search,
   type Selection,
   type SortKey,
-} from './selection.ts'
-export { DEFAULT_FORMATS, type Doors, type Policies } from './serve.ts'
-export { parseSort, printSort } from './sort.ts'
+} from './store/selection.ts'
+export { parseSort, printSort } from './store/sort.ts'
 export {
-  type Attempt,
-  ConflictError,
   type Id,
+  type IdempotencyRecord,
   type Identity,
   type Page,
+  ReferenceConflictError,
   type Shape,
   type Slice,
   type Store,
@@ -160,8 +177,4 @@ export {
   UnavailableError,
   UniqueError,
   UnstorableError,
-} from './store.ts'
-export { fileBlobs } from './stores/file-blobs.ts'
-export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
-export { memoryBlobs } from './stores/memory-blobs.ts'
-export { sweepBlobs } from './sweep.ts'
+} from './store/store.ts'

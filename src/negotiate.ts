@@ -4,7 +4,7 @@ import Negotiator from 'negotiator'
 import { HttpError } from './errors.ts'
 import type { Format, Reader } from './formats/format.ts'
 import { PROBLEM_TYPE } from './formats/json.ts'
-import { splitList } from './http.ts'
+import { splitList } from './http/message.ts'
 
 export interface MediaType {
   /** Type and subtype in lower case. */

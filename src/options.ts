@@ -1,8 +1,8 @@
 // The options of a declaration: a name that is none, or a value of another kind, is a TypeError. The
 // types say the same; it is told here to who writes JavaScript.
 import { suggestion } from './errors.ts'
-import { isObject } from './fields.ts'
-import { isFieldName } from './http.ts'
+import { isFieldName } from './http/message.ts'
+import { isObject } from './schema/fields.ts'
 
 /** What an option must be. */
 export interface Rule {

@@ -1,8 +1,8 @@
 // A page of a list and where it lies, both directions: `Range` (RFC 9110 §14), `offset`, `limit` and
 // `cursor` in; `Content-Range` (§14.4), `Link` (RFC 8288) and `X-Result-Count` out.
-import type { Mistake } from './errors.ts'
-import type { Json } from './fields.ts'
-import type { HeaderList, Parameter } from './http.ts'
+import type { Issue } from './errors.ts'
+import type { HeaderList, Parameter } from './http/message.ts'
+import type { Json } from './schema/fields.ts'
 
 /** First and last position, both inclusive and counted from 0; without a last, all that follows. */
 export interface Range {
@@ -198,22 +198,22 @@ export interface WindowOptions {
 
 /**
  * The window that a request asks for. `Range` counts only where none of the parameters is given.
- * Mistakes are added to the list.
+ * Issues are added to the list.
  */
 export function readWindow(
   parameters: readonly Parameter[],
   range: string | undefined,
   { unit, defaultLimit, maxLimit, order }: WindowOptions,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Window {
-  const limitText = single(parameters, 'limit', mistakes)
-  const offsetText = single(parameters, 'offset', mistakes)
-  const cursorText = single(parameters, 'cursor', mistakes)
-  const limit = Math.min(wholeNumber('limit', limitText, mistakes) ?? defaultLimit, maxLimit)
-  const offset = wholeNumber('offset', offsetText, mistakes)
+  const limitText = single(parameters, 'limit', issues)
+  const offsetText = single(parameters, 'offset', issues)
+  const cursorText = single(parameters, 'cursor', issues)
+  const limit = Math.min(wholeNumber('limit', limitText, issues) ?? defaultLimit, maxLimit)
+  const offset = wholeNumber('offset', offsetText, issues)
   if (offset !== undefined && cursorText !== undefined) {
     const message = 'offset and cursor exclude each other: send one of them'
-    mistakes.push({ message, field: 'cursor', type: 'conflicting_parameters' })
+    issues.push({ message, field: 'cursor', type: 'conflicting_parameters' })
   }
   if (cursorText !== undefined) {
     const cursor = parseCursor(cursorText)
@@ -221,7 +221,7 @@ export function readWindow(
       const message = cursor
         ? `This cursor belongs to sort=${cursor.order}, the request asks for sort=${order}`
         : 'This cursor was changed or is none: take it as it stands in a Link header'
-      mistakes.push({ message, field: 'cursor', type: 'invalid_cursor' })
+      issues.push({ message, field: 'cursor', type: 'invalid_cursor' })
     }
     return { by: 'cursor', cursor, limit }
   }
@@ -237,7 +237,7 @@ export function readWindow(
 export function single(
   parameters: readonly Parameter[],
   name: string,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): string | undefined {
   let found: Parameter | undefined
   let times = 0
@@ -247,7 +247,7 @@ export function single(
     times++
   }
   if (times > 1) {
-    mistakes.push({
+    issues.push({
       message: `${name} is given ${times} times; give it once`,
       field: name,
       type: 'repeated_parameter',
@@ -256,15 +256,11 @@ export function single(
   return found?.value
 }
 
-function wholeNumber(
-  name: string,
-  text: string | undefined,
-  mistakes: Mistake[],
-): number | undefined {
+function wholeNumber(name: string, text: string | undefined, issues: Issue[]): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,15}$/.test(text)) return Number(text)
   const shown = JSON.stringify(text.slice(0, 32))
-  mistakes.push({
+  issues.push({
     message: `${name} must be a whole number from 0, not ${shown}`,
     field: name,
     type: 'invalid_number',

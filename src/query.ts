@@ -1,31 +1,31 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query, and back to parameters.
-import type { Mistake } from './errors.ts'
-import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './fallbacks.ts'
+import type { Issue } from './errors.ts'
+import { buildLimits, type Limits } from './http/limits.ts'
+import { type Parameter, printParameters } from './http/message.ts'
+import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './http/method-override.ts'
+import { joinValues, splitValues } from './http/value-list.ts'
+import { single } from './pagination.ts'
 import {
-  expectation,
+  describeField,
   type Field,
   type Fields,
-  fieldAt,
-  instantOf,
+  findField,
   isDate,
   isFilterable,
   isUuid,
   LAST_INSTANT,
   type Path,
+  parseInstant,
+  parseScalars,
   printInstant,
   type Scalar,
-  scalarsOf,
   toPath,
   unknownField,
-} from './fields.ts'
-import { type Parameter, printParameters } from './http.ts'
-import { type Limits, limitsOf } from './limits.ts'
-import { isPattern, OPERATOR_WORDS, operatorOf, unfit } from './operators.ts'
-import { single } from './pagination.ts'
-import { type Filter, type Search, type Selection, searchWords } from './selection.ts'
-import { printSort, readSort, type SortOptions } from './sort.ts'
-import { joinValues, splitValues } from './value-lists.ts'
+} from './schema/fields.ts'
+import { findOperator, isPattern, OPERATOR_WORDS, unsupportedReason } from './store/operators.ts'
+import { type Filter, type Search, type Selection, searchWords } from './store/selection.ts'
+import { printSort, readSort, type SortOptions } from './store/sort.ts'
 
 /** A list request read: the selection, and the members to give (all where absent). */
 export interface Query extends Selection {
@@ -45,7 +45,7 @@ export interface QueryOptions extends SortOptions {
 
 type Caps = Pick<Limits, 'parameters' | 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'>
 
-const CAPS = limitsOf()
+const CAPS = buildLimits()
 
 /** Parameters with a meaning of their own; `filter[name]=` reaches a field that is so called. */
 export const RESERVED = new Set([
@@ -64,28 +64,23 @@ export const RESERVED = new Set([
 
 /**
  * Reads the parameters of a list (conventions, "Reading"). Types come from the fields, never from
- * how a value looks. Every mistake is added to the list: an unknown field or operator, an ill-typed
+ * how a value looks. Every issue is added to the list: an unknown field or operator, an ill-typed
  * value, a single-valued parameter given twice, more than the caps allow.
  */
 export function readQuery(
   parameters: readonly Parameter[],
   options: QueryOptions,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Query {
-  const fields = readFields(
-    parameters,
-    options.selectable ?? options.fields,
-    mistakes,
-    options.caps,
-  )
-  const search = readSearch(parameters, options, mistakes)
+  const fields = readFields(parameters, options.selectable ?? options.fields, issues, options.caps)
+  const search = readSearch(parameters, options, issues)
   const where = [
-    ...readFilters(parameters, options, mistakes),
-    ...readBounds(parameters, options, mistakes),
+    ...readFilters(parameters, options, issues),
+    ...readBounds(parameters, options, issues),
   ]
   return {
     where,
-    sort: readSort(parameters, options, mistakes),
+    sort: readSort(parameters, options, issues),
     ...(fields && { fields }),
     ...(search && { search }),
   }
@@ -95,21 +90,21 @@ export function readQuery(
 export function readFields(
   parameters: readonly Parameter[],
   fields: Fields,
-  mistakes: Mistake[],
+  issues: Issue[],
   { parameters: most }: Pick<Caps, 'parameters'> = CAPS,
 ): Path[] | undefined {
-  const text = single(parameters, 'fields', mistakes)
+  const text = single(parameters, 'fields', issues)
   if (text === undefined) return undefined
   const names = new Set(text.split(',').filter(name => name !== ''))
   const wrong = (message: string, type: string) => {
-    mistakes.push({ message, field: 'fields', type })
+    issues.push({ message, field: 'fields', type })
     return []
   }
   if (names.size === 0) return wrong('fields names no field', 'invalid_fields')
   if (names.size > most)
     return wrong(`fields names ${names.size} fields; at most ${most}`, 'too_many_fields')
   for (const name of names) {
-    if (!fieldAt(fields, toPath(name))) mistakes.push(unknownField(name, fields, 'fields'))
+    if (!findField(fields, toPath(name))) issues.push(unknownField(name, fields, 'fields'))
   }
   return [...names].map(toPath)
 }
@@ -117,15 +112,15 @@ export function readFields(
 function readSearch(
   parameters: readonly Parameter[],
   { search, caps = CAPS }: QueryOptions,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Search | undefined {
   if (!search) return undefined
-  const text = single(parameters, 'q', mistakes)?.trim()
+  const text = single(parameters, 'q', issues)?.trim()
   if (!text) return undefined
   const words = searchWords(text)
   const long = words.find(word => word.length > caps.pattern)
   const wrong = (what: string, type: string) =>
-    mistakes.push({ message: `q has ${what}`, field: 'q', type })
+    issues.push({ message: `q has ${what}`, field: 'q', type })
   if (words.length > caps.words)
     wrong(`${words.length} words; at most ${caps.words}`, 'too_many_words')
   if (long !== undefined) wrong(`a word of ${tooLong(long, caps)}`, 'pattern_too_long')
@@ -143,7 +138,7 @@ const FILTER = /^(?:filter\[([^[\]]+)\]|([^[\]]+))(?:\[([^[\]]*)\])?$/
 function readFilters(
   parameters: readonly Parameter[],
   { fields, search, caps = CAPS }: QueryOptions,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Filter[] {
   const texts = new Map<string, { dotted: string; word: string; values: string[] }>()
   for (const { name, value } of parameters) {
@@ -151,7 +146,7 @@ function readFilters(
     const parts = FILTER.exec(name)
     const dotted = parts?.[1] ?? parts?.[2]
     if (dotted === undefined) {
-      mistakes.push(unknownField(name, fields, name.slice(0, 64)))
+      issues.push(unknownField(name, fields, name.slice(0, 64)))
       continue
     }
     // `color[]` says, as in a form, that the value is one of several.
@@ -163,7 +158,7 @@ function readFilters(
     else texts.set(key, { dotted, word, values: [value] })
   }
   if (texts.size > caps.filters) {
-    mistakes.push({
+    issues.push({
       message: `At most ${caps.filters} filters, not ${texts.size}`,
       type: 'too_many_filters',
     })
@@ -171,7 +166,7 @@ function readFilters(
   }
   const filters: Filter[] = []
   for (const { dotted, word, values } of texts.values()) {
-    const filter = readFilter(dotted, word, values, fields, caps, mistakes)
+    const filter = readFilter(dotted, word, values, fields, caps, issues)
     if (filter) filters.push(filter)
   }
   return filters
@@ -183,55 +178,55 @@ function readFilter(
   texts: string[],
   fields: Fields,
   caps: Caps,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Filter | undefined {
   const path = toPath(dotted)
-  const field = fieldAt(fields, path)
+  const field = findField(fields, path)
   const name = word === 'eq' ? dotted : `${dotted}[${word}]`
-  const mistake = (message: string, type: string) => {
-    mistakes.push({ message, field: name.slice(0, 128), type })
+  const issue = (message: string, type: string) => {
+    issues.push({ message, field: name.slice(0, 128), type })
     return undefined
   }
   if (!field) {
     // A parameter that was meant stands without brackets.
     const others = RESERVED.has(dotted) ? undefined : RESERVED
-    mistakes.push(unknownField(dotted, fields, dotted.slice(0, 64), others))
+    issues.push(unknownField(dotted, fields, dotted.slice(0, 64), others))
     return undefined
   }
-  const operator = operatorOf(word)
+  const operator = findOperator(word)
   if (!operator) {
     const known = OPERATOR_WORDS.join(', ')
-    return mistake(
+    return issue(
       `There is no operator ${JSON.stringify(word.slice(0, 32))}; there are ${known}`,
       'unknown_operator',
     )
   }
   if (operator !== 'exists' && !isFilterable(field)) {
-    return mistake(
-      `${dotted} is ${expectation(field)}: filter on one of its members, or with [exists]`,
+    return issue(
+      `${dotted} is ${describeField(field)}: filter on one of its members, or with [exists]`,
       'not_filterable',
     )
   }
   const valueField = operator === 'exists' ? EXISTS : field
-  const wanted = unfit(operator, field)
+  const wanted = unsupportedReason(operator, field)
   if (wanted) {
-    const message = `[${word}] is for ${wanted}; ${dotted} is ${expectation(field)}`
-    return mistake(message, 'invalid_operator')
+    const message = `[${word}] is for ${wanted}; ${dotted} is ${describeField(field)}`
+    return issue(message, 'invalid_operator')
   }
   const pattern = isPattern(operator)
   const takesOne = operator !== 'in' && operator !== 'nin'
   if (takesOne && texts.length > 1) {
-    return mistake(`${name} is given ${texts.length} times; give it once`, 'repeated_parameter')
+    return issue(`${name} is given ${texts.length} times; give it once`, 'repeated_parameter')
   }
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
   if (parts.length > caps.values)
-    return mistake(`${name} has ${parts.length} values; at most ${caps.values}`, 'too_many_values')
+    return issue(`${name} has ${parts.length} values; at most ${caps.values}`, 'too_many_values')
   const long = operator === 'like' && parts.find(part => part.length > caps.pattern)
-  if (long) return mistake(`${name} has a pattern of ${tooLong(long, caps)}`, 'pattern_too_long')
+  if (long) return issue(`${name} has a pattern of ${tooLong(long, caps)}`, 'pattern_too_long')
   const values = parts.flatMap(text => {
     const found = filterValues(text, valueField, pattern)
     if (found.length === 0) {
-      mistake(
+      issue(
         `${name} must be ${wantedOf(valueField)}, not ${JSON.stringify(text.slice(0, 64))}`,
         'invalid_value',
       )
@@ -250,16 +245,16 @@ function filterValues(text: string, field: Field, pattern = false): Scalar[] {
   if (field.uuid) return pattern || isUuid(text) ? [text.toLowerCase()] : []
   if (pattern) return [text]
   const leaf = field.kind === 'array' ? field.element : field
-  if (leaf?.kind !== 'date-time') return scalarsOf(text, field)
+  if (leaf?.kind !== 'date-time') return parseScalars(text, field)
   // A `+` of an offset that was sent unescaped came out of the query as a space.
-  const [value] = scalarsOf(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
-  const time = typeof value === 'string' ? instantOf(value) : Number.NaN
+  const [value] = parseScalars(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
+  const time = typeof value === 'string' ? parseInstant(value) : Number.NaN
   return Number.isNaN(time) ? [] : [printInstant(time)]
 }
 
 /** What a filter must be: for a moment a day does. */
 function wantedOf(field: Field): string {
-  const wanted = expectation(field)
+  const wanted = describeField(field)
   return field.kind === 'date-time' ? `a date such as 2026-01-31 or ${wanted}` : wanted
 }
 
@@ -268,16 +263,16 @@ function wantedOf(field: Field): string {
 function readBounds(
   parameters: readonly Parameter[],
   options: QueryOptions,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Filter[] {
   const bounds: Filter[] = []
   for (const name of ['since', 'until', 'since_id', 'max_id'] as const) {
-    const text = single(parameters, name, mistakes)
+    const text = single(parameters, name, issues)
     if (text === undefined) continue
     const field = name === 'since' || name === 'until' ? options.createdAt : options.id
     const known = field === undefined ? undefined : options.fields.get(field)
     if (field === undefined || !known) {
-      mistakes.push({
+      issues.push({
         message: `${name} needs a creation date, which these items lack`,
         field: name,
         type: 'not_filterable',
@@ -287,7 +282,7 @@ function readBounds(
     const [value] = filterValues(text, known)
     if (value === undefined) {
       const message = `${name} must be ${wantedOf(known)}, not ${JSON.stringify(text.slice(0, 64))}`
-      mistakes.push({ message, field: name, type: 'invalid_value' })
+      issues.push({ message, field: name, type: 'invalid_value' })
     } else bounds.push(bound(name, [field], value, text))
   }
   return bounds
@@ -305,7 +300,7 @@ function bound(
       return { path, operator: 'gte', values: [value] }
     case 'until': {
       if (!isDate(text)) return { path, operator: 'lte', values: [value] }
-      const nextDay = instantOf(String(value)) + DAY
+      const nextDay = parseInstant(String(value)) + DAY
       // The last day has no next one.
       const operator = nextDay > LAST_INSTANT ? 'lte' : 'lt'
       return { path, operator, values: [printInstant(nextDay)] }
@@ -362,7 +357,7 @@ function printFilter(
       return [[path.join() === id?.join() ? 'max_id' : 'until', text]]
     case 'lt':
       // A day as `until` was read as "before the next one".
-      if (second) return [['until', printInstant(instantOf(text) - DAY).slice(0, 10)]]
+      if (second) return [['until', printInstant(parseInstant(text) - DAY).slice(0, 10)]]
       break
     case 'gt':
       if (second) return [['since_id', text]]

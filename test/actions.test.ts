@@ -10,7 +10,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
-import { eachDoor, listen, sendRaw } from './doors.ts'
+import { eachHandler, listen, sendRaw } from './handlers.ts'
 
 async function counters() {
   /** Runs between what an action has read and what it writes. */
@@ -92,7 +92,7 @@ async function counters() {
 const ANY = { 'if-match': '*' }
 
 describe('actions', () => {
-  eachDoor(counters, (door, made) => {
+  eachHandler(counters, (door, made) => {
     const path = (action = '') => `${made().path}${action && `/${action}`}`
     const etag = async () => (await door.request(path())).headers.get('etag') ?? ''
 
@@ -314,15 +314,15 @@ describe('actions', () => {
     })
   })
 
-  const mistakes: readonly [name: string, action: Parameters<typeof define>[1]][] = [
+  const issues: readonly [name: string, action: Parameters<typeof define>[1]][] = [
     ['a name that is no verb', {}],
     ['a/b', {}],
     ['count', {}],
     ['search', {}],
     ['filtered', { on: 'collection', method: 'GET', input: z.object({ limit: z.int() }) }],
   ]
-  for (const [name, action] of mistakes) {
-    it(`${JSON.stringify(name)} is a mistake at definition`, () =>
+  for (const [name, action] of issues) {
+    it(`${JSON.stringify(name)} is a issue at definition`, () =>
       expect(() => define(name, action)).toThrow(TypeError))
   }
 })
@@ -405,7 +405,7 @@ describe('an action that changes a reference', () => {
       },
     })
 
-  eachDoor(
+  eachHandler(
     async () => {
       const api = defineApi({ collections: [owners(), cars()] })
       for (const name of ['Ann', 'Bob']) await api.collection('owners').create({ name })
@@ -459,7 +459,7 @@ describe('a hook that gives an item another parent', () => {
       },
     })
 
-  eachDoor(
+  eachHandler(
     async () => {
       const api = defineApi({ collections: [owners(), cars()] })
       for (const name of ['Ann', 'Bob']) await api.collection('owners').create({ name })
@@ -498,7 +498,7 @@ describe('an action that gives the item it acts on', () => {
       },
     })
 
-  eachDoor(
+  eachHandler(
     async () => {
       const collection = photos()
       const api = defineApi({ collections: [collection] })

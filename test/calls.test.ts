@@ -152,7 +152,7 @@ describe('in-process calls', () => {
       () => ['GET', '/cars?colour=red'],
     ],
     [
-      'several mistakes of a query',
+      'several issues of a query',
       calls => calls.list({ limit: -1, sort: 'x', doors: 'many' }),
       () => ['GET', '/cars?limit=-1&sort=x&doors=many'],
     ],

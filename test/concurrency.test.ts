@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, type Item, memoryStore, type Store } from '../src/index.ts'
-import { sqlStore } from '../src/stores/sql.ts'
-import { DOOR_NAMES, type Door, openDoor } from './doors.ts'
+import { sqlStore } from '../src/sql/sql-store.ts'
+import { HANDLER_NAMES, type OpenHandler, openHandler } from './handlers.ts'
 import { noMariadb, openMariadb, useMariadb } from './stores/mariadb.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
@@ -19,10 +19,12 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   SQLite: async () => sqlStore({ db: await openDatabase(), create: true }),
   PostgreSQL: async () =>
     sqlStore({ db: openPostgres(), table: `counters_${++tables}`, create: true }),
-  ...(!noMariadb && {
-    MariaDB: async () =>
-      sqlStore({ db: openMariadb(), table: `counters_${++tables}`, create: true }),
-  }),
+  ...(noMariadb
+    ? {}
+    : {
+        MariaDB: async () =>
+          sqlStore({ db: openMariadb(), table: `counters_${++tables}`, create: true }),
+      }),
 }
 
 const MEMBERS = 100
@@ -35,8 +37,8 @@ const Counter = z.object({
 })
 
 describe.each(Object.entries(STORES))('on %s', (_store, make) => {
-  describe.each(DOOR_NAMES)('through %s', doorName => {
-    let door: Door
+  describe.each(HANDLER_NAMES)('through %s', doorName => {
+    let door: OpenHandler
     let close: () => Promise<void>
 
     beforeEach(async () => {
@@ -54,7 +56,7 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
         },
       })
       const api = defineApi({ collections: [counters] })
-      door = await openDoor(doorName, api)
+      door = await openHandler(doorName, api)
       close = async () => {
         await door.close()
         await api.close()

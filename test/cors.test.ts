@@ -1,6 +1,6 @@
 // Cross-origin access (Fetch standard; conventions, "Doors"): on every answer, whatever it is.
 import { describe, expect, it } from 'vitest'
-import { eachDoor, type Init } from './doors.ts'
+import { eachHandler, type Init } from './handlers.ts'
 import { ERRORS, failingApi } from './spec/failing.ts'
 
 const APP = 'https://app.example'
@@ -77,7 +77,7 @@ async function withThings(policies: Parameters<typeof failingApi>[0]) {
 }
 
 describe('open to any origin, the default', () => {
-  eachDoor(
+  eachHandler(
     () => withThings({ health: true }),
     (door, made) => {
       for (const [name, status, target, init] of SUCCESSES) {
@@ -170,7 +170,7 @@ describe('open to any origin, the default', () => {
 })
 
 describe('open to a list of origins', () => {
-  eachDoor(
+  eachHandler(
     () =>
       withThings({
         cors: {
@@ -245,7 +245,7 @@ describe('open to a list of origins', () => {
   )
 })
 
-describe('mistakes are TypeErrors', () => {
+describe('issues are TypeErrors', () => {
   const cases: readonly [name: string, cors: object][] = [
     ['credentials for everybody', { credentials: true }],
     ['credentials for *', { origins: '*', credentials: true }],

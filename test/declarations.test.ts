@@ -1,11 +1,10 @@
-// Mistakes in a declaration are TypeErrors when it is made; and what a declaration leaves out.
+// Issues in a declaration are TypeErrors when it is made; and what a declaration leaves out.
 
 import { createServer } from 'node:http'
 import express from 'express'
 import { describe, expect, it, test, vi } from 'vitest'
 import { z } from 'zod'
 import { singular } from '../src/collection.ts'
-import { harden } from '../src/harden.ts'
 import {
   type Access,
   type ApiOptions,
@@ -18,8 +17,9 @@ import {
   memoryStore,
   type OperationEvent,
 } from '../src/index.ts'
-import type { Schema } from '../src/schema.ts'
-import { storeCases } from '../src/testing.ts'
+import { harden } from '../src/node/harden.ts'
+import type { Schema } from '../src/schema/zod-fields.ts'
+import { storeCases } from '../src/testing/store-cases.ts'
 
 const schema = z.object({
   name: z.string(),

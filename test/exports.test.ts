@@ -182,7 +182,7 @@ test('rest-conventions', async () => {
       "type MadeIds",
       "type MediaType",
       "type MemoryStoreOptions",
-      "type Mistake",
+      "type Issue",
       "type Negotiated",
       "type Offer",
       "type Operation",

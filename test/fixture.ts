@@ -10,7 +10,7 @@ import {
   memoryStore,
   type Store,
 } from '../src/index.ts'
-import type { Policies } from '../src/serve.ts'
+import type { Policies } from '../src/model/build-api.ts'
 
 export const COLORS = ['red', 'blue', 'green', 'black', 'white'] as const
 

@@ -36,7 +36,7 @@ test('an api is declared without, and answers when they are there', async () => 
     defineCollection,
     memoryBlobs,
     memoryStore,
-    sameText,
+    equalsInConstantTime,
   } = await import('../src/index.ts')
   const cars = defineCollection({
     name: 'cars',
@@ -47,7 +47,9 @@ test('an api is declared without, and answers when they are there', async () => 
   const api = defineApi({
     collections: [cars],
     schemes: [
-      basic({ verify: (id, password) => (sameText(password, 'b') ? { id } : undefined) }),
+      basic({
+        verify: (id, password) => (equalsInConstantTime(password, 'b') ? { id } : undefined),
+      }),
       bearerJwt({
         issuer: 'https://issuer.example',
         audience: 'https://api.example',

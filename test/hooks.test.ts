@@ -15,8 +15,8 @@ import {
   type Scheme,
   type Store,
 } from '../src/index.ts'
-import { sqlStore } from '../src/stores/sql.ts'
-import { eachDoor, type Init, listen } from './doors.ts'
+import { sqlStore } from '../src/sql/sql-store.ts'
+import { eachHandler, type Init, listen } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
 
 type Told = Omit<OperationEvent, 'signal'> & { hook: string; result?: unknown; error?: unknown }
@@ -149,7 +149,7 @@ describe('what hooks are told', () => {
       { of: 'x' },
     ],
   ]
-  eachDoor(watched, (door, made) => {
+  eachHandler(watched, (door, made) => {
     for (const [name, target, init, operation, before, result] of cases) {
       it(`${name}: before and after`, async () => {
         const { told, item } = made()
@@ -273,7 +273,7 @@ describe('what a before hook returns', () => {
             ? { ignored: true }
             : { ...(value as object), name: 'replaced' },
     })
-  eachDoor(replacing, (door, made) => {
+  eachHandler(replacing, (door, made) => {
     const path = () => `/things/${made().item.id}`
 
     it('takes the place of the value of a creation, a replacement and a patch', async () => {
@@ -516,7 +516,7 @@ describe('what a hook throws', () => {
     closed = true
     return made
   }
-  eachDoor(refusing, (door, made) => {
+  eachHandler(refusing, (door, made) => {
     const cases: readonly [string, string, Init][] = [
       ['list', '/things', {}],
       ['read', '/things/:id', {}],

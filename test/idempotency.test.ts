@@ -10,7 +10,7 @@ import {
   memoryStore,
   type Scheme,
 } from '../src/index.ts'
-import { type Answer, type Door, eachDoor } from './doors.ts'
+import { type Answer, eachHandler, type OpenHandler } from './handlers.ts'
 
 /** Whoever says `Test ann` is ann; without, nobody in particular. */
 const scheme: Scheme = {
@@ -89,7 +89,7 @@ function counting() {
   return { api, things, calls, release, arrival }
 }
 
-function poster(door: Door) {
+function poster(door: OpenHandler) {
   return (
     path: string,
     json: unknown,
@@ -100,7 +100,7 @@ function poster(door: Door) {
 }
 
 describe('Idempotency-Key', () => {
-  eachDoor(counting, (door, made) => {
+  eachHandler(counting, (door, made) => {
     const post = poster(door)
     const created = async () =>
       (

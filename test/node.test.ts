@@ -4,8 +4,8 @@ import { Agent, type IncomingMessage, type RequestListener, request as send } fr
 import { connect } from 'node:net'
 import express from 'express'
 import { afterEach, describe, expect, it } from 'vitest'
-import { listen } from './doors.ts'
 import { carValues, type Example, example, seed } from './fixture.ts'
+import { listen } from './handlers.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 

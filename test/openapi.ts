@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect } from 'vitest'
 import { drawCar } from '../examples/picture.ts'
-import { type Answer, type Init, openDoor, type Served } from './doors.ts'
+import { type Answer, type Init, openHandler, type Served } from './handlers.ts'
 
 /** A JSON Schema, or any other part of the document. */
 export type Part = { readonly [name: string]: Part } & { readonly [at: number]: Part }
@@ -28,7 +28,7 @@ export async function describedBy(
   served: Served,
   paths: Readonly<Record<string, string>>,
 ): Promise<Described> {
-  const door = await openDoor('fetch', served)
+  const door = await openHandler('fetch', served)
   const items = Object.entries(paths).map(async ([template, path]) => {
     const answer = await door.request(path, { method: 'OPTIONS' })
     expect(answer.status, path).toBe(200)
@@ -68,8 +68,8 @@ export async function describedBy(
       `${about}: ${type}`,
     ).toBe(true)
     if (type !== 'application/json' || !content?.[type]?.schema) return answer
-    const mistakes = mistakesOf(answer.json, ...place, said, 'content', type, 'schema')
-    expect(mistakes, about).toBeUndefined()
+    const issues = mistakesOf(answer.json, ...place, said, 'content', type, 'schema')
+    expect(issues, about).toBeUndefined()
     return answer
   }
   return { document, at, mistakesOf, schemas: schemasIn(document, []), ask }

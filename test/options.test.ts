@@ -1,10 +1,11 @@
-// Mistakes in the options of what an api is made of: schemes, stores, limits, a hardened server.
+// Issues in the options of what an api is made of: schemes, stores, limits, a hardened server.
 
 import { createServer } from 'node:http'
 import { S3Client } from '@aws-sdk/client-s3'
 import { SqliteAdapter } from 'kysely'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { buildLimits } from '../src/http/limits.ts'
 import {
   type Action,
   basic,
@@ -18,9 +19,8 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
-import { limitsOf } from '../src/limits.ts'
-import { s3Blobs } from '../src/stores/s3-blobs.ts'
-import { createTableSql, sqlStore } from '../src/stores/sql.ts'
+import { s3Blobs } from '../src/s3/s3-blobs.ts'
+import { createTableSql, sqlStore } from '../src/sql/sql-store.ts'
 
 const client = { id: 'a', secret: 'b' }
 const endpoint = 'https://a.example/'
@@ -86,7 +86,7 @@ test.each<[string, object, RegExp]>([
   ['s3Blobs', { ...s3, client: {} }, /client must be a client of @aws-sdk\/client-s3/],
   ['sqlStore', {}, /^sqlStore: db must be a Kysely, not undefined$/],
   ['sqlStore', { db, creates: true }, /no option "creates"; did you mean "create"/],
-  ['sqlStore', { db, dialect: 'oracle' }, /dialect must be "sqlite", "postgres" or "mysql"/],
+  ['sqlStore', { db, dialect: 'oracle' }, /dialect must be "sqlite" or "postgres"/],
   ['sqlStore', { db, timeout: '5s' }, /timeout must be a whole number from 1, not "5s"/],
   ['sqlStore', { db, version: true }, /version must be the name of a column, or false, not true/],
   ['createTableSql', { dialect: 'postgresql' }, /dialect must be .* not "postgresql"$/],
@@ -177,6 +177,6 @@ test('what is undefined has its default', async () => {
     ],
     limits,
   })
-  expect(definition.limits).toEqual(limitsOf({ headers: 50 }))
+  expect(definition.limits).toEqual(buildLimits({ headers: 50 }))
   expect(definition.limits.body).toBe(1024 * 1024)
 })

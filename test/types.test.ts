@@ -112,8 +112,8 @@ async function costOf(name: keyof typeof PROGRAMS): Promise<number> {
   const { stdout } = await promisify(execFile)(join(ROOT, 'node_modules/.bin/tsc'), words).catch(
     ({ stdout }: { stdout: string }) => ({ stdout }),
   )
-  const mistakes = stdout.split('\n').filter(line => line.includes(`${name}.ts(`))
-  if (mistakes.length > 0) throw new Error(mistakes.join('\n'))
+  const issues = stdout.split('\n').filter(line => line.includes(`${name}.ts(`))
+  if (issues.length > 0) throw new Error(issues.join('\n'))
   const cost = /^Instantiations:\s+(\d+)$/m.exec(stdout)?.[1]
   if (cost === undefined) throw new Error(`tsc told no number:\n${stdout}`)
   return Number(cost)
@@ -141,7 +141,7 @@ test(
 )
 
 test(
-  'a mistake in such a program would be seen',
+  'a issue in such a program would be seen',
   async () => {
     await expect(costOf('wrong')).rejects.toThrow("not assignable to type 'string'")
   },

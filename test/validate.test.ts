@@ -1,9 +1,9 @@
-// What a schema makes of what clients send: every mistake told, nothing changed that nobody wrote.
+// What a schema makes of what clients send: every issue told, nothing changed that nobody wrote.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { HttpError, type Item, type Json, mergePatch } from '../src/index.ts'
-import type { Schema } from '../src/schema.ts'
-import { validatorOf } from '../src/validate.ts'
+import { buildValidator } from '../src/schema/validate.ts'
+import type { Schema } from '../src/schema/zod-fields.ts'
 
 const Car = z.object({
   immatriculation: z.string().min(2),
@@ -20,7 +20,7 @@ const Car = z.object({
     .optional(),
 })
 
-async function mistakes(work: Promise<unknown>): Promise<string[]> {
+async function issues(work: Promise<unknown>): Promise<string[]> {
   try {
     await work
   } catch (error) {
@@ -31,7 +31,7 @@ async function mistakes(work: Promise<unknown>): Promise<string[]> {
   return []
 }
 
-describe('mistakes in a new item', () => {
+describe('issues in a new item', () => {
   const good = { immatriculation: 'AB', color: 'red' }
   const cases: readonly [name: string, value: unknown, list: readonly string[]][] = [
     ['nothing wrong', good, []],
@@ -80,7 +80,7 @@ describe('mistakes in a new item', () => {
   ]
   for (const [name, value, list] of cases) {
     it(name, async () => {
-      expect(await mistakes(validatorOf(Car).create(value))).toEqual(list)
+      expect(await issues(buildValidator(Car).create(value))).toEqual(list)
     })
   }
 
@@ -115,14 +115,14 @@ describe('mistakes in a new item', () => {
       't.next.next.kids.0.odd',
     ],
   ])('are told of what nobody knows %s', async (_where, schema, value, field) => {
-    expect(await mistakes(validatorOf(schema).create(value))).toEqual([`${field} unknown_field`])
+    expect(await issues(buildValidator(schema).create(value))).toEqual([`${field} unknown_field`])
     const known = JSON.parse(JSON.stringify(value).replace(',"odd":1', ''))
-    expect(await validatorOf(schema).create(known)).toEqual(known)
+    expect(await buildValidator(schema).create(known)).toEqual(known)
   })
 
   it('a field of another option of a union is told as one', async () => {
     const schema = z.object({ u: z.union([z.object({ a: z.int() }), z.object({ b: z.int() })]) })
-    const refused = await validatorOf(schema)
+    const refused = await buildValidator(schema)
       .create({ u: { a: 1, b: 2 } })
       .catch(error => error.errors)
     const message = 'u.b does not go with the other fields here: it is of another option'
@@ -136,10 +136,10 @@ describe('mistakes in a new item', () => {
       .and(z.object({ in: B, list: z.array(B), any: B.and(z.custom(() => true)) }))
     const both = { a: 'x', b: 'y' }
     const value = { in: both, list: [both], any: both }
-    expect(await validatorOf(schema).create(value)).toEqual(value)
+    expect(await buildValidator(schema).create(value)).toEqual(value)
     const odd = { in: { ...both, odd: 1 }, list: [{ ...both, odd: 1 }], any: both }
     const told = ['in.odd unknown_field', 'list.0.odd unknown_field']
-    expect(await mistakes(validatorOf(schema).create(odd))).toEqual(told)
+    expect(await issues(buildValidator(schema).create(odd))).toEqual(told)
   })
 
   it('a name that a record does not take is near none of those beside the record', async () => {
@@ -152,7 +152,7 @@ describe('mistakes in a new item', () => {
       ),
     })
     const value = { names: { name: 'x' }, strict: { a: { colour: 'x' } } }
-    const refused = await validatorOf(schema)
+    const refused = await buildValidator(schema)
       .create(value)
       .catch(error => error.errors)
     const told = refused.map(({ message }: { message: string }) => message)
@@ -171,13 +171,13 @@ describe('mistakes in a new item', () => {
     const Either: z.ZodType<Either> = z.lazy(() => z.union([One, Other]))
     const One = z.object({ next: Either.optional() })
     const Other = z.object({ next: Either.optional(), other: z.string().optional() })
-    const validator = validatorOf(z.object({ either: Either, json: z.json() }))
+    const validator = buildValidator(z.object({ either: Either, json: z.json() }))
     let either: Json = { odd: 1 }
     for (let level = 0; level < 200; level++) either = { next: either }
     const json = [{ a: [1, { b: null }] }]
     expect(await validator.create({ either: {}, json })).toEqual({ either: {}, json })
     const told = [expect.stringMatching(/^either(\.next)+.* unknown_field$/)]
-    expect(await mistakes(validator.create({ either, json }))).toEqual(told)
+    expect(await issues(validator.create({ either, json }))).toEqual(told)
   })
 
   it('takes what any option of a union takes', async () => {
@@ -185,11 +185,11 @@ describe('mistakes in a new item', () => {
     const schema = z.object({
       u: z.union([z.object({ a: z.int() }), z.record(z.string(), z.string()), open]),
     })
-    const validator = validatorOf(schema)
+    const validator = buildValidator(schema)
     expect(await validator.create({ u: { b: 'x' } })).toEqual({ u: { b: 'x' } })
     expect(await validator.create({ u: { x: 1, b: 'x' } })).toEqual({ u: { x: 1, b: 'x' } })
     const both = z.object({ i: z.object({ a: z.int() }).and(z.record(z.string(), z.int())) })
-    expect(await validatorOf(both).create({ i: { a: 1, b: 2 } })).toEqual({ i: { a: 1, b: 2 } })
+    expect(await buildValidator(both).create({ i: { a: 1, b: 2 } })).toEqual({ i: { a: 1, b: 2 } })
   })
 
   it('refuses what the option that the schema takes would drop', async () => {
@@ -207,30 +207,32 @@ describe('mistakes in a new item', () => {
       [z.object({ u: either.catch({}) }), { u: { a: 'x', c: 2 } }, []],
     ]
     for (const [schema, value, list] of cases)
-      expect(await mistakes(validatorOf(schema).create(value))).toEqual(list)
+      expect(await issues(buildValidator(schema).create(value))).toEqual(list)
 
-    const validator = validatorOf(z.object({ u: either }))
+    const validator = buildValidator(z.object({ u: either }))
     const patched = validator.patch({ u: { a: 1 } }, { u: { a: 1, c: 2 } })
-    expect(await mistakes(patched)).toEqual(['u.c unknown_field'])
+    expect(await issues(patched)).toEqual(['u.c unknown_field'])
     await expect(patched).rejects.toThrow(/^u\.c is no field of the first option that u fits$/)
-    await expect(validatorOf(either).create({ a: 1, c: 2 })).rejects.toThrow(
+    await expect(buildValidator(either).create({ a: 1, c: 2 })).rejects.toThrow(
       /^c is no field of the first option that the body fits$/,
     )
   })
 
   it('says what would be right', async () => {
     const wrong = { immatriculation: 'AB', colour: 'red', color: 'pink' }
-    await expect(validatorOf(Car).create(wrong)).rejects.toThrow(
+    await expect(buildValidator(Car).create(wrong)).rejects.toThrow(
       /There is no field "colour"; did you mean "color"\?.*color: .*"red"\|"blue"/,
     )
-    await expect(validatorOf(Car).create({})).rejects.toThrow(/immatriculation is required/)
-    await expect(validatorOf(Car).create({ ['x'.repeat(9999)]: 1 })).rejects.toThrow(/^.{1,300}$/)
+    await expect(buildValidator(Car).create({})).rejects.toThrow(/immatriculation is required/)
+    await expect(buildValidator(Car).create({ ['x'.repeat(9999)]: 1 })).rejects.toThrow(
+      /^.{1,300}$/,
+    )
   })
 })
 
 /** Stores what a schema makes of an input, then what a patch and a replacement make of it. */
 async function changes(schema: Schema, input: Json, patch: Json) {
-  const validator = validatorOf(schema)
+  const validator = buildValidator(schema)
   const stored = await validator.create(input)
   const patched = await validator.patch(stored, mergePatch(stored, patch))
   const replaced = await validator.replace(stored, mergePatch(stored, patch))
@@ -516,7 +518,7 @@ describe('a patch changes what it names and nothing else', () => {
   }
 
   it('lets no default in that was not there, as an item from before the default was declared', async () => {
-    const validator = validatorOf(
+    const validator = buildValidator(
       z.object({
         a: z.string(),
         m: z.object({ n: z.int(), d: z.int().default(1) }).optional(),
@@ -537,13 +539,13 @@ describe('a patch changes what it names and nothing else', () => {
       .string()
       .transform(text => text.length)
       .pipe(z.int())
-    const validator = validatorOf(z.object({ a, b: z.string() }))
+    const validator = buildValidator(z.object({ a, b: z.string() }))
     for (const changed of [validator.patch, validator.replace])
-      expect(await mistakes(changed({ b: 'y' }, { b: 'z' }))).toEqual(['a required'])
+      expect(await issues(changed({ b: 'y' }, { b: 'z' }))).toEqual(['a required'])
   })
 
   it('computes a default anew each time', async () => {
-    const validator = validatorOf(
+    const validator = buildValidator(
       z.object({ a: z.string().transform(text => text), n: z.int().default(() => ++made) }),
     )
     const first = await validator.create({ a: 'x' })
@@ -579,7 +581,7 @@ describe('a patch changes what it names and nothing else', () => {
     for (const [kind, at, listOf] of kinds) {
       for (const wheel of [Wheel, Wheel.strict()]) {
         const row = wheel === Wheel ? kind : `${kind}, strict`
-        const validator = validatorOf(z.object({ wheels: listOf(wheel) }))
+        const validator = buildValidator(z.object({ wheels: listOf(wheel) }))
         it.each(changes)(`${row}: is kept where %s`, async (_row, next, kept) => {
           expect(await validator.patch(at(wheels), at(next))).toEqual(at(kept))
         })
@@ -592,7 +594,9 @@ describe('a patch changes what it names and nothing else', () => {
 
     it('goes to no other element where the schema puts them in order, or adds some', async () => {
       const sorted = z.array(Wheel).transform(list => [...list, { size: 9 }].reverse())
-      const validator = validatorOf(z.object({ wheels: sorted.pipe(z.array(Wheel)), n: z.int() }))
+      const validator = buildValidator(
+        z.object({ wheels: sorted.pipe(z.array(Wheel)), n: z.int() }),
+      )
       const patched = { wheels: [red, { size: 5 }], n: 1 }
       expect(await validator.patch({ wheels, n: 1 }, patched)).toEqual({
         wheels: [{ size: 9 }, { size: 5 }, { size: 1 }],
@@ -602,7 +606,7 @@ describe('a patch changes what it names and nothing else', () => {
 
     it('stays beside a default that the patch did not ask for', async () => {
       const wheel = Wheel.extend({ bolts: z.int().default(5) })
-      const validator = validatorOf(z.object({ wheels: z.array(wheel) }))
+      const validator = buildValidator(z.object({ wheels: z.array(wheel) }))
       const patched = { wheels: [red, { ...bleached, size: 3 }, { size: 4 }] }
       expect(await validator.patch({ wheels }, patched)).toEqual({
         wheels: [
@@ -623,12 +627,12 @@ describe('a patch changes what it names and nothing else', () => {
       [z.object({ l: z.array(either) }), (value: Item) => ({ l: [value] }), 'l.0.b'],
     ] as const
     for (const [schema, within, field] of cases) {
-      const validator = validatorOf(schema)
+      const validator = buildValidator(schema)
       for (const stored of [{ a: 'x' }, { b: 1 }])
         for (const changed of [validator.patch, validator.replace])
-          expect(await mistakes(changed(within(stored), within({ a: 'x', b: 1, c: 'y' })))).toEqual(
-            [`${field} unknown_field`],
-          )
+          expect(await issues(changed(within(stored), within({ a: 'x', b: 1, c: 'y' })))).toEqual([
+            `${field} unknown_field`,
+          ])
     }
   })
 
@@ -637,15 +641,15 @@ describe('a patch changes what it names and nothing else', () => {
       z.object({ kind: z.literal('a'), x: z.int() }),
       z.object({ kind: z.literal('b'), y: z.int() }),
     ])
-    const validator = validatorOf(kind)
+    const validator = buildValidator(kind)
     const changed = { kind: 'b', x: 1, y: 2 }
     expect(await validator.patch({ kind: 'a', x: 1 }, changed)).toEqual({ kind: 'b', y: 2 })
-    expect(await mistakes(validator.create(changed))).toEqual(['x unknown_field'])
+    expect(await issues(validator.create(changed))).toEqual(['x unknown_field'])
   })
 
   it('takes back what an option made of others', async () => {
     const made = z.object({ a: z.string() }).transform(({ a }) => ({ a, b: a.length }))
-    const validator = validatorOf(
+    const validator = buildValidator(
       z.object({ u: z.union([made, z.object({ b: z.int() })]), n: z.int() }),
     )
     const stored = await validator.create({ u: { a: 'x' }, n: 1 })
@@ -660,16 +664,16 @@ describe('a patch changes what it names and nothing else', () => {
         m: z.object({ t: z.string().transform(t => t), n: z.int().max(9) }),
       })
       .refine(({ a, b }) => a < b, { path: ['a'], message: 'a must be below b' })
-    const validator = validatorOf(ordered)
+    const validator = buildValidator(ordered)
     const stored = await validator.create({ a: 1, b: 2, m: { t: 'x', n: 1 } })
-    expect(await mistakes(validator.patch(stored, { ...stored, b: 0 }))).toEqual(['a custom'])
+    expect(await issues(validator.patch(stored, { ...stored, b: 0 }))).toEqual(['a custom'])
     expect(
-      await mistakes(validator.patch(stored, { ...stored, b: 'x', m: { t: 'x', n: 10, z: 1 } })),
+      await issues(validator.patch(stored, { ...stored, b: 'x', m: { t: 'x', n: 10, z: 1 } })),
     ).toEqual(['m.z unknown_field', 'b invalid_type', 'm.n too_big'])
-    expect(await mistakes(validator.patch(stored, { a: 1, m: { t: 'x', n: 1 } }))).toEqual([
+    expect(await issues(validator.patch(stored, { a: 1, m: { t: 'x', n: 1 } }))).toEqual([
       'b required',
     ])
-    expect(await mistakes(validator.patch(stored, []))).toEqual(['undefined invalid_type'])
+    expect(await issues(validator.patch(stored, []))).toEqual(['undefined invalid_type'])
   })
 })
 
@@ -719,19 +723,19 @@ describe('what is wrong with the whole', () => {
       ['m.colour unknown_field'],
     ],
   ])('%s', async (_, schema, value, wanted) => {
-    expect(await mistakes(validatorOf(schema).create(value))).toEqual(wanted)
+    expect(await issues(buildValidator(schema).create(value))).toEqual(wanted)
   })
 
   it('a tuple that becomes another', async () => {
     const schema = z.object({ t: z.tuple([z.int(), z.string().transform(text => text)]) })
-    const validator = validatorOf(schema)
+    const validator = buildValidator(schema)
     const stored = await validator.create({ t: [1, 'x'] })
     for (const [t, type] of [
       [[1, 'x', 2], 't too_big'],
       [[1], 't too_small'],
       ['x', 't invalid_type'],
     ] as const) {
-      expect(await mistakes(validator.patch(stored, { t: structuredClone(t) as Json }))).toEqual([
+      expect(await issues(validator.patch(stored, { t: structuredClone(t) as Json }))).toEqual([
         type,
       ])
     }
@@ -739,18 +743,18 @@ describe('what is wrong with the whole', () => {
 
   it('a hundred unknown members are enough to tell', async () => {
     const value = Object.fromEntries(Array.from({ length: 150 }, (_, at) => [`x${at}`, 1]))
-    expect(await mistakes(validatorOf(z.object({})).create(value))).toHaveLength(100)
+    expect(await issues(buildValidator(z.object({})).create(value))).toHaveLength(100)
   })
 
-  it('a schema that gives no object is a mistake of the program', async () => {
+  it('a schema that gives no object is a issue of the program', async () => {
     const schema = z.object({ a: z.int() }).overwrite(() => 5 as never) // what the types forbid
-    await expect(validatorOf(schema).create({ a: 1 })).rejects.toThrow(TypeError)
+    await expect(buildValidator(schema).create({ a: 1 })).rejects.toThrow(TypeError)
   })
 })
 
 describe('what a schema gives is what JSON keeps', () => {
   it('has no undefined members', async () => {
-    const validator = validatorOf(
+    const validator = buildValidator(
       z.object({ a: z.string().optional().catch(undefined), b: z.string() }),
     )
     expect(Object.keys(await validator.create({ a: 1, b: 'x' }))).toEqual(['b'])
@@ -781,7 +785,7 @@ describe('what a schema gives is what JSON keeps', () => {
   ]
   it.each(cases)('has %s', async (_name, given, kept) => {
     const schema = z.object({ a: z.string(), made: z.any().default(() => given) })
-    const item = await validatorOf(schema).create({ a: 'x' })
+    const item = await buildValidator(schema).create({ a: 'x' })
     expect(item).toStrictEqual({ a: 'x', made: kept })
   })
 
@@ -795,8 +799,8 @@ describe('what a schema gives is what JSON keeps', () => {
     ['a number without end', text => text.length / 0],
     ['no date', text => new Date(text)],
   ])('refuses what was sent where it gives %s', async (_name, make) => {
-    const work = validatorOf(making(make)).create(sent)
-    expect(await mistakes(work)).toEqual(['deep.list.0 invalid_value'])
+    const work = buildValidator(making(make)).create(sent)
+    expect(await issues(work)).toEqual(['deep.list.0 invalid_value'])
   })
 
   it.each<[string, (text: string) => unknown]>([
@@ -804,12 +808,9 @@ describe('what a schema gives is what JSON keeps', () => {
     ['a Map', text => new Map([[text, 1]])],
     ['a RegExp', text => new RegExp(text)],
     ['a bigint', text => BigInt(text.length)],
-  ])(
-    'says of %s, which JSON would lose, that it is a mistake of the schema',
-    async (what, make) => {
-      const work = validatorOf(making(make)).create(sent)
-      await expect(work).rejects.toThrow(TypeError)
-      await expect(work).rejects.toThrow(`deep.list.0 is ${what}, which JSON cannot hold; give`)
-    },
-  )
+  ])('says of %s, which JSON would lose, that it is a issue of the schema', async (what, make) => {
+    const work = buildValidator(making(make)).create(sent)
+    await expect(work).rejects.toThrow(TypeError)
+    await expect(work).rejects.toThrow(`deep.list.0 is ${what}, which JSON cannot hold; give`)
+  })
 })

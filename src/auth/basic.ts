@@ -1,14 +1,14 @@
 // HTTP Basic (RFC 7617): user and password in UTF-8, never in clear text over a network.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { credentialsOf, type Principal, printChallenge, type Scheme } from '../auth.ts'
 import { HttpError } from '../errors.ts'
-import type { HttpRequest } from '../http.ts'
+import type { HttpRequest } from '../http/message.ts'
 import { checkOptions, FUNCTION, needed, type Rules, TEXT } from '../options.ts'
+import { type Principal, parseCredentials, printChallenge, type Scheme } from './scheme.ts'
 
 export interface BasicOptions {
   /**
    * Says whose the credentials are; `undefined` where they are wrong. Compare secrets with
-   * {@link sameText}, and take as long for a user that does not exist.
+   * {@link equalsInConstantTime}, and take as long for a user that does not exist.
    */
   readonly verify: (
     user: string,
@@ -31,7 +31,7 @@ export function basic(options: BasicOptions): Scheme {
     challenge: () => printChallenge('Basic', { realm, charset: 'UTF-8' }),
     offers: isConfidential,
     async authenticate(request) {
-      const credentials = credentialsOf(request, 'Basic')
+      const credentials = parseCredentials(request, 'Basic')
       if (credentials === undefined) return undefined
       if (!isConfidential(request)) {
         const message = 'A password may only be sent over TLS; change it, others may have read it'
@@ -72,7 +72,7 @@ function decodePair(credentials: string): { user: string; password: string } | u
 let key: Uint8Array | undefined
 
 /** Whether two texts are the same, in a time that says nothing of where they differ or how long they are. */
-export function sameText(given: string, wanted: string): boolean {
+export function equalsInConstantTime(given: string, wanted: string): boolean {
   key ??= randomBytes(32)
   const secret = key
   const digest = (text: string) => createHmac('sha256', secret).update(text).digest()

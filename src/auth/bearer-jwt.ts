@@ -1,7 +1,6 @@
 // OAuth 2.0 access tokens that are JWTs (RFC 9068), checked with jose. Signature, issuer, audience and
 // times are checked; that a token was revoked before it expired cannot be seen here: see introspection.ts.
 import type * as Jose from 'jose'
-import { type Principal, printChallenge, type Scheme } from '../auth.ts'
 import { HttpError } from '../errors.ts'
 import {
   checkOptions,
@@ -20,11 +19,12 @@ import {
   AUDIENCE,
   bearerToken,
   type Claims,
-  cannotCheck,
+  cannotVerify,
   invalidToken,
   named,
   tokenCache,
-} from './tokens.ts'
+} from './bearer-token.ts'
+import { type Principal, printChallenge, type Scheme } from './scheme.ts'
 
 export interface BearerJwtOptions {
   /** What `iss` must be, exactly. */
@@ -176,7 +176,7 @@ function keysOrOutage(keys: Jose.JWTVerifyGetKey): Jose.JWTVerifyGetKey {
       return await keys(header, token)
     } catch (error) {
       if (CLIENT_FAULTS.has(codeOf(error))) throw error
-      throw cannotCheck(error)
+      throw cannotVerify(error)
     }
   }
 }

@@ -1,5 +1,5 @@
 // OAuth 2.0 access tokens that only their issuer can read (RFC 7662): asked for each, remembered briefly.
-import { type Principal, printChallenge, type Scheme } from '../auth.ts'
+
 import {
   checkOptions,
   FILLED_TEXT,
@@ -16,12 +16,13 @@ import {
   AUDIENCE,
   bearerToken,
   type Claims,
-  cannotCheck,
+  cannotVerify,
   invalidToken,
   isAudience,
   named,
   tokenCache,
-} from './tokens.ts'
+} from './bearer-token.ts'
+import { type Principal, printChallenge, type Scheme } from './scheme.ts'
 
 export interface IntrospectionOptions {
   /** The introspection endpoint of the authorization server. */
@@ -138,6 +139,6 @@ async function introspect(
     }
     return { ...claims }
   } catch (error) {
-    throw cannotCheck(error)
+    throw cannotVerify(error)
   }
 }

@@ -7,12 +7,12 @@
 import {
   type Field,
   type Fields,
+  getValue,
   type Item,
   isObject,
   type Json,
   type Path,
-  valueAt,
-} from '../fields.ts'
+} from '../schema/fields.ts'
 import { type Format, inChunks, type Representation } from './format.ts'
 
 /** `text/csv`, written only: a list, whole, a column for each dotted path; `.csv`. */
@@ -121,7 +121,7 @@ function row(columns: readonly Column[], item: Item): string {
   let text = ''
   let separator = ''
   for (const { path, json } of columns) {
-    text += separator + cell(valueAt(item, path), json)
+    text += separator + cell(getValue(item, path), json)
     separator = ','
   }
   // A line of nothing is no row to many readers.

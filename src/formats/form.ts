@@ -1,17 +1,17 @@
 // `application/x-www-form-urlencoded` (WHATWG URL §5): each key one property, nesting as
 // `model.name=` or `model[name]=`, lists as a repeated key, `tags[]=` or `tags[0]=`; typed by the schema.
-import { HttpError, type Mistake, refuse } from '../errors.ts'
+import { HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { type Parameter, parseParameters, printParameters } from '../http/message.ts'
 import {
-  expectation,
+  describeField,
   type Field,
   type Fields,
   type Item,
   isObject,
   type Json,
-  scalarsOf,
-} from '../fields.ts'
-import { type Parameter, parseParameters, printParameters } from '../http.ts'
-import { type FormPair, type Part, tooManyKeys, unmark } from './form-marks.ts'
+  parseScalars,
+} from '../schema/fields.ts'
+import { type FormPair, type Part, stripHints, tooManyKeys } from './form-hints.ts'
 import {
   checkJson,
   checkName,
@@ -75,26 +75,26 @@ function pairs(parameters: readonly Parameter[]): FormPair[] {
   return parameters.map(({ name, value }) => [name, value])
 }
 
-export type { Part } from './form-marks.ts'
+export type { Part } from './form-hints.ts'
 
 type Tree = Map<string, Tree | Part[]>
 
 /**
  * The properties of a form: names to nested objects, texts to values by the schema's fields.
- * @throws HttpError 400 with every mistake, where the context does not take them: an ill-typed text, a
+ * @throws HttpError 400 with every issue, where the context does not take them: an ill-typed text, a
  * name that is both a value and an object.
  */
 export function formValue(
   pairs: readonly FormPair[],
-  { fields, limits, mistakes: taken }: Pick<ReadContext, 'fields' | 'limits' | 'mistakes'>,
+  { fields, limits, issues: taken }: Pick<ReadContext, 'fields' | 'limits' | 'issues'>,
 ): Item {
   if (pairs.length > limits.parameters) throw tooManyKeys(limits)
-  const mistakes = taken ?? []
+  const issues = taken ?? []
   const tree: Tree = new Map()
-  const meant = unmark(pairs, { fields, limits }, mistakes)
-  for (const [name, part] of meant) plant(tree, name, part, limits.depth, mistakes)
-  const value = treeValue(tree, fields, '', mistakes)
-  if (!taken) refuse(mistakes)
+  const meant = stripHints(pairs, { fields, limits }, issues)
+  for (const [name, part] of meant) plant(tree, name, part, limits.depth, issues)
+  const value = treeValue(tree, fields, '', issues)
+  if (!taken) throwIfAny(issues)
   checkJson(value)
   return value
 }
@@ -107,11 +107,11 @@ export function namesOf(name: string): string[] {
     .split('.')
 }
 
-function plant(tree: Tree, name: string, part: Part, depth: number, mistakes: Mistake[]): void {
+function plant(tree: Tree, name: string, part: Part, depth: number, issues: Issue[]): void {
   const names = namesOf(name)
   const field = name.slice(0, 128)
   if (names.length > depth) {
-    mistakes.push({
+    issues.push({
       message: `${field} is nested deeper than ${depth} levels`,
       field,
       type: 'too_deep',
@@ -124,7 +124,7 @@ function plant(tree: Tree, name: string, part: Part, depth: number, mistakes: Mi
   for (const each of names) {
     const next = branch.get(each) ?? new Map()
     if (Array.isArray(next)) {
-      mistakes.push({
+      issues.push({
         message: `${field} is given both as a value and as an object`,
         field,
         type: 'conflicting_keys',
@@ -136,7 +136,7 @@ function plant(tree: Tree, name: string, part: Part, depth: number, mistakes: Mi
   }
   const parts = branch.get(last) ?? []
   if (!Array.isArray(parts)) {
-    mistakes.push({
+    issues.push({
       message: `${field} is given both as a value and as an object`,
       field,
       type: 'conflicting_keys',
@@ -147,15 +147,10 @@ function plant(tree: Tree, name: string, part: Part, depth: number, mistakes: Mi
   branch.set(last, parts)
 }
 
-function treeValue(
-  tree: Tree,
-  fields: Fields | undefined,
-  path: string,
-  mistakes: Mistake[],
-): Item {
+function treeValue(tree: Tree, fields: Fields | undefined, path: string, issues: Issue[]): Item {
   const value: Item = {}
   for (const [name, node] of tree) {
-    const member = nodeValue(node, fields?.get(name), path + name, mistakes)
+    const member = nodeValue(node, fields?.get(name), path + name, issues)
     if (member !== undefined) value[name] = member
   }
   return value
@@ -165,19 +160,19 @@ function nodeValue(
   node: Tree | Part[],
   field: Field | undefined,
   path: string,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Json | undefined {
-  if (Array.isArray(node)) return partsValue(node, field, path, mistakes)
+  if (Array.isArray(node)) return partsValue(node, field, path, issues)
   if (field?.kind === 'array' && [...node.keys()].every(name => /^\d{1,9}$/.test(name))) {
     const elements = [...node].sort(([one], [other]) => Number(one) - Number(other))
     return elements.flatMap(([name, element]) => {
-      const value = nodeValue(element, field.element, `${path}.${name}`, mistakes)
+      const value = nodeValue(element, field.element, `${path}.${name}`, issues)
       return value === undefined ? [] : [value]
     })
   }
   const members =
     field?.kind === 'record' && field.element ? recordFields(node, field.element) : field?.members
-  return treeValue(node, members, `${path}.`, mistakes)
+  return treeValue(node, members, `${path}.`, issues)
 }
 
 function recordFields(tree: Tree, element: Field): Fields {
@@ -188,7 +183,7 @@ function partsValue(
   parts: readonly Part[],
   field: Field | undefined,
   path: string,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Json | undefined {
   if (field?.kind === 'array') {
     const [only] = parts
@@ -197,19 +192,19 @@ function partsValue(
       if (Array.isArray(json) || (json === null && field.nullable)) return json
     }
     return parts.flatMap(part => {
-      const value = partValue(part, field.element, path, mistakes)
+      const value = partValue(part, field.element, path, issues)
       return value === undefined ? [] : [value]
     })
   }
   const [part = ''] = parts
   if (parts.length > 1) {
-    mistakes.push({
+    issues.push({
       message: `${path} is given ${parts.length} times; give it once`,
       field: path,
       type: 'repeated_key',
     })
   }
-  return partValue(part, field, path, mistakes)
+  return partValue(part, field, path, issues)
 }
 
 /** An empty text is no value where the field is no text: absent, or null where it may be. */
@@ -217,16 +212,16 @@ function partValue(
   part: Part,
   field: Field | undefined,
   path: string,
-  mistakes: Mistake[],
+  issues: Issue[],
 ): Json | undefined {
   if (typeof part !== 'string') return part.json
   if (!field) return part
-  const values = scalarsOf(part, field)
+  const values = parseScalars(part, field)
   if (values[0] !== undefined) return values[0]
   if (part === '' && (field.nullable || field.optional)) return field.nullable ? null : undefined
   // An enumeration's own message, and a missing parent, are better told by the schema.
   if (field.choices || field.kind === 'any') return part
-  const message = `${path} must be ${expectation(field)}, not ${JSON.stringify(part.slice(0, 64))}`
-  mistakes.push({ message, field: path, type: 'invalid_type' })
+  const message = `${path} must be ${describeField(field)}, not ${JSON.stringify(part.slice(0, 64))}`
+  issues.push({ message, field: path, type: 'invalid_type' })
   return part
 }

@@ -1,9 +1,10 @@
 // What a format is: one media type (and its kin), both directions.
-import { asJson } from '../as-json.ts'
-import { type ErrorEntry, HttpError, type Mistake } from '../errors.ts'
-import { type Fields, type Item, isObject, type Json } from '../fields.ts'
-import type { HeaderList, Parameter, ResponseBody } from '../http.ts'
-import type { Limits } from '../limits.ts'
+
+import { type ErrorEntry, HttpError, type Issue } from '../errors.ts'
+import type { Limits } from '../http/limits.ts'
+import type { HeaderList, Parameter, ResponseBody } from '../http/message.ts'
+import { asJson } from '../schema/as-json.ts'
+import { type Fields, type Item, isObject, type Json } from '../schema/fields.ts'
 
 /** What an answer says, before any format prints it. */
 export type Representation =
@@ -86,10 +87,10 @@ export interface ReadContext {
    */
   readonly upload?: (field: string, file: Upload) => Promise<Json>
   /**
-   * Takes the mistakes in single values, so that they are told with those that the schema finds: such
+   * Takes the issues in single values, so that they are told with those that the schema finds: such
    * a value is given as its text. Without, they are thrown.
    */
-  readonly mistakes?: Mistake[]
+  readonly issues?: Issue[]
   /** Told what a form holds before anything is checked: so that a page can show it again. */
   readonly sent?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }

@@ -3,10 +3,9 @@
 // no faster than they are taken. busboy is used here and nowhere else.
 import type { Readable } from 'node:stream'
 import busboy, { type FieldInfo, type FileInfo } from 'busboy'
-import { oneChunk } from '../blobs.ts'
+import { oneChunk } from '../blobs/blob-store.ts'
 import { HttpError, incompleteBody } from '../errors.ts'
-import { fieldAt, type Json } from '../fields.ts'
-import { BoundaryCounter } from './boundaries.ts'
+import { findField, type Json } from '../schema/fields.ts'
 import { form, formValue, namesOf, type Part } from './form.ts'
 import {
   checkName,
@@ -17,9 +16,10 @@ import {
   uploadTooLarge,
 } from './format.ts'
 import { parseJson } from './json.ts'
-import { xml } from './xml.ts'
-import { parseXml } from './xml-reader.ts'
-import { shapeOf } from './xml-shape.ts'
+import { BoundaryCounter } from './multipart-boundaries.ts'
+import { parseXml } from './xml/reader.ts'
+import { shapeOf } from './xml/shape.ts'
+import { xml } from './xml/xml.ts'
 
 /** `multipart/form-data`, read only: forms with files. */
 export const multipart: Format = {
@@ -159,7 +159,7 @@ interface PartReader {
 const JSON_TYPE = /^application\/(?:json|[\w.-]+\+json)$/
 
 function partReader(context: ReadContext): PartReader {
-  const { fields, limits, mistakes, upload } = context
+  const { fields, limits, issues, upload } = context
   /** Bytes that texts may still have. */
   let room = limits.body
 
@@ -178,8 +178,8 @@ function partReader(context: ReadContext): PartReader {
       return { json: parseJson(text(), depth, limits.members) }
     }
     if (!xml.types.includes(type)) return undefined
-    const shape = shapeOf(fields && fieldAt(fields, names))
-    return { json: parseXml(text(), shape, limits, mistakes, names.join('.')) }
+    const shape = shapeOf(fields && findField(fields, names))
+    return { json: parseXml(text(), shape, limits, issues, names.join('.')) }
   }
 
   async function send(

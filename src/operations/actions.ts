@@ -1,35 +1,36 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
-import type { ActionDefinition, Calls, MadeIds } from '../definition.ts'
-import { HttpError, type Mistake } from '../errors.ts'
-import { freezeDeep, type Item, isObject, type Json, sameJson } from '../fields.ts'
+
+import { HttpError, type Issue } from '../errors.ts'
 import { formValue } from '../formats/form.ts'
-import { mergePatch } from '../patch.ts'
+import { mergePatch } from '../formats/patch.ts'
+import type { ActionDefinition, Calls, MadeIds } from '../model/definition.ts'
 import { RESERVED } from '../query.ts'
-import type { SomeSchema } from '../schema.ts'
-import { type Stored, throwIfAborted } from '../store.ts'
-import { blobPatch } from './blobs.ts'
+import { freezeDeep, type Item, isObject, type Json, sameJson } from '../schema/fields.ts'
+import type { SomeSchema } from '../schema/zod-fields.ts'
+import { type Stored, throwIfAborted } from '../store/store.ts'
+import { blobPatch } from './blob-inputs.ts'
 import {
-  anywhere,
+  atCurrentParent,
   type Call,
   type CallBody,
   inScope,
-  type Outcome,
-  placed,
+  type OperationResult,
   refuseIfMatch,
   requireItem,
   requireParent,
   runBefore,
+  withoutParent,
 } from './call.ts'
 import { once } from './idempotency.ts'
-import { presentDone } from './shown.ts'
-import { checkedWith, ownValues, patchedValues } from './values.ts'
+import { checkedWith, ownValues, patchedValues } from './input.ts'
+import { serializeChanged } from './serialize.ts'
 import { changed, requireCurrent, returnApplied, update } from './writes.ts'
 
 /**
  * Runs an action: 200 with what it gives. Where it gives nothing it is answered as a change of the
  * item is, and without an item 303 to the collection.
  */
-export async function act(call: Call, action: ActionDefinition): Promise<Outcome> {
+export async function act(call: Call, action: ActionDefinition): Promise<OperationResult> {
   const { store } = call.target.collection
   const safe = action.method === 'GET'
   const work = async () => {
@@ -38,7 +39,7 @@ export async function act(call: Call, action: ActionDefinition): Promise<Outcome
     // What an action gives may hold dates and undefined members: it is kept and sent as JSON.
     return given === undefined ? [] : [JSON.parse(JSON.stringify(given)) as Json]
   }
-  const answered = ([data]: readonly Json[]): Outcome | Promise<Outcome> => {
+  const answered = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {
     if (data === undefined) return withoutResult(call)
     const { name, outputFields: fields } = action
     return {
@@ -62,12 +63,12 @@ async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined>
   return undefined
 }
 
-async function withoutResult(call: Call): Promise<Outcome> {
+async function withoutResult(call: Call): Promise<OperationResult> {
   const { action: _action, id, ...place } = call.target
   const stored =
     id === undefined ? undefined : await call.target.collection.store.get(id, call.caller)
   // An action may do more than its caller, who is shown no item that it could not read.
-  if (id !== undefined && stored && inScope(placed(call, stored.item), stored.item)) {
+  if (id !== undefined && stored && inScope(atCurrentParent(call, stored.item), stored.item)) {
     const target = { ...place, id, kind: 'item' } as const
     return { ...(await changed({ ...call, target }, stored)), result: undefined }
   }
@@ -107,13 +108,15 @@ async function run(
     ) => call.collection(typeof given === 'string' ? given : given.name) as Calls<S, Ids>,
     update: async changes => {
       // The path names the parent that the item has now: a program may give it another.
-      stored = await changeItem(anywhere(call), stored, changes)
+      stored = await changeItem(withoutParent(call), stored, changes)
       return stored.item
     },
   })
   // The item acted on is given as it is anywhere: its contents by their addresses.
   const acted = [current, stored].find(each => each !== undefined && each.item === given)
-  return acted && !call.inProcess ? presentDone(placed(call, acted.item), acted.item) : given
+  return acted && !call.inProcess
+    ? serializeChanged(atCurrentParent(call, acted.item), acted.item)
+    : given
 }
 
 /** Changes the item acted on, at the version that was read. */
@@ -142,9 +145,9 @@ async function changeItem(
 /** What the client sent, checked: from the query where the method is GET, else from the body. */
 async function inputOf(call: Call, action: ActionDefinition): Promise<unknown> {
   // A call in process gives the input of any action as a value.
-  const { value: sent, mistakes } =
+  const { value: sent, issues } =
     call.body ?? (action.method === 'GET' ? queryInput(call, action) : { value: {} })
-  return checkedWith(mistakes, async () => {
+  return checkedWith(issues, async () => {
     if (action.check) return action.check(sent)
     if (isObject(sent) && Object.keys(sent).length === 0) return sent
     const message = `${action.name} takes no input`
@@ -155,12 +158,12 @@ async function inputOf(call: Call, action: ActionDefinition): Promise<unknown> {
 function queryInput(
   { parameters, limits }: Call,
   { inputFields }: ActionDefinition,
-): Pick<CallBody, 'value' | 'mistakes'> {
-  const mistakes: Mistake[] = []
+): Pick<CallBody, 'value' | 'issues'> {
+  const issues: Issue[] = []
   const own = parameters.filter(({ name }) => inputFields?.has(name) || !RESERVED.has(name))
   const value = formValue(
     own.map(({ name, value }) => [name, value]),
-    { fields: inputFields, limits, mistakes },
+    { fields: inputFields, limits, issues },
   )
-  return { value, mistakes }
+  return { value, issues }
 }

@@ -1,41 +1,41 @@
 // One operation asked for, and what came of it: plain values, before and after which there are bytes.
 
-import type { Principal } from '../auth.ts'
-import type { BlobRecord } from '../blobs.ts'
-import type { Preconditions, Validators } from '../conditional.ts'
+import type { Principal } from '../auth/scheme.ts'
+import type { BlobRecord } from '../blobs/blob-store.ts'
+import { HttpError, type Issue } from '../errors.ts'
+import type { Representation, Upload } from '../formats/format.ts'
+import type { Preconditions, Validators } from '../http/conditional.ts'
+import type { Limits } from '../http/limits.ts'
+import type { HeaderList, Parameter } from '../http/message.ts'
+import type { Preferences } from '../http/prefer.ts'
 import type {
   CallOptions,
   Calls,
   CollectionDefinition,
   Hooks,
   OperationEvent,
-} from '../definition.ts'
-import { HttpError, type Mistake } from '../errors.ts'
-import { freezeDeep, type Item, isObject, type Json, valueAt } from '../fields.ts'
-import type { Representation, Upload } from '../formats/format.ts'
-import type { HeaderList, Parameter } from '../http.ts'
-import type { Limits } from '../limits.ts'
-import type { Preferences } from '../prefer.ts'
-import type { CollectionTarget, Parent, Target } from '../route.ts'
-import type { Filter } from '../selection.ts'
+} from '../model/definition.ts'
+import type { CollectionTarget, Parent, Target } from '../model/routes.ts'
+import { freezeDeep, getValue, type Item, isObject, type Json } from '../schema/fields.ts'
+import type { Filter } from '../store/selection.ts'
 import {
-  ConflictError,
   type Id,
+  ReferenceConflictError,
   type Stored,
   type StoreOptions,
   UnavailableError,
   UniqueError,
   UnstorableError,
-} from '../store.ts'
-import { sightOf } from './sight.ts'
+} from '../store/store.ts'
+import { buildRowFilter } from './row-policy.ts'
 
 /** The body of a request, decoded. */
 export interface CallBody {
   readonly value: Json
   /** Its media type without parameters; absent where the client did not say. */
   readonly type: string | undefined
-  /** What was wrong with single values before the schema saw them: see {@link ReadContext.mistakes}. */
-  readonly mistakes?: readonly Mistake[]
+  /** What was wrong with single values before the schema saw them: see {@link ReadContext.issues}. */
+  readonly issues?: readonly Issue[]
   /** Whether it was a form. */
   readonly form?: boolean | undefined
 }
@@ -100,7 +100,7 @@ export interface Call {
   readonly collection: (name: string, options?: CallOptions) => Calls
 }
 
-export interface Outcome {
+export interface OperationResult {
   readonly status: number
   readonly headers: HeaderList
   readonly representation?: Representation | undefined
@@ -114,7 +114,7 @@ export interface Outcome {
   readonly replayed?: true
 }
 
-export function eventOf(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {
+export function createEvent(call: Call, more: Partial<OperationEvent> = {}): OperationEvent {
   const { target, operation, principal, caller } = call
   return {
     collection: target.collection.name,
@@ -135,7 +135,7 @@ export function runBefore<T>(
   const { before } = call.target.collection.hooks
   if (!before) return value
   freezeDeep(more.item)
-  return replaced(before, eventOf(call, more), value)
+  return replaced(before, createEvent(call, more), value)
 }
 
 async function replaced<T>(
@@ -150,9 +150,9 @@ async function replaced<T>(
 }
 
 /** The filters that a parent and the row rule put on every operation. */
-export function scopeOf({ target, principal }: Call): Filter[] {
+export function buildScope({ target, principal }: Call): Filter[] {
   const { parent, collection } = target
-  const sight = sightOf(collection, principal)
+  const sight = buildRowFilter(collection, principal)
   return [
     ...(parent ? [{ path: [parent.field], operator: 'in', values: [parent.id] } as const] : []),
     ...(sight?.where ?? []),
@@ -163,29 +163,29 @@ export function scopeOf({ target, principal }: Call): Filter[] {
  * The same call at the place where an item is after a change: below the parent of its path only while it
  * is that one's, which a hook or an action may have changed.
  */
-export function placed(call: Call, item: Item): Call {
+export function atCurrentParent(call: Call, item: Item): Call {
   const { parent } = call.target
-  if (!parent || valueAt(item, [parent.field]) === parent.id) return call
-  return anywhere(call)
+  if (!parent || getValue(item, [parent.field]) === parent.id) return call
+  return withoutParent(call)
 }
 
 /** The same call whatever parent its path names. */
-export function anywhere(call: Call): Call {
+export function withoutParent(call: Call): Call {
   return { ...call, target: { ...call.target, parent: undefined } }
 }
 
 /** Whether an item is in reach: below the target's parent, if it has one, and in the principal's sight. */
 export function inScope({ target, principal }: Call, item: Item): boolean {
   const { parent, collection } = target
-  if (parent && valueAt(item, [parent.field]) !== parent.id) return false
-  return sightOf(collection, principal)?.sees(item) ?? true
+  if (parent && getValue(item, [parent.field]) !== parent.id) return false
+  return buildRowFilter(collection, principal)?.sees(item) ?? true
 }
 
 /**
  * An item of any collection, where it is there and in the principal's sight. A collection that hides
  * what exists has none for who may not read it.
  */
-export async function visibleItem(
+export async function findVisible(
   call: Call,
   collection: CollectionDefinition,
   id: Id,
@@ -193,7 +193,9 @@ export async function visibleItem(
   if (collection.hideExistence && call.may?.(collection, 'read') === false) return undefined
   const stored = await collection.store.get(id, call.caller)
   if (!stored) return undefined
-  return (sightOf(collection, call.principal)?.sees(stored.item) ?? true) ? stored : undefined
+  return (buildRowFilter(collection, call.principal)?.sees(stored.item) ?? true)
+    ? stored
+    : undefined
 }
 
 /** @throws HttpError 404 where the parent of the target does not exist. */
@@ -203,7 +205,7 @@ export function requireParent(call: Call): Promise<void> | undefined {
 }
 
 async function requireVisible(call: Call, { collection, id }: Parent): Promise<void> {
-  if (!(await visibleItem(call, collection, id))) throw notFound(collection, id)
+  if (!(await findVisible(call, collection, id))) throw notFound(collection, id)
 }
 
 /** The item of a read. @throws HttpError 404 */
@@ -230,9 +232,9 @@ export function refuseIfMatch({ preconditions: { ifMatch } }: Call): void {
  * @param values of the item to be, without the id that only the store knows.
  * @throws HttpError 403, or as if there were nothing where the collection hides what exists.
  */
-export function requireSight({ target, principal }: Call, values: Item): void {
+export function assertVisible({ target, principal }: Call, values: Item): void {
   const { collection, id } = target
-  const sight = sightOf(collection, principal)
+  const sight = buildRowFilter(collection, principal)
   if (sight?.sees(dated(collection, values)) ?? true) return
   if (collection.hideExistence) throw notFound(collection, id ?? '')
   const message = `This would be no ${collection.itemName} of yours`
@@ -253,23 +255,23 @@ export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError 
 }
 
 /** A store's error as a refusal; anything else as it is. */
-export function fromStore(error: unknown): unknown {
+export function translateStoreError(error: unknown): unknown {
   if (error instanceof UniqueError) {
     const { message, fields } = error
     const type = 'not_unique'
-    const mistakes = fields.map(field => ({ message, field, type }))
-    return new HttpError(409, mistakes.length > 0 ? mistakes : [{ message, type }], {
+    const issues = fields.map(field => ({ message, field, type }))
+    return new HttpError(409, issues.length > 0 ? issues : [{ message, type }], {
       cause: error,
     })
   }
-  if (error instanceof ConflictError) {
+  if (error instanceof ReferenceConflictError) {
     const { message } = error
     return new HttpError(409, [{ message, type: 'conflict' }], { cause: error })
   }
   if (error instanceof UnstorableError) {
     const { message, fields } = error
-    const mistakes = fields.map(field => ({ message, field, type: 'too_long' }))
-    return new HttpError(400, mistakes.length > 0 ? mistakes : [{ message, type: 'unstorable' }], {
+    const issues = fields.map(field => ({ message, field, type: 'too_long' }))
+    return new HttpError(400, issues.length > 0 ? issues : [{ message, type: 'unstorable' }], {
       cause: error,
     })
   }

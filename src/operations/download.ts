@@ -1,11 +1,16 @@
 // `GET /<collection>/<id>/<property>`: the bytes of a binary property, whole or in ranges.
 import { randomBytes } from 'node:crypto'
-import { type BlobRecord, type BlobStore, printDisposition, recordOf } from '../blobs.ts'
-import { type ByteRange, parseByteRanges, printEnd, printPartHead } from '../byte-ranges.ts'
-import { evaluate, rangeHolds } from '../conditional.ts'
+import {
+  type BlobRecord,
+  type BlobStore,
+  findRecord,
+  printDisposition,
+} from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
-import type { HeaderList } from '../http.ts'
-import { type Call, lastModifiedOf, type Outcome, requireItem, runBefore } from './call.ts'
+import { type ByteRange, parseByteRanges, printEnd, printPartHead } from '../http/byte-ranges.ts'
+import { evaluate, rangeHolds } from '../http/conditional.ts'
+import type { HeaderList } from '../http/message.ts'
+import { type Call, lastModifiedOf, type OperationResult, requireItem, runBefore } from './call.ts'
 
 /** What stands on every download: whatever was uploaded, a browser may neither run nor guess at it. */
 const INERT: HeaderList = [
@@ -15,12 +20,12 @@ const INERT: HeaderList = [
   'bytes',
 ]
 
-export async function download(call: Call): Promise<Outcome> {
+export async function download(call: Call): Promise<OperationResult> {
   const { target, method, range, preconditions } = call
   const { collection, property = '' } = target
   const stored = await requireItem(call)
   await runBefore(call, { item: stored.item }, undefined)
-  const record = recordOf(stored.item, property)
+  const record = findRecord(stored.item, property)
   if (!record || !collection.blobs) {
     throw new HttpError(404, [
       { message: `This ${collection.itemName} has no ${property}`, type: 'not_found' },

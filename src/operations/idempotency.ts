@@ -2,10 +2,10 @@
 // the work again.
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
-import { isObject, type Json } from '../fields.ts'
-import { pathOf } from '../route.ts'
-import type { Attempt } from '../store.ts'
-import type { Call, Outcome, Uploads } from './call.ts'
+import { printPath } from '../model/routes.ts'
+import { isObject, type Json } from '../schema/fields.ts'
+import type { IdempotencyRecord } from '../store/store.ts'
+import type { Call, OperationResult, Uploads } from './call.ts'
 
 /**
  * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
@@ -18,15 +18,15 @@ import type { Call, Outcome, Uploads } from './call.ts'
 export async function once<T extends Json>(
   call: Call,
   work: (key: string | undefined) => Promise<T>,
-  answered: (answer: T) => Outcome | Promise<Outcome>,
+  answered: (answer: T) => OperationResult | Promise<OperationResult>,
   keep?: (key: string, answer: T) => Promise<void>,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const { target, idempotencyKey, principal, method, body } = call
   if (idempotencyKey === undefined) return answered(await work(undefined))
   const { store } = target.collection
-  const key = hash([principal?.id ?? null, method, pathOf(target, []), idempotencyKey])
-  const { value = null, mistakes = [] } = body ?? {}
-  const said = mistakes.map(({ message }) => message)
+  const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
+  const { value = null, issues = [] } = body ?? {}
+  const said = issues.map(({ message }) => message)
   const fingerprint = hash([withDigests(value, call.uploads), ...said])
   const attempt = await store.begin(key, fingerprint, call.caller)
   if (attempt.state !== 'new') {
@@ -54,15 +54,18 @@ export async function once<T extends Json>(
   return answered(answer)
 }
 
-function earlierAnswer(attempt: Exclude<Attempt, { state: 'new' }>, fingerprint: string): Json {
-  const mistake = { field: 'idempotency-key', type: 'idempotency_key' }
+function earlierAnswer(
+  attempt: Exclude<IdempotencyRecord, { state: 'new' }>,
+  fingerprint: string,
+): Json {
+  const issue = { field: 'idempotency-key', type: 'idempotency_key' }
   if (attempt.fingerprint !== fingerprint) {
     const message = 'This Idempotency-Key was used with another body; take a new key'
-    throw new HttpError(422, [{ message, ...mistake }])
+    throw new HttpError(422, [{ message, ...issue }])
   }
   if (attempt.state === 'running') {
     const message = 'The first request with this Idempotency-Key is still running'
-    throw new HttpError(409, [{ message, ...mistake }], { headers: ['Retry-After', '1'] })
+    throw new HttpError(409, [{ message, ...issue }], { headers: ['Retry-After', '1'] })
   }
   return attempt.answer
 }

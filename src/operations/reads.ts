@@ -1,41 +1,42 @@
 // list, count, read and search (specification, "Resource operations"; conventions, "Reading").
-import { evaluate, itemTag, type Validators } from '../conditional.ts'
-import { HttpError, type Mistake, refuse } from '../errors.ts'
-import { METHOD_PARAMETER } from '../fallbacks.ts'
-import { type Item, type Path, picker } from '../fields.ts'
-import type { HeaderList, Parameter } from '../http.ts'
+
+import { HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { evaluate, itemTag, type Validators } from '../http/conditional.ts'
+import type { HeaderList, Parameter } from '../http/message.ts'
+import { METHOD_PARAMETER } from '../http/method-override.ts'
+import { printPreferences } from '../http/prefer.ts'
 import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
-import { printPreferences } from '../prefer.ts'
 import { type Query, RESERVED, readFields, readQuery } from '../query.ts'
-import { isSortKey, sortKeyOf } from '../selection.ts'
-import { printSort } from '../sort.ts'
-import type { Slice, Stored, TotalMode } from '../store.ts'
+import { type Item, type Path, picker } from '../schema/fields.ts'
+import { isSortKey, sortKeyOf } from '../store/selection.ts'
+import { printSort } from '../store/sort.ts'
+import type { Slice, Stored, TotalMode } from '../store/store.ts'
 import {
+  buildScope,
   type Call,
   lastModifiedOf,
-  type Outcome,
+  type OperationResult,
   requireItem,
   requireParent,
   runBefore,
-  scopeOf,
 } from './call.ts'
+import { buildRowFilter } from './row-policy.ts'
 import {
-  fieldsShown,
   inParts,
   itemRepresentation,
-  present,
   requireDownload,
   requireRoom,
-} from './shown.ts'
-import { sightOf } from './sight.ts'
+  selectReadableFields,
+  serialize,
+} from './serialize.ts'
 
 /** `GET /<collection>`: a page, or with a streaming format the whole list where no page is named. */
-export async function list(call: Call): Promise<Outcome> {
+export async function list(call: Call): Promise<OperationResult> {
   const { query, window } = readList(call)
   requireDownload(call, query.fields)
   await requireParent(call)
   await runBefore(call, {}, undefined)
-  const scoped = { ...query, where: [...scopeOf(call), ...query.where] }
+  const scoped = { ...query, where: [...buildScope(call), ...query.where] }
   if (call.streams && !namesPage(call)) return wholeList(call, scoped)
   const slice = sliceOf(window, query, call)
   const { ifMatch, ifNoneMatch } = call.preconditions
@@ -45,7 +46,7 @@ export async function list(call: Call): Promise<Outcome> {
 }
 
 /** Nothing is counted, whatever is preferred, and no range is given of it. */
-function wholeList(call: Call, query: Query): Outcome {
+function wholeList(call: Call, query: Query): OperationResult {
   const common = { status: 200, headers: [], result: undefined }
   if (call.method === 'HEAD') return common
   const { store, blobs } = call.target.collection
@@ -55,7 +56,7 @@ function wholeList(call: Call, query: Query): Outcome {
   return { ...common, representation: { kind: 'stream', ...described(call, query), data } }
 }
 
-async function headOfPage(call: Call, query: Query, window: Window): Promise<Outcome> {
+async function headOfPage(call: Call, query: Query, window: Window): Promise<OperationResult> {
   const mode = listMode(call)
   const total = await call.target.collection.store.count(query, mode, call.caller)
   return {
@@ -66,7 +67,12 @@ async function headOfPage(call: Call, query: Query, window: Window): Promise<Out
   }
 }
 
-async function page(call: Call, query: Query, window: Window, slice: Slice): Promise<Outcome> {
+async function page(
+  call: Call,
+  query: Query,
+  window: Window,
+  slice: Slice,
+): Promise<OperationResult> {
   const { collection } = call.target
   const mode = listMode(call)
   // One more than the page tells whether there is a next one, whatever the total.
@@ -102,25 +108,25 @@ async function page(call: Call, query: Query, window: Window, slice: Slice): Pro
 /** What a list says of itself to the formats. */
 function described({ target: { collection } }: Call, { fields }: Query) {
   const { name, itemName } = collection
-  return { name, itemName, fields: fieldsShown(collection, fields) }
+  return { name, itemName, fields: selectReadableFields(collection, fields) }
 }
 
 /** The items as they are given: at once, unless there are binary properties to look up. */
 function shown(call: Call, items: readonly Stored[], { fields }: Query): Item[] | Promise<Item[]> {
   const picked = fields ? picker(fields) : (item: Item) => item
   return call.target.collection.blobs
-    ? Promise.all(items.map(async ({ item }) => picked(await present(call, item, fields))))
+    ? Promise.all(items.map(async ({ item }) => picked(await serialize(call, item, fields))))
     : items.map(({ item }) => picked(item))
 }
 
 /** `GET /<collection>/count`: the same filters as the list. */
-export async function count(call: Call): Promise<Outcome> {
+export async function count(call: Call): Promise<OperationResult> {
   const { target } = call
   const { query } = readList(call)
   await requireParent(call)
   await runBefore(call, {}, undefined)
   const mode = countMode(call, call.preferences.count === 'estimated' ? 'estimated' : 'exact')
-  const where = [...scopeOf(call), ...query.where]
+  const where = [...buildScope(call), ...query.where]
   const { store } = target.collection
   const number = await store.count({ ...query, where }, mode, call.caller)
   return {
@@ -133,22 +139,22 @@ export async function count(call: Call): Promise<Outcome> {
 }
 
 /** `GET /<collection>/<id>`. */
-export async function read(call: Call): Promise<Outcome> {
+export async function read(call: Call): Promise<OperationResult> {
   const { target } = call
   const { collection } = target
-  const mistakes: Mistake[] = []
+  const issues: Issue[] = []
   const { selectableFields } = collection
-  const fields = readFields(call.parameters, selectableFields, mistakes, call.limits)
+  const fields = readFields(call.parameters, selectableFields, issues, call.limits)
   for (const { name } of call.parameters) {
     if (!RESERVED.has(name)) {
-      mistakes.push({
+      issues.push({
         message: `${name.slice(0, 64)} has no meaning for a single item`,
         field: name.slice(0, 64),
         type: 'unknown_parameter',
       })
     }
   }
-  refuse(mistakes)
+  throwIfAny(issues)
   requireDownload(call, fields)
   const stored = await requireItem(call)
   await runBefore(call, { item: stored.item }, undefined)
@@ -180,7 +186,7 @@ function readList(call: Call): { query: Query; window: Window } {
   const { target, limits, operation } = call
   const { collection } = target
   const { shape } = collection
-  const mistakes: Mistake[] = []
+  const issues: Issue[] = []
   const query = readQuery(
     call.parameters,
     {
@@ -192,7 +198,7 @@ function readList(call: Call): { query: Query; window: Window } {
       ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
       ...(operation === 'search' && collection.search && { search: collection.search }),
     },
-    mistakes,
+    issues,
   )
   // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
   const ranged = call.method === 'GET' && call.preconditions.ifRange === undefined
@@ -206,9 +212,9 @@ function readList(call: Call): { query: Query; window: Window } {
       maxLimit: collection.maxLimit,
       order: printSort(query.sort),
     },
-    mistakes,
+    issues,
   )
-  refuse(mistakes)
+  throwIfAny(issues)
   return { query, window }
 }
 
@@ -217,7 +223,7 @@ function sliceOf(window: Window, { sort }: Query, { target }: Call): Slice {
   const { cursor, limit } = window
   const key = cursor?.key
   if (key !== undefined && !isSortKey(key, sort, target.collection.shape.fields)) {
-    refuse([
+    throwIfAny([
       { message: 'This cursor does not fit the sort', field: 'cursor', type: 'invalid_cursor' },
     ])
   }
@@ -329,7 +335,7 @@ function varyOf(call: Call): string[] {
 
 /** An estimate is made of all items: where a principal sees only some, it would tell of the others. */
 function countMode({ target, principal }: Call, wanted: TotalMode): TotalMode {
-  return wanted === 'estimated' && sightOf(target.collection, principal) ? 'exact' : wanted
+  return wanted === 'estimated' && buildRowFilter(target.collection, principal) ? 'exact' : wanted
 }
 
 /** How the total of a list is found. */

@@ -4,10 +4,10 @@ import {
   type CollectionDefinition,
   OPERATIONS,
   type VersionDefinition,
-} from '../definition.ts'
-import type { Json } from '../fields.ts'
-import type { Target } from '../route.ts'
-import type { Outcome } from './call.ts'
+} from '../model/definition.ts'
+import type { Target } from '../model/routes.ts'
+import type { Json } from '../schema/fields.ts'
+import type { OperationResult } from './call.ts'
 
 /** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */
 export function root(
@@ -15,7 +15,7 @@ export function root(
   version: VersionDefinition | undefined,
   href: (target: Target) => string,
   may: (collection: CollectionDefinition, operation: string) => boolean,
-): Outcome {
+): OperationResult {
   const shown = version ?? api.defaultVersion
   const resources: Record<string, Json> = {}
   for (const collection of shown.collections.values()) {

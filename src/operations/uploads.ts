@@ -3,18 +3,18 @@ import { createHash, type Hash } from 'node:crypto'
 import {
   type BlobRecord,
   type BlobStore,
-  blobNames,
   isAccepted,
   isRecord,
+  listBlobFields,
   SNIFFED_BYTES,
   sniffType,
-} from '../blobs.ts'
-import { takenInTime } from '../deadlines.ts'
-import type { CollectionDefinition } from '../definition.ts'
+} from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
-import { fieldAt, toPath } from '../fields.ts'
 import { followedBy, uploadTooLarge } from '../formats/format.ts'
-import { fromStore, type Uploads } from './call.ts'
+import { withinTime } from '../http/timeouts.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
+import { findField, toPath } from '../schema/fields.ts'
+import { translateStoreError, type Uploads } from './call.ts'
 
 export interface UploadOptions {
   /** The most bytes of one content. */
@@ -27,7 +27,7 @@ export interface UploadOptions {
   readonly digests: boolean
 }
 
-export function uploadsOf(
+export function createUploads(
   { blobs, inputFields }: CollectionDefinition,
   { limit, time, signal, digests: compared }: UploadOptions,
 ): Uploads | undefined {
@@ -36,15 +36,15 @@ export function uploadsOf(
   const digests = new Map<string, string>()
   return {
     async put(field, { name, content }) {
-      const declared = fieldAt(inputFields, toPath(field))
+      const declared = findField(inputFields, toPath(field))
       if (declared?.kind !== 'blob') {
-        const takers = blobNames(inputFields).join(', ')
-        throw mistake(field, `${field} takes no file; there are ${takers}`, 'unexpected_file')
+        const takers = listBlobFields(inputFields).join(', ')
+        throw issue(field, `${field} takes no file; there are ${takers}`, 'unexpected_file')
       }
       const peeked = await peek(limited(content, limit, field))
       const type = sniffType(peeked.start)
       if (!isAccepted(type, declared.accept)) {
-        throw mistake(
+        throw issue(
           field,
           `${field} must be ${declared.accept?.join(' or ')}, not ${type}`,
           'unaccepted_type',
@@ -53,7 +53,7 @@ export function uploadsOf(
       const hash = compared ? createHash('sha256') : undefined
       const bytes = hash ? hashed(peeked.content, hash) : peeked.content
       const { key, size } = await putInTime(blobs, bytes, time, signal()).catch(error => {
-        throw fromStore(error)
+        throw translateStoreError(error)
       })
       const record: BlobRecord = {
         key,
@@ -100,7 +100,7 @@ async function putInTime(
     return kept
   }
   try {
-    return await takenInTime(content, time, put, error => {
+    return await withinTime(content, time, put, error => {
       late = true
       ended.abort(error)
     })
@@ -126,7 +126,7 @@ export async function removeContents(blobs: BlobStore, keys: readonly string[]):
   clearTimeout(timer)
 }
 
-function mistake(field: string, message: string, type: string): HttpError {
+function issue(field: string, message: string, type: string): HttpError {
   return new HttpError(400, [{ message, field, type }])
 }
 

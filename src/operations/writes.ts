@@ -1,26 +1,25 @@
 // create, replace, patch and delete (specification, "Resource operations"; conventions, "Writing").
-import { evaluate, onVersions, preconditionFailed } from '../conditional.ts'
+
 import { HttpError } from '../errors.ts'
-import { type Item, isObject, type Json, sameJson } from '../fields.ts'
-import type { HeaderList } from '../http.ts'
-import { JSON_PATCH_TYPE, jsonPatch, mergeForm, mergePatch } from '../patch.ts'
-import { printPreferences } from '../prefer.ts'
-import { type Id, type Store, type Stored, UniqueError } from '../store.ts'
-import { blobPatch, removeBlobs } from './blobs.ts'
+import { JSON_PATCH_TYPE, jsonPatch, mergeForm, mergePatch } from '../formats/patch.ts'
+import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts'
+import type { HeaderList } from '../http/message.ts'
+import { printPreferences } from '../http/prefer.ts'
+import { type Item, isObject, type Json, sameJson } from '../schema/fields.ts'
+import { type Id, type Store, type Stored, UniqueError } from '../store/store.ts'
+import { blobPatch, removeBlobs } from './blob-inputs.ts'
 import {
+  assertVisible,
+  atCurrentParent,
   type Call,
   inScope,
   notFound,
-  type Outcome,
-  placed,
+  type OperationResult,
   refuseIfMatch,
   requireParent,
-  requireSight,
   runBefore,
 } from './call.ts'
 import { once } from './idempotency.ts'
-import { itemValidators } from './reads.ts'
-import { doneRepresentation } from './shown.ts'
 import {
   checkedWith,
   checkReferences,
@@ -32,10 +31,12 @@ import {
   requireSize,
   valuesFor,
   withOwnValues,
-} from './values.ts'
+} from './input.ts'
+import { itemValidators } from './reads.ts'
+import { changedRepresentation } from './serialize.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
-export async function create(call: Call): Promise<Outcome> {
+export async function create(call: Call): Promise<OperationResult> {
   const { store } = call.target.collection
   await requireParent(call)
   refuseIfMatch(call)
@@ -49,8 +50,8 @@ export async function create(call: Call): Promise<Outcome> {
   return once(call, work, stored => created(call, stored))
 }
 
-async function created(asked: Call, stored: Stored): Promise<Outcome> {
-  const call = placed(asked, stored.item)
+async function created(asked: Call, stored: Stored): Promise<OperationResult> {
+  const call = atCurrentParent(asked, stored.item)
   call.uploads?.keep(stored.item)
   const { target, returns } = call
   const location = call.href({ ...target, kind: 'item', id: stored.id })
@@ -63,7 +64,7 @@ async function created(asked: Call, stored: Stored): Promise<Outcome> {
       ...(minimal ? [] : ['Content-Location', location]),
       ...returnApplied(call),
     ],
-    ...(!minimal && { representation: await doneRepresentation(call, stored.item) }),
+    ...(!minimal && { representation: await changedRepresentation(call, stored.item) }),
     validators: itemValidators(stored, call.variant),
     vary: ['Prefer'],
     result: stored.item,
@@ -71,21 +72,21 @@ async function created(asked: Call, stored: Stored): Promise<Outcome> {
 }
 
 /** `PUT /<collection>/<id>`: the whole item anew. */
-export async function replace(call: Call): Promise<Outcome> {
+export async function replace(call: Call): Promise<OperationResult> {
   const { validator } = call.target.collection
   const sent = requireBody(call)
   return change(call, (own, { id, item }) =>
-    checkedWith(call.body?.mistakes, async () =>
+    checkedWith(call.body?.issues, async () =>
       validator.replace(own, await valuesFor(call, id, sent, item)),
     ),
   )
 }
 
 /** `PATCH /<collection>/<id>`: a merge patch, or a JSON Patch by its media type. A patch that changes nothing writes nothing. */
-export async function patch(call: Call): Promise<Outcome> {
+export async function patch(call: Call): Promise<OperationResult> {
   const sent = requireBody(call)
   return change(call, (_own, current) =>
-    checkedWith(call.body?.mistakes, () =>
+    checkedWith(call.body?.issues, () =>
       patchedValues(call, current, shown => applyPatch(call, current.item, shown, sent)),
     ),
   )
@@ -106,7 +107,7 @@ function applyPatch(call: Call, current: Item, shown: Item, sent: Json): Json {
 }
 
 /** `DELETE /<collection>/<id>`: 200 with the last representation. */
-export async function remove(call: Call): Promise<Outcome> {
+export async function remove(call: Call): Promise<OperationResult> {
   const { target, returns } = call
   const { store } = target.collection
   return untilUncontested(call, async () => {
@@ -115,10 +116,10 @@ export async function remove(call: Call): Promise<Outcome> {
     const { id, version, item } = current
     if (!(await store.delete(id, version, call.caller))) return undefined
     const minimal = returns === 'minimal'
-    const outcome: Outcome = {
+    const outcome: OperationResult = {
       status: minimal ? 204 : 200,
       headers: returnApplied(call),
-      ...(!minimal && { representation: await doneRepresentation(call, item) }),
+      ...(!minimal && { representation: await changedRepresentation(call, item) }),
       vary: ['Prefer'],
       result: item,
     }
@@ -131,7 +132,7 @@ export async function remove(call: Call): Promise<Outcome> {
 async function change(
   call: Call,
   next: (own: Item, current: Stored) => Promise<Item>,
-): Promise<Outcome> {
+): Promise<OperationResult> {
   const { collection } = call.target
   return untilUncontested(call, async () => {
     const current = mayCreate(call) ? await currentItem(call) : await requireCurrent(call)
@@ -160,7 +161,7 @@ export async function update(
 ): Promise<Stored | undefined> {
   const { collection } = call.target
   requireSize(call, values)
-  requireSight(call, withOwnValues(collection, item, values))
+  assertVisible(call, withOwnValues(collection, item, values))
   await checkReferences(call, values, { sent, current: item })
   const stored = await collection.store.update(id, version, values, call.caller)
   if (!stored) return undefined
@@ -174,7 +175,7 @@ function mayCreate({ operation, target }: Call): boolean {
 }
 
 /** A PUT that creates; `undefined` where another one was faster: there is an item to replace now. */
-async function createAt(call: Call): Promise<Outcome | undefined> {
+async function createAt(call: Call): Promise<OperationResult | undefined> {
   const { store } = call.target.collection
   const values = await newValues(call, call.target.id)
   try {
@@ -190,8 +191,8 @@ async function createAt(call: Call): Promise<Outcome | undefined> {
  * PUT and PATCH answer 303 to the item, so that no client sends the write again; `Prefer` chooses otherwise,
  * and who could not follow is given the item at once.
  */
-export async function changed(asked: Call, stored: Stored): Promise<Outcome> {
-  const call = placed(asked, stored.item)
+export async function changed(asked: Call, stored: Stored): Promise<OperationResult> {
+  const call = atCurrentParent(asked, stored.item)
   const { target, operation, returns } = call
   const location = call.href({ ...target, kind: 'item' })
   const common = { vary: ['Prefer'], result: stored.item }
@@ -200,7 +201,7 @@ export async function changed(asked: Call, stored: Stored): Promise<Outcome> {
       ...common,
       status: 200,
       headers: ['Content-Location', location, ...returnApplied(call)],
-      representation: await doneRepresentation(call, stored.item),
+      representation: await changedRepresentation(call, stored.item),
       validators: itemValidators(stored, call.variant),
     }
   }
@@ -255,15 +256,17 @@ const MOST_ATTEMPTS = 1000
 
 async function untilUncontested(
   { target }: Call,
-  attempt: () => Promise<Outcome | undefined>,
-): Promise<Outcome> {
+  attempt: () => Promise<OperationResult | undefined>,
+): Promise<OperationResult> {
   const { collection, id = '' } = target
   // Most writes meet nobody. Those that do go on one after another: else all but one would lose
   // every round.
   return (await attempt()) ?? inTurn(collection.store, id, () => repeated(attempt))
 }
 
-async function repeated(attempt: () => Promise<Outcome | undefined>): Promise<Outcome> {
+async function repeated(
+  attempt: () => Promise<OperationResult | undefined>,
+): Promise<OperationResult> {
   for (let count = 1; count < MOST_ATTEMPTS; count++) {
     const outcome = await attempt()
     if (outcome) return outcome

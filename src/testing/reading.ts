@@ -1,7 +1,7 @@
 // The store contract, reading: filters, search, order, slices, counts, streams.
 import assert from 'node:assert/strict'
-import { comparer, type Filter, type Selection, sortKeyOf } from '../selection.ts'
-import type { Slice, Stored, StoreOptions } from '../store.ts'
+import { comparer, type Filter, type Selection, sortKeyOf } from '../store/selection.ts'
+import type { Slice, Stored, StoreOptions } from '../store/store.ts'
 import {
   ALL,
   by,

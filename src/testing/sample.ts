@@ -1,9 +1,9 @@
 // What the cases of the store contract work with: one shape with a field of every kind, and its items.
 import assert from 'node:assert/strict'
-import { type Field, type Item, type Scalar, toPath } from '../fields.ts'
-import { type Filter, type Operator, type SortKey, withTieBreak } from '../selection.ts'
-import { parseSort } from '../sort.ts'
-import type { Id, Identity, Shape, Slice, Store, Stored } from '../store.ts'
+import { type Field, type Item, type Scalar, toPath } from '../schema/fields.ts'
+import { type Filter, type Operator, type SortKey, withTieBreak } from '../store/selection.ts'
+import { parseSort } from '../store/sort.ts'
+import type { Id, Identity, Shape, Slice, Store, Stored } from '../store/store.ts'
 
 /** One case: its store is new, empty and attached to {@link shapeWith} these ids. */
 export interface Check {

@@ -1,7 +1,7 @@
 // The store contract, writing: what is kept, ids, versions, uniqueness, idempotency.
 import assert from 'node:assert/strict'
-import type { Fields, Item } from '../fields.ts'
-import { type Id, type Stored, UnavailableError, UniqueError } from '../store.ts'
+import type { Fields, Item } from '../schema/fields.ts'
+import { type Id, type Stored, UnavailableError, UniqueError } from '../store/store.ts'
 import {
   ALL,
   by,

@@ -15,7 +15,7 @@ import {
   fileBlobs,
   memoryStore,
 } from '../../src/index.ts'
-import { DOOR_NAMES, type DoorName, listen } from '../doors.ts'
+import { HANDLER_NAMES, type HandlerName, listen } from '../handlers.ts'
 
 const UPLOADS = 120
 /** More than any buffer on the way holds. */
@@ -77,7 +77,7 @@ async function photosApi() {
 type Served = Awaited<ReturnType<typeof photosApi>>
 
 /** Sends the beginning of a body; gives what hangs up. */
-async function opened(door: DoorName, { api }: Served, port: number, sent: string) {
+async function opened(door: HandlerName, { api }: Served, port: number, sent: string) {
   if (door === 'node:http') {
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
@@ -112,7 +112,7 @@ async function opened(door: DoorName, { api }: Served, port: number, sent: strin
 
 const descriptors = () => readdirSync('/proc/self/fd').length
 
-describe.each(DOOR_NAMES)('hanging up through %s', door => {
+describe.each(HANDLER_NAMES)('hanging up through %s', door => {
   test.runIf(existsSync('/proc/self/fd')).each(Object.entries(BODIES))(
     `${UPLOADS} uploads cut %s leave no file and no descriptor`,
     async (_where, { sent, whole }) => {

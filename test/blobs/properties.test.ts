@@ -12,7 +12,7 @@ import {
   memoryStore,
   sweepBlobs,
 } from '../../src/index.ts'
-import { DOOR_NAMES, type Door, type DoorName, openDoor } from '../doors.ts'
+import { HANDLER_NAMES, type HandlerName, type OpenHandler, openHandler } from '../handlers.ts'
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -73,15 +73,15 @@ interface Shown {
   photo: { url: string; updated_at: string; data?: string }
 }
 
-const open: Door[] = []
+const open: OpenHandler[] = []
 afterEach(async () => {
   await Promise.all(open.splice(0).map(door => door.close()))
 })
 
-describe.each(DOOR_NAMES)('binary properties through %s', (name: DoorName) => {
+describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName) => {
   async function start(blobs?: BlobStore) {
     const made = photosApi(blobs)
-    const door = await openDoor(name, made.api)
+    const door = await openHandler(name, made.api)
     open.push(door)
     const create = async (json: object = { comment: 'A', photo_data: BASE64 }) => {
       const { status, json: shown } = await door.request('/v1/photos', { method: 'POST', json })
@@ -843,7 +843,7 @@ describe('contents that cannot be read when a change is done', () => {
       },
     })
     const api = defineApi({ collections: [files], onError: () => {} })
-    const door = await openDoor('fetch', api)
+    const door = await openHandler('fetch', api)
     const json = { icon_data: BASE64 }
     await door.request('/files', { method: 'POST', json })
     broken = true

@@ -21,7 +21,7 @@ import {
   type Store,
   UnavailableError,
 } from '../../src/index.ts'
-import { DOOR_NAMES, type Init, listen, openDoor } from '../doors.ts'
+import { HANDLER_NAMES, type Init, listen, openHandler } from '../handlers.ts'
 
 const folders: string[] = []
 afterEach(async () => {
@@ -79,10 +79,10 @@ const UNSENT: [string, string, (tag: string) => Init, number][] = [
   ['412', PATH, () => ({ headers: { 'if-match': '"other"' } }), 412],
 ]
 
-describe.each(DOOR_NAMES)('through %s', name => {
+describe.each(HANDLER_NAMES)('through %s', name => {
   describe.runIf(existsSync('/proc/self/fd'))(`${TIMES} times`, () => {
     test.each(UNSENT)('%s leaves no descriptor', async (_what, path, init, status) => {
-      const door = await openDoor(name, await photosApi(await folderBlobs()))
+      const door = await openHandler(name, await photosApi(await folderBlobs()))
       const whole = await door.request(PATH)
       expect(whole.text).toHaveLength(SIZE)
       const tag = whole.headers.get('etag') ?? ''

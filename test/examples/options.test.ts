@@ -19,7 +19,6 @@ const GOOD: [args: string, env: Env, expected: Partial<Options>][] = [
   ['', { DATABASE: 'a.db' }, { database: 'a.db' }],
   ['', { BLOBS: 'files' }, { blobs: 'files' }],
   ['--store postgres://h/d', {}, { database: 'postgres://h/d' }],
-  ['--store mysql://h/d', {}, { database: 'mysql://h/d' }],
   ['--database a.db', { STORE: 'postgresql://h' }, { database: 'postgresql://h' }],
   ['', { PORT: '', HOST: '', DATABASE: '', BLOBS: '' }, {}],
   ['--port 82', { PORT: '81' }, { port: 82 }],

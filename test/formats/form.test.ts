@@ -1,8 +1,8 @@
 // Forms: names to nested objects, texts to values by the schema, never by how a text looks.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { buildLimits } from '../../src/http/limits.ts'
 import { fieldsOf, form, HttpError, type Json, type ReadContext } from '../../src/index.ts'
-import { limitsOf } from '../../src/limits.ts'
 
 const schema = z.object({
   name: z.string(),
@@ -26,7 +26,7 @@ const schema = z.object({
 
 const context: ReadContext = {
   fields: fieldsOf(schema, 'input'),
-  limits: limitsOf({ parameters: 20, depth: 5 }),
+  limits: buildLimits({ parameters: 20, depth: 5 }),
   parameters: new Map(),
   length: undefined,
   signal: new AbortController().signal,
@@ -40,7 +40,7 @@ async function read(text: string | Uint8Array, more: Partial<ReadContext> = {}):
   return form.read(body(), { ...context, ...more })
 }
 
-async function mistakes(text: string | Uint8Array) {
+async function issues(text: string | Uint8Array) {
   try {
     await read(text)
   } catch (error) {
@@ -139,7 +139,7 @@ describe('form values', () => {
     ]
   for (const [text, list, status = 400] of refused) {
     it(`refuses ${String(text).slice(0, 60)}`, async () => {
-      expect(await mistakes(text)).toEqual({ status, list })
+      expect(await issues(text)).toEqual({ status, list })
       expect('polluted' in {}).toBe(false)
     })
   }

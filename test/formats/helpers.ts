@@ -1,8 +1,8 @@
 // What the tests of every format need: a body, a context, what was refused.
 import { HttpError } from '../../src/errors.ts'
-import type { Fields, Json } from '../../src/fields.ts'
 import type { Format, ReadContext, Representation } from '../../src/formats/format.ts'
-import { type Limits, limitsOf } from '../../src/limits.ts'
+import { buildLimits, type Limits } from '../../src/http/limits.ts'
+import type { Fields, Json } from '../../src/schema/fields.ts'
 
 /** A body in chunks of at most `size` bytes. */
 export async function* bodyOf(
@@ -32,7 +32,7 @@ export function contextOf({
 }: Given = {}): ReadContext {
   return {
     fields,
-    limits: limitsOf(limits),
+    limits: buildLimits(limits),
     parameters: new Map(Object.entries(parameters ?? {})),
     length,
     signal: signal ?? new AbortController().signal,

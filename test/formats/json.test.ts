@@ -1,11 +1,11 @@
 // JSON in and out: what is accepted is given back byte for byte, everything else is refused.
 import { describe, expect, it } from 'vitest'
+import { buildLimits } from '../../src/http/limits.ts'
 import { HttpError, type Json, json, type ReadContext } from '../../src/index.ts'
-import { limitsOf } from '../../src/limits.ts'
 
 const context: ReadContext = {
   fields: undefined,
-  limits: limitsOf({ body: 1024 * 1024, depth: 32 }),
+  limits: buildLimits({ body: 1024 * 1024, depth: 32 }),
   parameters: new Map(),
   length: undefined,
   signal: new AbortController().signal,
@@ -103,7 +103,7 @@ describe('reading JSON', () => {
     })
   }
 
-  it('tells where a mistake is, without quoting what was sent', async () => {
+  it('tells where a issue is, without quoting what was sent', async () => {
     await expect(read('{"secret":"value" x}')).rejects.toThrow(
       /^The body is not valid JSON \(at character \d+\)$/,
     )
@@ -121,7 +121,7 @@ describe('reading JSON', () => {
   })
 
   it('stops reading at the limit, and before it where the length says so', async () => {
-    const limits = limitsOf({ body: 10 })
+    const limits = buildLimits({ body: 10 })
     expect(await read('"12345678"', { limits })).toBe('12345678')
     expect((await refusal(read('"123456789"', { limits }))).status).toBe(413)
     let asked = 0

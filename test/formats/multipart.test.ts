@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { HttpError } from '../../src/errors.ts'
-import type { Json } from '../../src/fields.ts'
-import { BoundaryCounter } from '../../src/formats/boundaries.ts'
 import type { Upload } from '../../src/formats/format.ts'
 import { multipart } from '../../src/formats/multipart.ts'
-import { fieldsOf } from '../../src/schema.ts'
+import { BoundaryCounter } from '../../src/formats/multipart-boundaries.ts'
+import type { Json } from '../../src/schema/fields.ts'
+import { fieldsOf } from '../../src/schema/zod-fields.ts'
 import { bodyOf, contextOf, type Given, readBody, refusalOf } from './helpers.ts'
 import { text } from './values.ts'
 
@@ -401,7 +401,7 @@ describe('refused', () => {
     expect(sent).toBeLessThan(200)
   })
 
-  it('a blob side that does not read its file is a mistake of the server', async () => {
+  it('a blob side that does not read its file is a issue of the server', async () => {
     const upload = () => Promise.resolve('kept')
     await expect(read(formOf([file('photo', Buffer.alloc(1e6))]), { upload })).rejects.toThrow(
       TypeError,

@@ -3,7 +3,7 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { csv } from '../../src/formats/csv.ts'
-import { xml } from '../../src/formats/xml.ts'
+import { xml } from '../../src/formats/xml/xml.ts'
 import { defineApi, defineCollection, json, memoryStore } from '../../src/index.ts'
 
 const Car = z.object({ color: z.string(), model: z.object({ name: z.string(), year: z.int() }) })

@@ -2,12 +2,12 @@
 import { expect } from 'vitest'
 import { carsApi } from '../../examples/cars-api.ts'
 import { drawCar } from '../../examples/picture.ts'
-import type { Field, Fields } from '../../src/fields.ts'
-import { parseXml } from '../../src/formats/xml-reader.ts'
-import { shapeOf } from '../../src/formats/xml-shape.ts'
+import { parseXml } from '../../src/formats/xml/reader.ts'
+import { shapeOf } from '../../src/formats/xml/shape.ts'
+import { buildLimits } from '../../src/http/limits.ts'
 import { memoryBlobs, memoryStore } from '../../src/index.ts'
-import { limitsOf } from '../../src/limits.ts'
-import type { Answer, Door, Init } from '../doors.ts'
+import type { Field, Fields } from '../../src/schema/fields.ts'
+import type { Answer, Init, OpenHandler } from '../handlers.ts'
 
 // --- The formats that answers come in ------------------------------------------------------------
 
@@ -30,7 +30,7 @@ export const FORMATS: Readonly<Record<string, Shown>> = {
       documents.push(text)
       const item: Field = { kind: 'object', ...plain, ...(members && { members }) }
       const field: Field = list ? { kind: 'array', ...plain, element: item } : item
-      return parseXml(text, members ? shapeOf(field) : shapeOf(), limitsOf())
+      return parseXml(text, members ? shapeOf(field) : shapeOf(), buildLimits())
     },
   },
   html: {
@@ -179,7 +179,7 @@ export type Way = (typeof WAYS)[number]
 
 /** Asks for a format in one of the ways. */
 export function ask(
-  door: Door,
+  door: OpenHandler,
   way: Way,
   name: string,
   path: string,

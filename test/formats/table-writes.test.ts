@@ -1,7 +1,7 @@
 // Every kind of resource × writing method × format of the body, through both doors: what was sent is
 // what is shown, and what a format gave is taken back.
 import { describe, expect, test } from 'vitest'
-import { eachDoor, type Init } from '../doors.ts'
+import { eachHandler, type Init } from '../handlers.ts'
 import {
   ask,
   carOf,
@@ -98,7 +98,7 @@ function shownOf(value: Item): object {
   return Object.fromEntries(entries)
 }
 
-eachDoor(make, (door, made) => {
+eachHandler(make, (door, made) => {
   test.each(NAMES)('an action answers in %s', async name => {
     const answer = await ask(door, 'Accept', name, '/v1/cars/1/buy', { method: 'POST' })
     check(answer, 200, name, 'Accept')

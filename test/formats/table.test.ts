@@ -1,7 +1,7 @@
 // Every kind of resource × method × format, by extension and by header, through both doors: status,
 // type, Vary, well-formedness, and that all formats say the same.
 import { describe, expect, test } from 'vitest'
-import { eachDoor, type Init } from '../doors.ts'
+import { eachHandler, type Init } from '../handlers.ts'
 import {
   ask,
   carOf,
@@ -67,7 +67,7 @@ const CLIENTS: readonly [client: string, format: string, accept?: string][] = [
   ['a part of JSON:API', 'json', 'application/vnd.api+json'],
 ]
 
-eachDoor(
+eachHandler(
   make,
   (door, made) => {
     describe.each(READS)('%s', (_what, path, vary, kind) => {

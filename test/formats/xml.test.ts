@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Item, Json } from '../../src/fields.ts'
-import { xml } from '../../src/formats/xml.ts'
-import { checkXml } from '../../src/formats/xml-syntax.ts'
-import { limitsOf } from '../../src/limits.ts'
-import { fieldsOf } from '../../src/schema.ts'
-import { validatorOf } from '../../src/validate.ts'
+import { checkXml } from '../../src/formats/xml/syntax.ts'
+import { xml } from '../../src/formats/xml/xml.ts'
+import { buildLimits } from '../../src/http/limits.ts'
+import type { Item, Json } from '../../src/schema/fields.ts'
+import { buildValidator } from '../../src/schema/validate.ts'
+import { fieldsOf } from '../../src/schema/zod-fields.ts'
 import { samples } from '../properties/schemas.ts'
 import { printed, readBody, refusalOf } from './helpers.ts'
 import { anyJson, itemSample, TEXTS } from './values.ts'
@@ -188,7 +188,7 @@ describe('what is read', () => {
 
   it('an unknown member is refused by name when it is validated', async () => {
     const value = await readBody(xml, '<car><color>x</color><colour>red</colour></car>', { fields })
-    const { errors } = await refusalOf(validatorOf(Car).create(value))
+    const { errors } = await refusalOf(buildValidator(Car).create(value))
     expect(errors).toMatchObject([{ field: 'colour', code: 400 }])
   })
 
@@ -201,7 +201,7 @@ describe('what is read', () => {
   })
 })
 
-describe('ill-typed: every mistake with its place', () => {
+describe('ill-typed: every issue with its place', () => {
   const cases: [string, string, string[]][] = [
     ['no number', '<car><price>a</price><doors>1.5</doors></car>', ['price', 'doors']],
     ['an empty number', '<car><price/></car>', ['price']],
@@ -248,7 +248,7 @@ describe('ill-typed: every mistake with its place', () => {
   })
 })
 
-it('of very many mistakes the first hundred are told', async () => {
+it('of very many issues the first hundred are told', async () => {
   const refusal = await refusalOf(readBody(xml, `<x>${'<a/>'.repeat(4000)}</x>`))
   expect(refusal.errors.length).toBe(100)
 })
@@ -401,7 +401,7 @@ describe('what is written is read back', () => {
       fc.asyncProperty(
         samples.chain(({ schema, values }) => fc.tuple(fc.constant(schema), values)),
         async ([schema, sent]) => {
-          const data = await validatorOf(schema)
+          const data = await buildValidator(schema)
             .create(sent)
             .catch(() => undefined)
           fc.pre(data !== undefined)
@@ -530,7 +530,7 @@ describe.skipIf(!hasXmllint())('as xmllint sees it', () => {
       })
       .filter(document => {
         try {
-          checkXml(document, limitsOf())
+          checkXml(document, buildLimits())
           return true
         } catch {
           return false

@@ -19,15 +19,15 @@ import {
   defineAction,
   defineApi,
   defineCollection,
+  equalsInConstantTime,
   type HttpRequest,
   introspection,
   memoryBlobs,
   memoryStore,
   type Policies,
   type Scheme,
-  sameText,
 } from '../../src/index.ts'
-import { listen } from '../doors.ts'
+import { listen } from '../handlers.ts'
 
 const ISSUER = 'https://issuer.example'
 const AUDIENCE = 'https://api.example'
@@ -590,7 +590,7 @@ describe('scopes and challenges', () => {
   })
 
   test.each([[{ lst: 'public' }], [{ list: 'everybody' }], [{ list: ['a b'] }], [{ list: ['"'] }]])(
-    'access %j is a mistake',
+    'access %j is a issue',
     access => {
       // Wrong on purpose.
       const wrong = access as unknown as Access
@@ -731,7 +731,7 @@ describe('keys', () => {
     [{ keys: [jwk], issuer: '' }],
     [{ keys: [jwk], audience: [] }],
     [{ jwksUri: 'nowhere' }],
-  ])('%j is a mistake', options => {
+  ])('%j is a issue', options => {
     expect(() => bearerJwt({ issuer: ISSUER, audience: AUDIENCE, ...options })).toThrow(TypeError)
   })
 
@@ -1055,7 +1055,7 @@ const people = new Map([
   ['ann', 'x'],
 ])
 const verify = (user: string, password: string) => {
-  const known = sameText(password, people.get(user) ?? '')
+  const known = equalsInConstantTime(password, people.get(user) ?? '')
   return known && people.has(user) ? { id: user, scopes: ['cars:read'] } : undefined
 }
 const basicOf = (user: string, password: string) =>
@@ -1201,11 +1201,11 @@ describe('Basic', () => {
 
   test('sameText', () => {
     expect([
-      sameText('a', 'a'),
-      sameText('a', 'b'),
-      sameText('', ''),
-      sameText('a', 'aa'),
-      sameText('é', 'e\u0301'),
+      equalsInConstantTime('a', 'a'),
+      equalsInConstantTime('a', 'b'),
+      equalsInConstantTime('', ''),
+      equalsInConstantTime('a', 'aa'),
+      equalsInConstantTime('é', 'e\u0301'),
     ]).toEqual([true, false, true, false, false])
   })
 })

@@ -16,9 +16,9 @@ import {
   type Store,
   type StoreOptions,
 } from '../../src/index.ts'
-import { sqlStore } from '../../src/stores/sql.ts'
-import { listen } from '../doors.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
 import { type ExampleOptions, example, seed } from '../fixture.ts'
+import { listen } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 
 interface Request_ {
@@ -343,7 +343,7 @@ describe('limits', () => {
     [{ body: '1' }],
     [{ bodies: 1 }],
     [{ __proto__: null, constructor: 1 }],
-  ])('%j is a mistake', limits => {
+  ])('%j is a issue', limits => {
     // Wrong on purpose.
     expect(() => example({ limits: limits as Partial<Limits> })).toThrow(TypeError)
   })
@@ -451,7 +451,7 @@ describe('a body', () => {
     await server.close()
   })
 
-  test('is told at most 100 mistakes of, those of its syntax among them', async () => {
+  test('is told at most 100 issues of, those of its syntax among them', async () => {
     const names = Array.from({ length: 60 }, (_, at) => at)
     const typed = names.map(at => [`n${at}`, z.int()])
     const missing = names.map(at => [`t${at}`, z.string()])

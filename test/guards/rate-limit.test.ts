@@ -1,8 +1,8 @@
 // Rate limits (promise 20): held under a burst, told truly, one bucket for each client.
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { addressKey } from '../../src/auth/rate-limit.ts'
 import { basic, type Limiter, type Policies, type RateLimitOptions } from '../../src/index.ts'
-import { addressKey } from '../../src/rate-limit.ts'
 import { example } from '../fixture.ts'
 
 beforeEach(() => {
@@ -172,7 +172,7 @@ describe('several policies', () => {
     [{ policies: [{ limit: 1, window: 1 }], timeout: 0 }],
     [{ policies: [{ limiter: { consume: () => undefined, points: 0, duration: 1 } }] }],
     [{ policies: [{ limiter: { consume: () => undefined, points: 1, duration: 0 } }] }],
-  ])('%j is a mistake', options => {
+  ])('%j is a issue', options => {
     // Wrong on purpose.
     expect(() => limited(options as RateLimitOptions)).toThrow(TypeError)
   })
@@ -278,7 +278,7 @@ describe('whose requests', () => {
       expect(await left('1.1.1.1')).toBe('0')
     })
 
-    test('what is no function is a mistake', () => {
+    test('what is no function is a issue', () => {
       // Wrong on purpose.
       const wrong = { clientAddress: '1.1.1.1' } as unknown as Policies
       expect(() => example(wrong)).toThrow(

@@ -1,8 +1,8 @@
 // Requests as bytes over a real socket, and what comes back: nothing between a test and the server.
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import type { HardenOptions } from '../../src/harden.ts'
 import { harden } from '../../src/index.ts'
+import type { HardenOptions } from '../../src/node/harden.ts'
 
 export interface Served {
   readonly server: Server

@@ -130,7 +130,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
       expect(await page.getByLabel('price').getAttribute('aria-invalid')).toBe('true')
       expect(await page.getByLabel('name').inputValue()).toBe('Zoé & "Co"')
       expect(await page.getByLabel('tags').inputValue()).toBe('family\ncity')
-      // The first mistake has the focus: to write is to mend it.
+      // The first issue has the focus: to write is to mend it.
       await page.keyboard.press('Control+A')
       await page.keyboard.type('BR-001-OW')
       await page.getByLabel('price').fill('8500.5')
@@ -184,9 +184,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     await page.locator('[name=comment]').fill('in the yard')
     await upload('no.png', 'image/png', Buffer.from('no picture at all'))
     await follow(page, () => page.getByRole('button', { name: 'Create' }).click())
-    expect(await page.locator('#create-photo-mistake').innerText()).toContain(
-      'photo must be image/*',
-    )
+    expect(await page.locator('#create-photo-issue').innerText()).toContain('photo must be image/*')
     expect(await page.locator('[name=comment]').inputValue()).toBe('in the yard')
     await upload('car.png', 'image/png', picture(8, 6, [200, 30, 30]))
     await follow(page, () => page.getByRole('button', { name: 'Create' }).click())

@@ -4,12 +4,12 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { formValue } from '../../src/formats/form.ts'
 import type { Offer } from '../../src/formats/format.ts'
-import { printForm } from '../../src/formats/html-form.ts'
-import { stateOf } from '../../src/formats/html-state.ts'
+import { mergeForm } from '../../src/formats/patch.ts'
+import { printForm } from '../../src/html/form.ts'
+import { stateOf } from '../../src/html/form-state.ts'
+import { buildLimits } from '../../src/http/limits.ts'
 import type { Item } from '../../src/index.ts'
-import { limitsOf } from '../../src/limits.ts'
-import { mergeForm } from '../../src/patch.ts'
-import { fieldsOf, type Schema } from '../../src/schema.ts'
+import { fieldsOf, type Schema } from '../../src/schema/zod-fields.ts'
 import { formsOf } from './reading.ts'
 
 /** What a server makes of the form for an item, sent as it is but for the controls that are emptied. */
@@ -26,7 +26,7 @@ function sentBack(
   const pairs = (formsOf(html)[0]?.pairs ?? [])
     .filter(([name]) => name !== '_method')
     .map(([name, value]) => [name, emptied(name) ? '' : value] as const)
-  return formValue(pairs, { fields, limits: limitsOf() })
+  return formValue(pairs, { fields, limits: buildLimits() })
 }
 
 const Everything = z.object({
@@ -196,7 +196,7 @@ describe('a union of texts', () => {
     const pairs = (formsOf(html)[0]?.pairs ?? []).map(
       ([name, value]) => [name, typed.get(name) ?? value] as const,
     )
-    const value = formValue(pairs, { fields, limits: limitsOf() })
+    const value = formValue(pairs, { fields, limits: buildLimits() })
     expect(value).toEqual({ letter, code, when, mixed: 'x' })
     expect(schema.safeParse(value).success).toBe(true)
   })

@@ -1,13 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import {
-  escapeHtml,
-  Markup,
-  markup,
-  type Part,
-  raw,
-  safeAddress,
-} from '../../src/formats/html-markup.ts'
+import { escapeHtml, Markup, markup, type Part, raw, safeAddress } from '../../src/html/markup.ts'
 
 const HOSTILE = `<script>alert('x')</script>&"`
 const ESCAPED = '&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;'

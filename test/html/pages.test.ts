@@ -330,10 +330,10 @@ describe('an item', () => {
       ['price', 'expected number to be >=0'],
       ['doors', 'expected number to be <=9'],
     ]) {
-      const mistake = new RegExp(
-        `<p class="mistake" id="replace-${path}-mistake"><span>([^<]*)`,
-      ).exec(refused)?.[1]
-      expect(mistake).toContain(said?.replace('<', '&lt;').replace('>', '&gt;'))
+      const issue = new RegExp(`<p class="issue" id="replace-${path}-issue"><span>([^<]*)`).exec(
+        refused,
+      )?.[1]
+      expect(issue).toContain(said?.replace('<', '&lt;').replace('>', '&gt;'))
       expect(refused).toMatch(new RegExp(`<a href="#replace-${path}">`))
       expect(refused).toMatch(
         new RegExp(`id="replace-${path}" name="${path}"[^>]* aria-invalid="true"`),

@@ -9,7 +9,7 @@ import {
   memoryStore,
   type Scheme,
 } from '../../src/index.ts'
-import { type Door, eachDoor } from '../doors.ts'
+import { eachHandler, type OpenHandler } from '../handlers.ts'
 
 /** Whoever says `Test ann` is ann; she may write. */
 const scheme: Scheme = {
@@ -38,7 +38,7 @@ async function made(store = memoryStore({ clock: () => Date.parse('2024-03-01T12
 
 const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag') ?? ''
 
-eachDoor(made, (door, api) => {
+eachHandler(made, (door, api) => {
   describe.each(['/cars/1', '/cars', '/cars?limit=1'])('the page of %s', path => {
     const read = (headers: Record<string, string>, method = 'GET') =>
       door.request(path, { method, headers: { ...PAGE, ...headers } })
@@ -113,6 +113,6 @@ describe('a format of one’s own whose tags are of its bytes', () => {
   })
 })
 
-async function tagFor(door: Door): Promise<string> {
+async function tagFor(door: OpenHandler): Promise<string> {
   return tagOf(await door.request('/cars/1', { headers: { ...PAGE, ...ANN } }))
 }

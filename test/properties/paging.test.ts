@@ -7,8 +7,8 @@ import {
   comparer,
   defineApi,
   defineCollection,
+  type Issue,
   type Item,
-  type Mistake,
   matcher,
   memoryStore,
   parseContentRange,
@@ -17,8 +17,8 @@ import {
   readQuery,
   type Store,
 } from '../../src/index.ts'
-import { sqlStore } from '../../src/stores/sql.ts'
-import { DOOR_NAMES, type Door, openDoor } from '../doors.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { HANDLER_NAMES, type OpenHandler, openHandler } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 
 const schema = z.object({
@@ -98,7 +98,7 @@ const STORES: Readonly<Record<string, () => Store | Promise<Store>>> = {
   'sqlStore on SQLite': async () => sqlStore({ db: await openDatabase(), create: true, clock }),
 }
 
-async function open(make: () => Store | Promise<Store>, door: (typeof DOOR_NAMES)[number]) {
+async function open(make: () => Store | Promise<Store>, door: (typeof HANDLER_NAMES)[number]) {
   const cars = defineCollection({
     name: 'cars',
     schema,
@@ -106,7 +106,7 @@ async function open(make: () => Store | Promise<Store>, door: (typeof DOOR_NAMES
     indexes: ['color', 'size', ['color', 'price']],
   })
   const api = defineApi({ collections: [cars] })
-  const opened = await openDoor(door, api)
+  const opened = await openHandler(door, api)
   const calls = api.collection('cars')
   return { api, cars, calls, door: opened, close: () => opened.close().then(() => api.close()) }
 }
@@ -115,7 +115,7 @@ type Opened = Awaited<ReturnType<typeof open>>
 
 /** Follows one relation from a page to the end; `between` is run before each step. */
 async function walk(
-  door: Door,
+  door: OpenHandler,
   start: string,
   rel: string,
   headers: Record<string, string>,
@@ -141,11 +141,11 @@ async function walk(
 /** What a list must give by the rules alone: every item in memory, filtered and sorted. */
 function expected({ cars }: Opened, items: readonly Item[], query: string): Item[] {
   const { fields } = cars.definition.shape
-  const mistakes: Mistake[] = []
+  const issues: Issue[] = []
   const { sort: given } = cars.definition
   const options = { fields, id: 'id', createdAt: 'created_at', sort: given }
-  const selection = readQuery(parseParameters(query) ?? [], options, mistakes)
-  expect(mistakes).toEqual([])
+  const selection = readQuery(parseParameters(query) ?? [], options, issues)
+  expect(issues).toEqual([])
   return items.filter(matcher(selection, fields)).sort(comparer(selection.sort, fields))
 }
 
@@ -173,7 +173,7 @@ const queryOf = ({ filter: where, sort: order, fields, limit }: Scene, more = ''
 const RUNS: Readonly<Record<string, number>> = { memoryStore: 150, 'sqlStore on SQLite': 40 }
 
 describe.each(Object.entries(STORES))('%s', (storeName, make) => {
-  describe.each(DOOR_NAMES)('through %s', doorName => {
+  describe.each(HANDLER_NAMES)('through %s', doorName => {
     const numRuns = Math.ceil((RUNS[storeName] ?? 40) / (doorName === 'fetch' ? 1 : 3))
     let opened: Opened
     beforeAll(async () => {

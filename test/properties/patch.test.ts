@@ -2,7 +2,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { z } from 'zod'
-import { isObject } from '../../src/fields.ts'
 import {
   defineCollection,
   HttpError,
@@ -11,6 +10,7 @@ import {
   jsonPatch,
   memoryStore,
 } from '../../src/index.ts'
+import { isObject } from '../../src/schema/fields.ts'
 import { samples, tell } from './schemas.ts'
 
 const MERGE = 'application/merge-patch+json'

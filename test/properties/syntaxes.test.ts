@@ -2,10 +2,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { joinValues, splitValues } from '../../src/http/value-list.ts'
 import {
   type ContentRange,
   fieldsOf,
-  type Mistake,
+  type Issue,
   parseContentRange,
   parseCursor,
   parseEntityTags,
@@ -28,7 +29,6 @@ import {
   type Query,
   readQuery,
 } from '../../src/index.ts'
-import { joinValues, splitValues } from '../../src/value-lists.ts'
 
 const position = fc.nat({ max: 999_999_999_999_999 })
 const unit = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,20}$/)
@@ -263,7 +263,7 @@ function unordered({ where, ...query }: Query) {
 }
 
 describe('parse after print is the identity: Query', () => {
-  it('for whatever parameters were read without a mistake', () => {
+  it('for whatever parameters were read without a issue', () => {
     const parameters = fc.record({
       filters: fc.array(filter, { maxLength: 6 }).map(list => list.flat()),
       bounds,
@@ -282,13 +282,13 @@ describe('parse after print is the identity: Query', () => {
           ['q', q],
         ]
         if (shown.length > 0) pairs.push(['fields', shown.join()])
-        const mistakes: Mistake[] = []
-        const query = readQuery(parseParameters(printParameters(pairs)) ?? [], options, mistakes)
-        // Two of the same single-valued operator were generated: a mistake, and nothing to print.
-        fc.pre(mistakes.length === 0)
+        const issues: Issue[] = []
+        const query = readQuery(parseParameters(printParameters(pairs)) ?? [], options, issues)
+        // Two of the same single-valued operator were generated: a issue, and nothing to print.
+        fc.pre(issues.length === 0)
         read++
-        const again = readQuery(parseParameters(printQuery(query)) ?? [], options, mistakes)
-        expect(mistakes).toEqual([])
+        const again = readQuery(parseParameters(printQuery(query)) ?? [], options, issues)
+        expect(issues).toEqual([])
         expect(unordered(again)).toEqual(unordered(query))
       }),
       { numRuns: 500 },

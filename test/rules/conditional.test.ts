@@ -1,6 +1,6 @@
 // Validators and preconditions as tables (RFC 9110 §8.8, §13).
 import { describe, expect, it } from 'vitest'
-import { onVersions } from '../../src/conditional.ts'
+import { onVersions } from '../../src/http/conditional.ts'
 import {
   type EntityTags,
   evaluate,
@@ -9,12 +9,12 @@ import {
   type Preconditions,
   parseEntityTags,
   parseHttpDate,
+  parseVersionTag,
   printEntityTags,
   printHttpDate,
   rangeHolds,
   readPreconditions,
   type Verdict,
-  versionOf,
 } from '../../src/index.ts'
 
 const strong = (opaque: string) => ({ weak: false, opaque })
@@ -67,11 +67,11 @@ describe('itemTag and versionOf', () => {
   it.each(['json', 'json.1abc', ''])(
     'the version comes back from a tag with variant %j',
     variant => {
-      expect(versionOf(itemTag('v1', variant))).toBe('v1')
+      expect(parseVersionTag(itemTag('v1', variant))).toBe('v1')
     },
   )
   it('a tag that nobody made is its own version', () => {
-    expect(versionOf('abc')).toBe('abc')
+    expect(parseVersionTag('abc')).toBe('abc')
   })
 })
 

@@ -1,8 +1,8 @@
 // Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
 import { describe, expect, it, test } from 'vitest'
-import { throughProxies } from '../../src/address.ts'
-import { isAudience, named, tokenCache } from '../../src/auth/tokens.ts'
-import { insufficientScope, printChallenge, type Scheme } from '../../src/auth.ts'
+import { isAudience, named, tokenCache } from '../../src/auth/bearer-token.ts'
+import { principalKey } from '../../src/auth/rate-limit.ts'
+import { insufficientScope, printChallenge, type Scheme } from '../../src/auth/scheme.ts'
 import {
   type BinaryForm,
   type BlobInput,
@@ -11,12 +11,17 @@ import {
   printBlob,
   printDisposition,
   readBlob,
-} from '../../src/blobs.ts'
-import { type ByteRange, parseByteRanges } from '../../src/byte-ranges.ts'
-import { type HttpRequest, parseHttpDate, printHttpDate, splitList } from '../../src/http.ts'
+} from '../../src/blobs/blob-store.ts'
+import { resolveProxies } from '../../src/http/base-url.ts'
+import { type ByteRange, parseByteRanges } from '../../src/http/byte-ranges.ts'
+import {
+  type HttpRequest,
+  parseHttpDate,
+  printHttpDate,
+  splitList,
+} from '../../src/http/message.ts'
+import { parsePrefer } from '../../src/http/prefer.ts'
 import type { Item } from '../../src/index.ts'
-import { parsePrefer } from '../../src/prefer.ts'
-import { principalKey } from '../../src/rate-limit.ts'
 
 describe('splitList', () => {
   it.each<[string, string[]]>([
@@ -296,13 +301,13 @@ describe('a request through proxies', () => {
       },
       abort: reason => controller.abort(reason),
     }
-    const seen = throughProxies(request, hops)
+    const seen = resolveProxies(request, hops)
     expect(seen).toMatchObject({ address, secure, headers })
     const reason = new Error('enough')
     expect(seen.aborted).toBe(false)
     seen.abort(reason)
     expect(seen.aborted).toBe(true)
     expect(seen.signal.reason).toBe(reason)
-    expect(throughProxies(request, 0)).toBe(request)
+    expect(resolveProxies(request, 0)).toBe(request)
   })
 })

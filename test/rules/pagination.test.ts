@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import {
   type ContentRange,
+  type Issue,
   type Link,
-  type Mistake,
   type Parameter,
   parseContentRange,
   parseCursor,
@@ -219,9 +219,9 @@ describe('parseCursor and printCursor', () => {
 describe('readWindow', () => {
   const options = { unit: 'cars', defaultLimit: 25, maxLimit: 100, order: 'id' }
   const read = (query: string, range?: string) => {
-    const mistakes: Mistake[] = []
+    const issues: Issue[] = []
     const parameters: Parameter[] = parseParameters(query) ?? []
-    return { window: readWindow(parameters, range, options, mistakes), mistakes }
+    return { window: readWindow(parameters, range, options, issues), issues }
   }
   const start = { by: 'cursor', cursor: undefined }
 
@@ -243,14 +243,14 @@ describe('readWindow', () => {
     ['offset=5', 'cars=0-24', { by: 'offset', offset: 5, limit: 25 }],
     ['color=red', 'cars=5-6', { by: 'range', offset: 5, limit: 2 }],
   ])('%j with Range %j', (query, range, window) => {
-    expect(read(query, range)).toEqual({ window, mistakes: [] })
+    expect(read(query, range)).toEqual({ window, issues: [] })
   })
 
   it('a cursor of the same sort', () => {
     const cursor = { order: 'id', key: ['a'], backward: false, position: 25 }
     expect(read(`cursor=${printCursor(cursor)}&limit=10`, 'cars=0-1')).toEqual({
       window: { by: 'cursor', cursor, limit: 10 },
-      mistakes: [],
+      issues: [],
     })
   })
 
@@ -267,6 +267,6 @@ describe('readWindow', () => {
       'conflicting_parameters',
     ],
   ])('refuses %s', (query, type) => {
-    expect(read(query).mistakes).toMatchObject([{ type }])
+    expect(read(query).issues).toMatchObject([{ type }])
   })
 })

@@ -2,13 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { joinValues, splitValues } from '../../src/http/value-list.ts'
 import {
   comparer,
   type Field,
   type Filter,
   fieldsOf,
+  type Issue,
   type Item,
-  type Mistake,
   matcher,
   type Parameter,
   parseParameters,
@@ -20,8 +21,7 @@ import {
   readQuery,
   type SortKey,
 } from '../../src/index.ts'
-import { type LikeStep, parseLike } from '../../src/selection.ts'
-import { joinValues, splitValues } from '../../src/value-lists.ts'
+import { type LikeStep, parseLike } from '../../src/store/selection.ts'
 
 describe('parseParameters and printParameters', () => {
   it.each<[string, [string, string][] | undefined]>([
@@ -112,10 +112,10 @@ const fields = new Map([
 ])
 const options = { fields, id: 'id', createdAt: 'at' }
 
-function read(text: string): { query: Query; mistakes: Mistake[] } {
-  const mistakes: Mistake[] = []
+function read(text: string): { query: Query; issues: Issue[] } {
+  const issues: Issue[] = []
   const parameters: Parameter[] = parseParameters(text) ?? []
-  return { query: readQuery(parameters, options, mistakes), mistakes }
+  return { query: readQuery(parameters, options, issues), issues }
 }
 
 describe('readQuery', () => {
@@ -160,7 +160,7 @@ describe('readQuery', () => {
     ['since_id=a&max_id=b', [filter('id', 'gt', 'a'), filter('id', 'lte', 'b')]],
     ['suppress_error_codes&_method=GET&cursor=x&offset=1', []],
   ])('%j', (text, where) => {
-    expect(read(text)).toEqual({ query: { where, sort: [ID] }, mistakes: [] })
+    expect(read(text)).toEqual({ query: { where, sort: [ID] }, issues: [] })
   })
 
   it.each<[string, readonly SortKey[]]>([
@@ -186,10 +186,10 @@ describe('readQuery', () => {
     ['since=2024-01-01', undefined],
     ['until=2024-01-01', 'made'],
   ])('%s where the creation date is %j is refused', (text, createdAt) => {
-    const mistakes: Mistake[] = []
+    const issues: Issue[] = []
     const given = { fields, id: 'id', ...(createdAt !== undefined && { createdAt }) }
-    expect(readQuery(parseParameters(text) ?? [], given, mistakes).where).toEqual([])
-    expect(mistakes).toMatchObject([{ type: 'not_filterable' }])
+    expect(readQuery(parseParameters(text) ?? [], given, issues).where).toEqual([])
+    expect(issues).toMatchObject([{ type: 'not_filterable' }])
   })
 
   it.each([
@@ -208,13 +208,13 @@ describe('readQuery', () => {
       on: { kind: 'boolean', ...plain },
       whatever: { kind: 'union', ...plain },
     }
-    const mistakes: Mistake[] = []
+    const issues: Issue[] = []
     readQuery(
       parseParameters(text) ?? [],
       { fields: new Map(Object.entries(kinds)), id: 'size' },
-      mistakes,
+      issues,
     )
-    expect(mistakes.map(({ type }) => type)).toEqual(types)
+    expect(issues.map(({ type }) => type)).toEqual(types)
   })
 
   it.each([
@@ -231,17 +231,17 @@ describe('readQuery', () => {
     'filter[name][eq]x',
     'xfilter[name][eq]',
   ])('%s is no name of a filter', name => {
-    const { query, mistakes } = read(`${name}=a`)
+    const { query, issues } = read(`${name}=a`)
     expect(query.where).toEqual([])
-    expect(mistakes).toMatchObject([{ type: 'unknown_field', field: name }])
+    expect(issues).toMatchObject([{ type: 'unknown_field', field: name }])
   })
 
   it('filters of the same name and operator are one, and there may be as many as the limit', () => {
     const caps = { parameters: 2, filters: 2, values: 2, pattern: 2, words: 2, sortKeys: 2 }
     const types = (text: string) => {
-      const mistakes: Mistake[] = []
-      readQuery(parseParameters(text) ?? [], { ...options, caps }, mistakes)
-      return mistakes.map(({ type }) => type)
+      const issues: Issue[] = []
+      readQuery(parseParameters(text) ?? [], { ...options, caps }, issues)
+      return issues.map(({ type }) => type)
     }
     expect(types('name=a&name=b&name[ne]=c')).toEqual([])
     expect(types('name=a&name[ne]=b&id=c')).toEqual(['too_many_filters'])
@@ -259,7 +259,7 @@ describe('readQuery', () => {
       search: { text: 'red  clio', paths: search },
       where: [],
     })
-    expect(read('q=red').mistakes).toMatchObject([{ type: 'unknown_field', field: 'q' }])
+    expect(read('q=red').issues).toMatchObject([{ type: 'unknown_field', field: 'q' }])
   })
 
   it('printQuery gives nothing of nothing', () => {
@@ -294,9 +294,9 @@ describe('readQuery', () => {
     'name[in]=a\\,b,c\\\\&labels.x=1',
     'any=5&any[in]=6,a',
   ])('printQuery gives back %j', text => {
-    const { query, mistakes } = read(text)
-    expect(mistakes).toEqual([])
-    expect(read(printQuery(query))).toEqual({ query, mistakes: [] })
+    const { query, issues } = read(text)
+    expect(issues).toEqual([])
+    expect(read(printQuery(query))).toEqual({ query, issues: [] })
   })
 })
 
@@ -388,8 +388,8 @@ describe('matcher', () => {
     ['labels.b[exists]=0', true],
     ['labels.toString[exists]=1', false],
   ])('%s: %s', (text, expected) => {
-    const { query, mistakes } = read(text)
-    expect(mistakes).toEqual([])
+    const { query, issues } = read(text)
+    expect(issues).toEqual([])
     expect(matcher(query, fields)(ITEM)).toBe(expected)
   })
 

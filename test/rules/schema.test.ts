@@ -1,9 +1,9 @@
 // What a zod schema says of its fields, as tables; and what JSON cannot hold.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Fields } from '../../src/fields.ts'
 import { blob, fieldsOf } from '../../src/index.ts'
-import { rootField, type Schema } from '../../src/schema.ts'
+import type { Fields } from '../../src/schema/fields.ts'
+import { rootField, type Schema } from '../../src/schema/zod-fields.ts'
 
 const table = (schema: Schema, side?: 'input' | 'output') => kinds(fieldsOf(schema, side))
 

@@ -1,9 +1,7 @@
-// Values and fields as tables: reading, comparing and picking them, and what is said of mistakes.
+// Values and fields as tables: reading, comparing and picking them, and what is said of issues.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asJson } from '../../src/as-json.ts'
-import { problemBody, refusalIn, suggestion } from '../../src/errors.ts'
-import { compareValues, expectation, isOfKind, picker, scalarsOf } from '../../src/fields.ts'
+import { problemBody, suggestion, toHttpError } from '../../src/errors.ts'
 import {
   type Field,
   HttpError,
@@ -12,8 +10,16 @@ import {
   type Kind,
   type Scalar,
 } from '../../src/index.ts'
-import { isWithin } from '../../src/json-size.ts'
-import { comparer, isSortKey, matcher, type SortKey } from '../../src/selection.ts'
+import { asJson } from '../../src/schema/as-json.ts'
+import {
+  compareValues,
+  describeField,
+  isOfKind,
+  parseScalars,
+  picker,
+} from '../../src/schema/fields.ts'
+import { isWithin } from '../../src/schema/json-size.ts'
+import { comparer, isSortKey, matcher, type SortKey } from '../../src/store/selection.ts'
 
 const field = (kind: Kind, more: Partial<Field> = {}): Field => ({
   kind,
@@ -34,7 +40,7 @@ describe('scalarsOf', () => {
     ['maybe', field('boolean'), []],
     ['b', field('string', { choices: ['a'] }), []],
   ])('%j for %j: %j', (text, of, values) => {
-    expect(scalarsOf(text, of)).toEqual(values)
+    expect(parseScalars(text, of)).toEqual(values)
   })
 })
 
@@ -110,8 +116,8 @@ describe('expectation', () => {
     [field('object'), 'an object'],
     [field('record'), 'an object of named values'],
   ])('%j: %s', (of, text) => {
-    expect(expectation(of).startsWith(text)).toBe(true)
-    expect(expectation(of) === '').toBe(text === '')
+    expect(describeField(of).startsWith(text)).toBe(true)
+    expect(describeField(of) === '').toBe(text === '')
   })
 })
 
@@ -223,8 +229,8 @@ describe('refusals', () => {
 
   it('are told from failures', () => {
     const refusal = new HttpError(409, 'Sold')
-    expect(refusalIn(refusal)).toBe(refusal)
-    expect(() => refusalIn(new RangeError('broken'))).toThrow(RangeError)
+    expect(toHttpError(refusal)).toBe(refusal)
+    expect(() => toHttpError(new RangeError('broken'))).toThrow(RangeError)
   })
 })
 

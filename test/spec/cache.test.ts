@@ -1,8 +1,8 @@
 // Specification, "Cache headers" and status 304; conventions, "Caching". Reads; writes are in writing tests.
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { basic, type Item, json, type Scheme, xml } from '../../src/index.ts'
-import { type Answer, eachDoor } from '../doors.ts'
 import { carValues, example, seed } from '../fixture.ts'
+import { type Answer, eachHandler } from '../handlers.ts'
 
 const CHANGED = Date.parse('2024-03-01T12:00:00.700Z')
 const DATES: Readonly<Record<string, string>> = {
@@ -101,7 +101,7 @@ const ROWS: readonly (readonly [string, Record<string, string>, number, number, 
 ]
 
 describe('Cache headers: conditional reads', () => {
-  eachDoor(
+  eachHandler(
     three,
     (door, made) => {
       const target = (what: string) =>
@@ -257,7 +257,7 @@ function comparable({ headers }: Answer) {
 }
 
 describe('Cache headers: ETag', () => {
-  eachDoor(three, (door, made) => {
+  eachHandler(three, (door, made) => {
     const tagOf = async (path: string, headers: Record<string, string> = {}) =>
       (await door.request(path, { headers })).headers.get('etag') ?? ''
 
@@ -358,7 +358,7 @@ describe('Cache headers: Last-Modified', () => {
     vi.useRealTimers()
   })
 
-  eachDoor(
+  eachHandler(
     () => {
       vi.useFakeTimers({ toFake: ['Date'], now: CHANGED })
       return three()
@@ -400,7 +400,7 @@ describe('Cache headers: Last-Modified', () => {
 })
 
 describe('Cache headers: a failed If-Match', () => {
-  eachDoor(three, (door, made) => {
+  eachHandler(three, (door, made) => {
     it.each([
       ['W/<tag>', 'holds of no weak tag'],
       ['W/<tag>, W/"a"', 'holds of no weak tag'],
@@ -425,7 +425,7 @@ describe('Cache headers: a failed If-Match', () => {
 })
 
 describe('Cache headers: Cache-Control and Vary', () => {
-  eachDoor(
+  eachHandler(
     three,
     (door, made) => {
       it.each([
@@ -447,7 +447,7 @@ describe('Cache headers: Cache-Control and Vary', () => {
     { once: true },
   )
 
-  eachDoor(
+  eachHandler(
     () => example({ cors: { origins: ['https://app.example'] } }),
     door => {
       it('names Origin where origins are told apart', async () => {
@@ -479,7 +479,7 @@ describe('Cache headers: Cache-Control and Vary', () => {
     ['a scheme that says', [scheme(['X-Api-Key'])], 'Accept, Prefer, X-Api-Key'],
     ['several', [passwords, scheme(['Cookie']), scheme()], 'Accept, Prefer, Authorization, Cookie'],
   ])('names where credentials may stand: %s', (_, schemes, vary) => {
-    eachDoor(
+    eachHandler(
       () => example({ schemes, access: { default: 'public' } }),
       door => {
         it('whether or not any came', async () => {
@@ -495,7 +495,7 @@ describe('Cache headers: Cache-Control and Vary', () => {
 })
 
 describe('Cache headers: items of the same moment', () => {
-  eachDoor(three, (door, made) => {
+  eachHandler(three, (door, made) => {
     it('two items never share a tag', async () => {
       const tags = await Promise.all(
         made().items.map(async ({ id }: Item) =>

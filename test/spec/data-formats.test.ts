@@ -10,7 +10,13 @@ import {
   memoryStore,
   parseLink,
 } from '../../src/index.ts'
-import { DOOR_NAMES, type Door, eachDoor, type Init, openDoor } from '../doors.ts'
+import {
+  eachHandler,
+  HANDLER_NAMES,
+  type Init,
+  type OpenHandler,
+  openHandler,
+} from '../handlers.ts'
 
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
@@ -89,7 +95,7 @@ describe('Data formats', () => {
       { name: 'Clio & <Co>', seats: 5, tags: ['a', 'b'], model: { name: 'II', year: 1990 } },
     ],
   ]
-  eachDoor(
+  eachHandler(
     things,
     door => {
       for (const [type, body, value] of sent) {
@@ -254,7 +260,7 @@ describe('what GET gave can be sent back', () => {
       }),
       store: memoryStore(),
     })
-  eachDoor(make, door => {
+  eachHandler(make, door => {
     it.each(['application/json', 'application/xml'])('what transforms made: %s', async type => {
       const sent = { length: 'abc', tags: 'a,b', sold: true, name: { first: 'Ann' }, sizes: ['7'] }
       const json = { ...sent, color: 'red' }
@@ -394,7 +400,7 @@ describe('bodies that nobody should send', () => {
     ],
     ['a form over the limit', FORM, `name=${'x'.repeat(1024 * 1024)}`, 413, 'body_too_large'],
   ]
-  eachDoor(
+  eachHandler(
     things,
     door => {
       for (const [name, type, body, status, error] of cases) {
@@ -415,8 +421,8 @@ describe('bodies that nobody should send', () => {
 })
 
 describe('what is accepted is given back byte for byte', () => {
-  it.each(DOOR_NAMES)('any JSON, through %s', async name => {
-    const door: Door = await openDoor(name, things())
+  it.each(HANDLER_NAMES)('any JSON, through %s', async name => {
+    const door: OpenHandler = await openHandler(name, things())
     const json = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' })
     let accepted = 0
     await fc.assert(
@@ -442,8 +448,8 @@ describe('what is accepted is given back byte for byte', () => {
     await door.close()
   })
 
-  it.each(DOOR_NAMES)('any text in a form, through %s', async name => {
-    const door: Door = await openDoor(name, things())
+  it.each(HANDLER_NAMES)('any text in a form, through %s', async name => {
+    const door: OpenHandler = await openHandler(name, things())
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'grapheme' }),

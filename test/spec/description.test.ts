@@ -1,12 +1,12 @@
 // Specification, "What the service does": the root describes the resources.
 import { describe, expect, it } from 'vitest'
-import { eachDoor } from '../doors.ts'
 import { example } from '../fixture.ts'
+import { eachHandler } from '../handlers.ts'
 
 const NAMES = ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']
 
 describe('What the service does', () => {
-  eachDoor(
+  eachHandler(
     () => example(),
     door => {
       it('GET {base_url}/: an object with url and resources, each with its url', async () => {

@@ -11,8 +11,8 @@ import {
   parseLink,
   simpleRest,
 } from '../../src/index.ts'
-import { eachDoor } from '../doors.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
+import { eachHandler } from '../handlers.ts'
 
 async function make() {
   const made = example({ dialects: [simpleRest, jsonServer], clock: steppingClock() })
@@ -67,7 +67,7 @@ const SAME: readonly (readonly [string, string, string])[] = [
 ]
 
 describe('Dialects', () => {
-  eachDoor(
+  eachHandler(
     make,
     (door, made) => {
       it.each(SAME)('%s', async (_row, theirs, ours) => {
@@ -106,7 +106,7 @@ describe('Dialects', () => {
         ['filter={"id":[]}', 'filter'],
         ['_start=x', '_start'],
         ['_page=1&_page=2', '_page'],
-      ])('a mistake is 400 that names the parameter that was sent: %s', async (query, field) => {
+      ])('a issue is 400 that names the parameter that was sent: %s', async (query, field) => {
         const answer = await door.request(`/cars?${encodeURI(query)}`)
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ field }] } })
       })
@@ -130,7 +130,7 @@ describe('Dialects', () => {
     { once: true },
   )
 
-  eachDoor(
+  eachHandler(
     make,
     door => {
       it.each([
@@ -150,7 +150,7 @@ describe('Dialects', () => {
     { once: true },
   )
 
-  eachDoor(
+  eachHandler(
     () => {
       const find = defineAction({
         on: 'collection',
@@ -181,7 +181,7 @@ describe('Dialects', () => {
     { once: true },
   )
 
-  eachDoor(
+  eachHandler(
     () => example(),
     door => {
       it.each(['_start=0&_end=5', 'range=[0,4]', 'sort=["price","ASC"]', 'filter={}'])(

@@ -9,8 +9,8 @@ import {
   memoryStore,
   type Policies,
 } from '../../src/index.ts'
-import { type Answer, eachDoor } from '../doors.ts'
 import { carValues, example } from '../fixture.ts'
+import { type Answer, eachHandler } from '../handlers.ts'
 import { ERRORS, failingApi, SECRETS } from './failing.ts'
 
 function entries(answer: Answer) {
@@ -23,7 +23,7 @@ describe('Status codes', () => {
     [201, 'a resource was created'],
     [304, 'nothing was modified'],
   ]
-  eachDoor(
+  eachHandler(
     () => example(),
     door => {
       for (const [status, meaning] of rows) {
@@ -43,7 +43,7 @@ describe('Status codes', () => {
     { once: true },
   )
 
-  eachDoor(
+  eachHandler(
     () => failingApi(),
     (door, made) => {
       for (const { name, status, type, headers = {}, send } of ERRORS) {
@@ -74,7 +74,7 @@ describe('Status codes', () => {
 })
 
 describe('Error body', () => {
-  eachDoor(
+  eachHandler(
     () => failingApi(),
     (door, made) => {
       it('several errors are returned together', async () => {
@@ -96,7 +96,7 @@ describe('Error body', () => {
         expect(entries(query).length).toBe(4)
       })
 
-      it('a body of forty thousand mistakes makes no answer without end', async () => {
+      it('a body of forty thousand issues makes no answer without end', async () => {
         const { api } = failingApi({ limits: { body: 1024 * 1024 } })
         const tags = Array.from({ length: 40_000 }, () => 1)
         const answer = await api.fetch(
@@ -172,7 +172,7 @@ describe('Error body', () => {
           })
           expect(answer.headers.get('retry-after')).toBe('7')
         }
-        // It throws a TypeError for a status that is no error: a mistake of the program.
+        // It throws a TypeError for a status that is no error: a issue of the program.
         expect(
           await door.request('/things/fail', { method: 'POST', json: { status: 200 } }),
         ).toMatchObject({ status: 500 })
@@ -187,7 +187,7 @@ describe('Error body', () => {
         [['', 'a'], 500],
         [['X-Reason'], 500],
       ])(
-        'headers that HTTP cannot carry are a mistake of the program: %j',
+        'headers that HTTP cannot carry are a issue of the program: %j',
         async (headers, status) => {
           made().failures.length = 0
           const json = { status: 409, headers }

@@ -9,8 +9,8 @@ import {
   type Store,
   UnavailableError,
 } from '../../src/index.ts'
-import type { Policies } from '../../src/serve.ts'
-import type { Answer, Door, Init } from '../doors.ts'
+import type { Policies } from '../../src/model/build-api.ts'
+import type { Answer, Init, OpenHandler } from '../handlers.ts'
 
 /** What no answer may ever say. */
 export const SECRETS = /secret|\.ts\b|node_modules|\bat \S+ \(|select |ECONNREFUSED|10\.0\.0\.1/i
@@ -37,8 +37,8 @@ export function failingApi(policies: Policies = {}) {
           headers: z.array(z.string()).default(['Retry-After', '7']),
         }),
         run: ({ input: { status, headers } }) => {
-          const mistakes = [{ message: `Because of ${status}`, field: 'x', type: 'made_up' }]
-          throw new HttpError(status, mistakes, { headers })
+          const issues = [{ message: `Because of ${status}`, field: 'x', type: 'made_up' }]
+          throw new HttpError(status, issues, { headers })
         },
       }),
       crash: {
@@ -103,7 +103,7 @@ export interface ErrorCase {
   readonly status: number
   readonly type?: string
   readonly headers?: Readonly<Record<string, string | RegExp>>
-  readonly send: (door: Door, made: Failing, query: string) => Promise<Answer>
+  readonly send: (door: OpenHandler, made: Failing, query: string) => Promise<Answer>
 }
 
 const request =

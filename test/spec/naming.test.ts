@@ -9,7 +9,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../../src/index.ts'
-import { eachDoor } from '../doors.ts'
+import { eachHandler } from '../handlers.ts'
 
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -57,7 +57,7 @@ function named() {
 }
 
 describe('Naming conventions for fields', () => {
-  eachDoor(named, door => {
+  eachHandler(named, door => {
     const create = async (path: string, json: object) => {
       const answer = await door.request(path, { method: 'POST', json })
       return { answer, item: answer.json as Item }
@@ -187,7 +187,7 @@ describe('Naming conventions for fields', () => {
     })
   })
 
-  it('an id of another name is a mistake at definition', () => {
+  it('an id of another name is a issue at definition', () => {
     const store = memoryStore()
     const schema = z.object({ id: z.int(), name: z.string() })
     expect(() => defineCollection({ name: 'x', schema, store })).toThrow(TypeError)

@@ -10,8 +10,8 @@ import {
   parseLink,
   type Store,
 } from '../../src/index.ts'
-import { type Answer, eachDoor } from '../doors.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
+import { type Answer, eachHandler } from '../handlers.ts'
 
 const COUNT = 60
 
@@ -133,7 +133,7 @@ const ROWS: readonly Row[] = [
 ]
 
 describe('Pagination headers', () => {
-  eachDoor(
+  eachHandler(
     sixty,
     (door, made) => {
       it.each(ROWS)('$row', async ({ query = '', range, status = 200, page, rels: expected }) => {
@@ -233,7 +233,7 @@ const WALKS: readonly (readonly [string, string, Record<string, string>, RegExp]
 ]
 
 describe('Pagination headers: Link', () => {
-  eachDoor(
+  eachHandler(
     sixty,
     (door, made) => {
       it.each(WALKS)('%s, forth and back', async (_row, start, headers, form) => {
@@ -394,7 +394,7 @@ describe('Pagination headers: Link', () => {
     { once: true },
   )
 
-  eachDoor(sixty, (door, made) => {
+  eachHandler(sixty, (door, made) => {
     it('pages by cursor neither skip nor repeat while others delete and create', async () => {
       const { items } = made()
       const first = await door.request('/cars?limit=10')
@@ -448,7 +448,7 @@ async function sixtyCounted() {
 }
 
 describe('Pagination headers: no more work than needed', () => {
-  eachDoor(
+  eachHandler(
     sixtyCounted,
     (door, made) => {
       it.each([
@@ -524,7 +524,7 @@ describe('Pagination headers: no more work than needed', () => {
 })
 
 describe('Pagination headers: Prefer: count', () => {
-  eachDoor(
+  eachHandler(
     sixty,
     (door, made) => {
       it.each([
@@ -647,7 +647,7 @@ describe('Pagination headers: sub-collections and relations', () => {
     }
     return { ...made, items }
   }
-  eachDoor(
+  eachHandler(
     make,
     (door, made) => {
       it('pages of /<collection>/<id>/<sub_collection>', async () => {
@@ -690,7 +690,7 @@ describe('Pagination headers: a place that no link can hold', () => {
     for (const text of TEXTS) await api.collection(notes).create({ text })
     return { api }
   }
-  eachDoor(make, door => {
+  eachHandler(make, door => {
     it.each([
       ['', ''],
       ['the total unknown', 'count=none'],
@@ -747,7 +747,7 @@ describe('Pagination headers: a place that no link can hold', () => {
       await api.collection(things).create({ a })
     return { api }
   }
-  eachDoor(mixed, door => {
+  eachHandler(mixed, door => {
     it.each([
       ['a', [5, 2, 1, 3, 4]],
       ['-a', [1, 3, 4, 2, 5]],

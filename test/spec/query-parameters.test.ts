@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, type Item, memoryStore } from '../../src/index.ts'
-import { eachDoor, listen, sendRaw } from '../doors.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
+import { eachHandler, listen, sendRaw } from '../handlers.ts'
 
 const COUNT = 40
 
@@ -154,7 +154,7 @@ const FILTERS: readonly (readonly [string, string, Test])[] = [
 ]
 
 describe('Query parameters: filters and bounds', () => {
-  eachDoor(
+  eachHandler(
     forty,
     (door, made) => {
       it.each(FILTERS)('%s: %s', async (_row, query, holds) => {
@@ -230,7 +230,7 @@ describe('Query parameters: filters and bounds', () => {
     { once: true },
   )
 
-  eachDoor(forty, (door, made) => {
+  eachHandler(forty, (door, made) => {
     it('an id that no longer exists still works as a bound', async () => {
       const { items } = made()
       await door.request(`/cars/${at(items[9], 'id')}`, { method: 'DELETE' })
@@ -271,7 +271,7 @@ const FIELDS: readonly (readonly [string, string, (item: Item) => unknown])[] = 
 ]
 
 describe('Query parameters: fields', () => {
-  eachDoor(
+  eachHandler(
     forty,
     (door, made) => {
       it.each(FIELDS)('fields, %s: %s', async (_row, query, shown) => {
@@ -353,7 +353,7 @@ const SORTS: readonly (readonly [string, string, (one: Item, other: Item) => num
 ]
 
 describe('Query parameters: sort', () => {
-  eachDoor(
+  eachHandler(
     forty,
     (door, made) => {
       it.each(SORTS)('%s: %s', async (_row, query, compare) => {
@@ -384,7 +384,7 @@ describe('Query parameters: a field whose name is reserved', () => {
         .create({ limit, offset: limit < 5 ? 'a' : 'b', q: `${limit % 2}` })
     return api
   }
-  eachDoor(
+  eachHandler(
     make,
     door => {
       it.each([
@@ -419,7 +419,7 @@ const UNESCAPED = [
 ]
 
 describe('Query parameters: some characters are deliberately left unescaped', () => {
-  eachDoor(
+  eachHandler(
     () => example(),
     door => {
       it.each(UNESCAPED)('%s', async character => {
@@ -481,7 +481,7 @@ it('a parameter in brackets is not suggested as itself', async () => {
 const many = (count: number, one: (at: number) => string, joint: string) =>
   Array.from({ length: count }, (_, index) => one(index)).join(joint)
 
-/** Each row: the query, and of each mistake its field, its type and a part of its message. */
+/** Each row: the query, and of each issue its field, its type and a part of its message. */
 const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, string])[]])[] = [
   ['colr=red', [['colr', 'unknown_field', 'did you mean "color"?']]],
   ['model.nme=Clio', [['model.nme', 'unknown_field', 'did you mean "model.name"?']]],
@@ -582,8 +582,8 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
   ],
 ]
 
-describe('Query parameters: mistakes are 400, all reported together', () => {
-  eachDoor(
+describe('Query parameters: issues are 400, all reported together', () => {
+  eachHandler(
     () => example(),
     door => {
       it.each(MISTAKES.map(([query, entries]) => [query.slice(0, 60), query, entries] as const))(
@@ -620,7 +620,7 @@ describe('Query parameters: mistakes are 400, all reported together', () => {
         }
       })
 
-      it('a mistake in a long value is quoted in part', async () => {
+      it('a issue in a long value is quoted in part', async () => {
         const { text: body } = await door.request(`/cars?price=${'9x'.repeat(2000)}`)
         expect(body.length).toBeLessThan(400)
       })

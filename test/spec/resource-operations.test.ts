@@ -8,9 +8,9 @@ import {
   memoryStore,
   type Operation,
 } from '../../src/index.ts'
-import { sqlStore } from '../../src/stores/sql.ts'
-import { type Answer, type Door, eachDoor, type Init, listen } from '../doors.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
 import { carValues, example, seed } from '../fixture.ts'
+import { type Answer, eachHandler, type Init, listen, type OpenHandler } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -36,7 +36,7 @@ function form(text: string, headers: Record<string, string> = {}): Init {
 }
 
 describe('POST /<collection>', () => {
-  eachDoor(
+  eachHandler(
     () => example(),
     door => {
       it('201: redirect to the created resource, with the item as the body', async () => {
@@ -165,7 +165,7 @@ describe('POST /<collection>', () => {
           [{ field: 'colour', type: 'unknown_field' }],
         ],
         [
-          'several mistakes at once',
+          'several issues at once',
           { color: 'pink', doors: 'x' },
           [{ field: 'immatriculation', type: 'required' }, { field: 'color' }, { field: 'doors' }],
         ],
@@ -211,7 +211,7 @@ describe('POST /<collection>', () => {
 })
 
 describe('PUT /<collection>/<id>', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     const path = () => `/cars/${made().clio.id}`
 
     it('303: redirect to the updated resource', async () => {
@@ -307,7 +307,7 @@ describe('PUT /<collection>/<id>', () => {
 })
 
 describe('PATCH /<collection>/<id>', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     const path = () => `/cars/${made().clio.id}`
     const patch = (type: string, json: unknown, headers = {}) =>
       door.request(path(), { method: 'PATCH', json, headers: { 'content-type': type, ...headers } })
@@ -444,7 +444,7 @@ describe('PATCH /<collection>/<id>', () => {
 })
 
 describe('DELETE /<collection>/<id>', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     it('200 with the last representation', async () => {
       const path = `/cars/${made().clio.id}`
       const before = await door.request(path)
@@ -492,7 +492,7 @@ describe('Prefer: return (RFC 7240)', () => {
     ['PUT', 'return=nonsense', 303, 'nothing', null],
     ['DELETE', 'return=nonsense', 200, 'item', null],
   ]
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     for (const [method, prefer, status, has, applied] of cases) {
       it(`${method} with ${prefer}: ${status}`, async () => {
         const path = method === 'POST' ? '/cars' : `/cars/${made().clio.id}`
@@ -628,7 +628,7 @@ describe('a change that is answered by no redirect', () => {
   const json = { immatriculation: 'P', color: 'blue' }
   const later = () => new Date(Date.now() + 2000).toUTCString()
 
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     const path = () => `/cars/${made().clio.id}`
     const tagOf = async () => (await door.request(path())).headers.get('etag') ?? ''
 
@@ -665,7 +665,7 @@ describe('a change that is answered by no redirect', () => {
 })
 
 describe('HEAD /<collection>/<id>', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     it('no body; tells whether the resource exists', async () => {
       const path = `/cars/${made().clio.id}`
       const get = await door.request(path)
@@ -692,7 +692,7 @@ describe('methods that do not exist', () => {
     ['/cars/:id/buy', 'POST, OPTIONS', ['GET', 'HEAD', 'PUT', 'DELETE']],
     ['/cars/:id/options', 'GET, POST, HEAD, OPTIONS', ['PUT', 'DELETE']],
   ]
-  eachDoor(
+  eachHandler(
     withCars,
     (door, made) => {
       for (const [template, allow, methods] of cases) {
@@ -716,7 +716,7 @@ describe('methods that do not exist', () => {
 })
 
 describe('OPTIONS /<collection>', () => {
-  eachDoor(
+  eachHandler(
     withCars,
     (door, made) => {
       const cases: readonly [path: string, allow: string][] = [
@@ -801,7 +801,7 @@ describe('OPTIONS /<collection>', () => {
 })
 
 describe('GET /<collection>/<id>/<sub_collection>', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     const options = () => `/cars/${made().clio.id}/options`
     const create = (json: object, path = options()) => door.request(path, { method: 'POST', json })
 
@@ -898,7 +898,7 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
 })
 
 describe('ids that are UUIDs in a body (RFC 9562 §4)', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     const post = (path: string, json: object) => door.request(path, { method: 'POST', json })
     const ids = () => {
       const id = String(made().clio.id)
@@ -970,7 +970,7 @@ describe('GET /<relation_collection>', () => {
     await base.api.collection(base.models).create({ name: 'Zoé' })
     return base
   }
-  eachDoor(withModels, (door, made) => {
+  eachHandler(withModels, (door, made) => {
     it('relations between two kinds of resource', async () => {
       const json = { car_id: made().clio.id, model_id: 1 }
       const answer = await door.request('/cars_models', { method: 'POST', json })
@@ -1029,7 +1029,7 @@ describe('GET /<relation_collection>', () => {
 })
 
 describe('actions', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     const buy = () => `/cars/${made().clio.id}/buy`
 
     it('POST /cars/<id>/buy: buys the car', async () => {
@@ -1107,7 +1107,7 @@ describe('actions', () => {
 /** How a client says which method it means. */
 const PLACES: readonly [
   name: string,
-  send: (door: Door, path: string, method: string) => Promise<Answer>,
+  send: (door: OpenHandler, path: string, method: string) => Promise<Answer>,
 ][] = [
   [
     'the query',
@@ -1133,7 +1133,7 @@ const PATCHED = { immatriculation: 'P', color: 'blue' }
 const PATCHED_FORM = 'immatriculation=P&color=blue'
 
 describe('_method', () => {
-  eachDoor(withCars, (door, made) => {
+  eachHandler(withCars, (door, made) => {
     const path = () => `/cars/${made().clio.id}`
     for (const [place, send] of PLACES) {
       // Whoever followed a redirect would send the header again.

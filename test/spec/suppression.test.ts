@@ -1,7 +1,7 @@
 // Specification, "Suppression of error codes": with `suppress_error_codes` in the URL the status is
 // only ever 200 or 500, and the body tells the rest.
 import { describe, expect, it } from 'vitest'
-import { type Answer, type Door, eachDoor, type Init } from '../doors.ts'
+import { type Answer, eachHandler, type Init, type OpenHandler } from '../handlers.ts'
 import { ERRORS, type Failing, failingApi, SECRETS } from './failing.ts'
 
 const FLAGS = [
@@ -18,7 +18,7 @@ async function created({ api, things }: Failing) {
 }
 
 describe('Suppression of error codes', () => {
-  eachDoor(
+  eachHandler(
     () => failingApi(),
     (door, made) => {
       for (const { name, status, send } of ERRORS) {
@@ -70,7 +70,7 @@ describe('Suppression of error codes', () => {
       const successes: readonly [
         name: string,
         status: number,
-        send: (door: Door, made: Failing, query: string) => Promise<Answer>,
+        send: (door: OpenHandler, made: Failing, query: string) => Promise<Answer>,
         body: (value: unknown) => void,
       ][] = [
         [

@@ -8,9 +8,9 @@ import {
   memoryStore,
   parseLink,
 } from '../../src/index.ts'
-import { sqlStore } from '../../src/stores/sql.ts'
-import { eachDoor } from '../doors.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
 import { example } from '../fixture.ts'
+import { eachHandler } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'
 
 const accounts = () =>
@@ -37,7 +37,7 @@ function versions(policies: { baseUrl?: string; prefix?: string } = {}) {
 }
 
 describe('Versioning', () => {
-  eachDoor(
+  eachHandler(
     () => versions(),
     door => {
       it('{base_url}/v<number>/: each version has its own root', async () => {
@@ -134,7 +134,7 @@ describe('Versioning', () => {
     { once: true },
   )
 
-  eachDoor(
+  eachHandler(
     () => versions({ baseUrl: 'https://api.example/base', prefix: '/api' }),
     door => {
       it('the successor is named by the public address', async () => {
@@ -148,7 +148,7 @@ describe('Versioning', () => {
     { once: true },
   )
 
-  eachDoor(
+  eachHandler(
     () => example({ version: 3 }),
     door => {
       it('an api of one version', async () => {
@@ -181,7 +181,7 @@ describe('Versioning', () => {
     ],
     ['zero', () => defineApi({ versions: [{ version: 0, collections: [cars()] }] })],
     ['none', () => defineApi({ versions: [] })],
-  ])('a mistake in the declaration is a TypeError: %s', (_row, define) => {
+  ])('a issue in the declaration is a TypeError: %s', (_row, define) => {
     expect(define).toThrow(TypeError)
   })
 })

@@ -1,8 +1,8 @@
 // A table that another program has made, with names and types of its own.
 import { CompiledQuery, type Kysely } from 'kysely'
 import { expect } from 'vitest'
-import { type SqlStoreOptions, sqlStore } from '../../src/stores/sql.ts'
-import { is, maybe, text } from './questions.ts'
+import { type SqlStoreOptions, sqlStore } from '../../src/sql/sql-store.ts'
+import { is, maybe, text } from './selections.ts'
 import { closing } from './several.ts'
 
 /**

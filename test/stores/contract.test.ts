@@ -1,7 +1,7 @@
 import { describe, test } from 'vitest'
-import { memoryStore } from '../../src/stores/memory.ts'
-import { sqlStore } from '../../src/stores/sql.ts'
-import { storeCases } from '../../src/testing.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { memoryStore } from '../../src/store/memory-store.ts'
+import { storeCases } from '../../src/testing/store-cases.ts'
 import { openDatabase } from './sqlite.ts'
 
 const STORES = {

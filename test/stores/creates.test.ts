@@ -1,12 +1,12 @@
 // Creates that wait together go into the table by few statements, and each comes to its own end.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { Field, Item } from '../../src/fields.ts'
-import type { Shape, Store } from '../../src/store.ts'
-import { sqlStore } from '../../src/stores/sql.ts'
+import type { Field, Item } from '../../src/schema/fields.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import type { Shape, Store } from '../../src/store/store.ts'
 import { noMariadb, openMariadb, useMariadb } from './mariadb.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
-import { by, SHAPE } from './questions.ts'
+import { by, SHAPE } from './selections.ts'
 import { closing, newTable } from './several.ts'
 import { openDatabase } from './sqlite.ts'
 

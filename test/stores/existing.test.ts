@@ -3,7 +3,7 @@ import { CompiledQuery, type Kysely } from 'kysely'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineCollection, type Item, parseLink } from '../../src/index.ts'
-import { type ColumnOptions, createTableSql, sqlStore } from '../../src/stores/sql.ts'
+import { type ColumnOptions, createTableSql, sqlStore } from '../../src/sql/sql-store.ts'
 import { noMariadb, openMariadb, useMariadb } from './mariadb.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
@@ -164,7 +164,7 @@ describe.each([
     const cars = defineCollection({ name: 'cars', schema: Car, store, search: ['color', 'seen'] })
     for (const statement of createTableSql(cars.definition.shape, {
       ...options,
-      dialect: name === 'MariaDB' ? 'mysql' : 'postgres',
+      dialect: 'postgres',
     })) {
       // What a migration takes of it.
       if (/rest_(?:sequences|idempotency)/.test(statement)) await say(statement)
@@ -503,8 +503,8 @@ test('the store makes tables of declared types too', async () => {
   expect(table).toContain('"built" date not null')
   expect(table).toContain('"seen" timestamp(6) with time zone,')
   const seen = { seen: { type: 'timestamp', digits: 3 } } as const
-  const [other] = createTableSql(definition.shape, { dialect: 'mysql', columns: seen })
-  expect(other).toContain('`seen` datetime(3),')
+  const [other] = createTableSql(definition.shape, { dialect: 'postgres', columns: seen })
+  expect(other).toContain('"seen" timestamp(3) with time zone,')
 })
 
 const SQLITE_TRIGGER = [

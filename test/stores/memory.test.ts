@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Field, Item } from '../../src/fields.ts'
-import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/selection.ts'
-import { parseSort } from '../../src/sort.ts'
-import type { Identity, Shape, Slice } from '../../src/store.ts'
-import { newVersion, nextId, nextUuid } from '../../src/stores/ids.ts'
-import { type MemoryStore, memoryStore } from '../../src/stores/memory.ts'
-import { MemoryIndex } from '../../src/stores/memory-index.ts'
-import { SortedList } from '../../src/stores/sorted-list.ts'
+import type { Field, Item } from '../../src/schema/fields.ts'
+import { createVersion, nextId, nextUuid } from '../../src/store/ids.ts'
+import { MemoryIndex } from '../../src/store/memory-index.ts'
+import { type MemoryStore, memoryStore } from '../../src/store/memory-store.ts'
+import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
+import { parseSort } from '../../src/store/sort.ts'
+import { SortedList } from '../../src/store/sorted-list.ts'
+import type { Identity, Shape, Slice } from '../../src/store/store.ts'
 
 const plain = { nullable: false, optional: false }
 const SHAPE: Shape = {
@@ -371,7 +371,7 @@ describe('ids', () => {
   test('integers count from 1; versions are 16 characters, each its own', () => {
     const identity: Identity = { name: 'id', kind: 'integer' }
     expect([nextId(identity, undefined, 0), nextId(identity, 41, 0)]).toEqual([1, 42])
-    const versions = Array.from({ length: 2000 }, newVersion)
+    const versions = Array.from({ length: 2000 }, createVersion)
     expect(new Set(versions).size).toBe(2000)
     expect(versions.every(version => /^[\w-]{16}$/.test(version))).toBe(true)
   })

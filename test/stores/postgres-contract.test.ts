@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest'
-import { sqlStore } from '../../src/stores/sql.ts'
-import { storeCases } from '../../src/testing.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { storeCases } from '../../src/testing/store-cases.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 
 usePostgres()

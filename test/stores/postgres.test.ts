@@ -1,9 +1,9 @@
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sqlStore } from '../../src/stores/sql.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
 import { SERVER_LISTS } from './plans.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
-import { agrees, by, SHAPE } from './questions.ts'
+import { agrees, by, SHAPE } from './selections.ts'
 
 usePostgres()
 

@@ -1,10 +1,10 @@
 // What stores on one database with many connections must do, whichever database it is.
 import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { Item } from '../../src/fields.ts'
-import { type Id, type Shape, type Store, UnavailableError } from '../../src/store.ts'
-import { sqlStore } from '../../src/stores/sql.ts'
-import { by, is, plain, SHAPE } from './questions.ts'
+import type { Item } from '../../src/schema/fields.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { type Id, type Shape, type Store, UnavailableError } from '../../src/store/store.ts'
+import { by, is, plain, SHAPE } from './selections.ts'
 
 export interface Database {
   /** A pool of connections of its own; of eight where nothing is said. */

@@ -1,0 +1,29 @@
+// Blobs in memory: for tests and for what need not survive the process.
+import { randomBytes } from 'node:crypto'
+import { type BlobStore, oneChunk } from './blob-store.ts'
+
+/** Keeps contents in memory, without bound: every upload is as large as the api's limits let it be. */
+export function memoryBlobs(): BlobStore {
+  const contents = new Map<string, { bytes: Uint8Array; createdAt: number }>()
+  return {
+    async put(content) {
+      const chunks: Uint8Array[] = []
+      for await (const chunk of content) chunks.push(chunk)
+      const bytes = Buffer.concat(chunks)
+      const key = randomBytes(18).toString('base64url')
+      contents.set(key, { bytes, createdAt: Date.now() })
+      return { key, size: bytes.length }
+    },
+    async get(key, range) {
+      const found = contents.get(key)
+      if (!found) return undefined
+      return oneChunk(range ? found.bytes.subarray(range.first, range.last + 1) : found.bytes)
+    },
+    async delete(key) {
+      contents.delete(key)
+    },
+    async *keys() {
+      for (const [key, { createdAt }] of contents) yield { key, createdAt }
+    },
+  }
+}

@@ -1,0 +1,156 @@
+// The parameters of stock admin clients rewritten into ours before anything reads them, and the
+// headers they look for. No rule of its own: what is rewritten is then read like any request.
+import { HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { getHeader, type HeaderList, type Parameter, printParameters } from '../http/message.ts'
+import { single } from '../pagination.ts'
+import { isObject } from '../schema/fields.ts'
+
+export interface Dialect {
+  readonly name: string
+  /** Ours for theirs; parameters that are not of the dialect stay as they are. */
+  rewrite(parameters: readonly Parameter[]): readonly Parameter[]
+  /** Headers that the client looks for, beside ours. */
+  headers?(headers: HeaderList): HeaderList
+}
+
+function parameter(givenName: string, givenValue: string): Parameter {
+  const [name, value] = [givenName.toWellFormed(), givenValue.toWellFormed()]
+  if (`${name}${value}`.includes('\0')) throw invalid(name, 'it holds the character U+0000')
+  return { name, value, raw: printParameters([[name, value]]) }
+}
+
+function invalid(field: string, why: string): HttpError {
+  const name = field.slice(0, 64)
+  const message = `${name} cannot be read: ${why}`
+  return new HttpError(400, [{ message, field: name, type: 'invalid_value' }])
+}
+
+/**
+ * ra-data-simple-rest: `sort=["color","ASC"]`, `range=[0,24]`, `filter={"color":"red"}`.
+ * @throws HttpError 400 for JSON that is none of these.
+ */
+export const simpleRest: Dialect = {
+  name: 'simpleRest',
+  rewrite: parameters => parameters.flatMap(each => SIMPLE_REST.get(each.name)?.(each) ?? [each]),
+}
+
+type Rewriting = (each: Parameter) => Parameter[] | undefined
+
+const SIMPLE_REST: ReadonlyMap<string, Rewriting> = new Map<string, Rewriting>([
+  ['sort', each => readJson(each, sortParameters)],
+  ['range', each => readJson(each, rangeParameters)],
+  ['filter', each => readJson(each, filterParameters)],
+])
+
+/** What does not begin like an array or an object is ours. */
+function readJson({ name, value }: Parameter, read: (value: unknown) => Parameter[]) {
+  if (!/^[[{]/.test(value)) return undefined
+  try {
+    return read(JSON.parse(value))
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalid(name, 'it starts like JSON but is none')
+    throw error
+  }
+}
+
+function sortParameters(value: unknown): Parameter[] {
+  const [field, order = 'ASC', ...rest]: unknown[] = Array.isArray(value) ? value : []
+  const direction = typeof order === 'string' ? order.toUpperCase() : ''
+  if (typeof field !== 'string' || !/^(?:ASC|DESC)$/.test(direction) || rest.length > 0) {
+    throw invalid('sort', 'it must be a field and an order, such as ["color","ASC"]')
+  }
+  return [parameter('sort', direction === 'DESC' ? `-${field}` : field)]
+}
+
+function rangeParameters(value: unknown): Parameter[] {
+  const [first, last, ...rest]: unknown[] = Array.isArray(value) ? value : []
+  const size = isWhole(first) && typeof last === 'number' ? last - first + 1 : -1
+  if (!isWhole(size) || rest.length > 0) {
+    throw invalid('range', 'it must be two positions, such as [0,24]')
+  }
+  return [parameter('offset', String(first)), parameter('limit', String(size))]
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+/** How deep the objects of a filter may nest. */
+const MOST_LEVELS = 32
+
+function filterParameters(value: unknown, path = '', levels = MOST_LEVELS): Parameter[] {
+  if (!isObject(value)) throw invalid('filter', 'it must be an object')
+  if (levels === 0) throw invalid('filter', `it is nested deeper than ${MOST_LEVELS} levels`)
+  return Object.entries(value).flatMap(([name, given]) => {
+    if (name === 'q' && path === '' && typeof given !== 'object') {
+      return [parameter('q', String(given))]
+    }
+    if (isObject(given)) return filterParameters(given, `${path}${name}.`, levels - 1)
+    const [, field = name, operator = ''] = /^([^[\]]+)(\[[^[\]]*\])$/.exec(name) ?? []
+    const whole = `filter[${path}${field}]`
+    if (given === null) return [parameter(`${whole}[exists]`, 'false')]
+    const values: unknown[] = Array.isArray(given) ? given : [given]
+    if (values.length === 0 || values.some(each => typeof each === 'object')) {
+      throw invalid('filter', `${path}${field} must have a value, or a list of at least one`)
+    }
+    return values.map(each => parameter(whole + operator, String(each)))
+  })
+}
+
+const JSON_SERVER_OPERATORS: Readonly<Record<string, string>> = {
+  _gte: 'gte',
+  _lte: 'lte',
+  _ne: 'ne',
+  _like: 'like',
+}
+
+/** json-server 0.17: `_start`, `_end`, `_limit`, `_page`, `_sort`, `_order`, `price_gte`; `X-Total-Count`. */
+export const jsonServer: Dialect = {
+  name: 'jsonServer',
+  rewrite(parameters) {
+    const issues: Issue[] = []
+    const of = (name: string) => single(parameters, name, issues)
+    const start = whole('_start', of('_start'))
+    const end = whole('_end', of('_end'))
+    const size = whole('_limit', of('_limit'))
+    const page = whole('_page', of('_page'))
+    const [names, orders] = [of('_sort')?.split(',') ?? [], of('_order')?.split(',') ?? []]
+    throwIfAny(issues)
+    const given = parameters.filter(({ name }) => !OWN.has(name)).map(filterParameter)
+    const limit = size ?? (end === undefined ? undefined : Math.max(0, end - (start ?? 0)))
+    const offset = start ?? (page === undefined ? undefined : Math.max(0, page - 1) * (limit ?? 10))
+    if (names.length > 0) {
+      const keys = names.map((name, at) =>
+        orders[at]?.toLowerCase() === 'desc' ? `-${name}` : name,
+      )
+      given.push(parameter('sort', keys.join(',')))
+    }
+    if (offset !== undefined) given.push(parameter('offset', String(offset)))
+    if (limit !== undefined || page !== undefined)
+      given.push(parameter('limit', String(limit ?? 10)))
+    return given
+  },
+  headers(headers) {
+    const total = getHeader(headers, 'X-Result-Count')
+    return total === undefined ? [] : ['X-Total-Count', total]
+  },
+}
+
+const OWN = new Set(['_start', '_end', '_limit', '_page', '_sort', '_order'])
+
+function whole(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new HttpError(400, [
+    { message: `${name} must be a whole number from 0`, field: name, type: 'invalid_number' },
+  ])
+}
+
+function filterParameter(each: Parameter): Parameter {
+  const suffix = /_(?:gte|lte|ne|like)$/.exec(each.name)?.[0]
+  if (suffix === undefined) return each
+  const name = each.name.slice(0, -suffix.length)
+  // json-server's `_like` finds the text anywhere.
+  const value = suffix === '_like' ? `%${each.value.replace(/[\\%_*]/g, '\\$&')}%` : each.value
+  return parameter(`${name}[${JSON_SERVER_OPERATORS[suffix]}]`, value)
+}

@@ -1,0 +1,268 @@
+// JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902, with the pointers of RFC 6901). What they
+// are applied to is never changed.
+import { HttpError } from '../errors.ts'
+import { type Fields, type Item, isObject, type Json, sameJson } from '../schema/fields.ts'
+import { checkName } from './format.ts'
+
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
+export const JSON_PATCH_TYPE = 'application/json-patch+json'
+
+/** Applies a merge patch (RFC 7396 §2): null removes, an object merges, anything else replaces. */
+export function mergePatch(target: Json | undefined, patch: Json): Json {
+  return merge(target, patch, undefined)
+}
+
+/**
+ * Applies what a form says of some members of an item: as a merge patch, but that a form has no other
+ * word for null, which is the value of a member that must be there and may be null.
+ */
+export function mergeForm(target: Json, sent: Json, fields: Fields): Json {
+  return merge(target, sent, fields)
+}
+
+function merge(target: Json | undefined, patch: Json, fields: Fields | undefined): Json {
+  if (!isObject(patch)) return patch
+  const merged: Item = isObject(target) ? { ...target } : {}
+  for (const [name, value] of Object.entries(patch)) {
+    const field = fields?.get(name)
+    const known = Object.hasOwn(merged, name) ? merged[name] : undefined
+    if (value !== null) merged[name] = merge(known, value, field?.members)
+    else if (field?.nullable && !field.optional) merged[name] = null
+    else delete merged[name]
+  }
+  return merged
+}
+
+/** How many values all `copy` operations of one patch may add: copies of copies grow without end. */
+const MAX_COPIED = 10_000
+
+/** How many characters of texts and names they may add. */
+const MAX_COPIED_TEXT = 1024 * 1024
+
+/** How many members and elements one patch may look at in what it adds, moves and tests, each time anew. */
+const MAX_SEEN = 500_000
+
+/** A document that is being patched, and what the patch may still do. */
+interface Work {
+  root: Json
+  /** The objects and lists that stand in this document alone: changed in place. Any other is copied before. */
+  readonly own: Set<Json>
+  readonly depth: number
+  readonly maxText: number
+  copies: number
+  text: number
+  seen: number
+}
+
+/**
+ * Applies a JSON Patch: all of its operations or none. Every object and list is copied at most once,
+ * so that it takes as long as the document and the operations are, not their product.
+ * @param maxDepth how many levels the result may nest where the patch put something.
+ * @param maxText how many characters of texts and names its copies may add.
+ * @throws HttpError 400 for what is no JSON Patch, 409 where it does not fit the target: a path that
+ * does not exist, a `test` that fails; 413 for too many operations, copies, or moves and tests of much.
+ */
+export function jsonPatch(
+  target: Json,
+  patch: Json,
+  maxOperations = 500,
+  maxDepth = 32,
+  maxText = MAX_COPIED_TEXT,
+): Json {
+  if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
+  if (patch.length > maxOperations) throw tooMuch(`have at most ${maxOperations} operations`)
+  const work: Work = {
+    root: target,
+    own: new Set(),
+    depth: maxDepth,
+    maxText,
+    copies: MAX_COPIED,
+    text: maxText,
+    seen: MAX_SEEN,
+  }
+  for (const [at, operation] of patch.entries()) apply(work, operation, at)
+  return work.root
+}
+
+function apply(work: Work, operation: Json, at: number): void {
+  if (!isObject(operation)) throw malformed(`Operation ${at} is not an object`)
+  const path = pointer(operation, 'path', at)
+  const name = Object.hasOwn(operation, 'op') ? operation.op : undefined
+  switch (name) {
+    case 'add':
+      put(work, path, given(operation, at), at)
+      break
+    case 'remove':
+      remove(work, path, at)
+      break
+    case 'replace': {
+      const value = given(operation, at)
+      if (path.length > 0) remove(work, path, at)
+      put(work, path, value, at)
+      break
+    }
+    case 'move': {
+      const from = pointer(operation, 'from', at)
+      if (from.length < path.length && from.every((token, level) => token === path[level])) {
+        throw malformed(`Operation ${at} moves a value into itself`)
+      }
+      const value = valueAtPointer(work.root, from, at)
+      remove(work, from, at)
+      put(work, path, value, at)
+      break
+    }
+    case 'copy': {
+      const value = valueAtPointer(work.root, pointer(operation, 'from', at), at)
+      spend(value, work)
+      put(work, path, value, at)
+      break
+    }
+    case 'test': {
+      const value = valueAtPointer(work.root, path, at)
+      see(value, Number.POSITIVE_INFINITY, work)
+      if (sameJson(value, given(operation, at))) break
+      throw conflict(`Operation ${at}: the value at ${printPointer(path)} is another`)
+    }
+    default:
+      throw malformed(`Operation ${at} needs an op: add, remove, replace, move, copy or test`)
+  }
+}
+
+/** What is copied stands in two places from here on: neither may be changed in place. */
+function spend(value: Json, work: Work): void {
+  if (--work.copies < 0) throw tooMuch(`copy at most ${MAX_COPIED} values`)
+  if (typeof value === 'string') spendText(value, work)
+  if (typeof value !== 'object' || value === null) return
+  work.own.delete(value)
+  for (const [name, member] of Object.entries(value)) {
+    if (!Array.isArray(value)) spendText(name, work)
+    spend(member, work)
+  }
+}
+
+function spendText({ length }: string, work: Work): void {
+  work.text -= length
+  if (work.text < 0) throw tooMuch(`copy texts of at most ${work.maxText} characters`)
+}
+
+function given(operation: Item, at: number): Json {
+  const value = Object.hasOwn(operation, 'value') ? operation.value : undefined
+  if (value === undefined) throw malformed(`Operation ${at} needs a value`)
+  return value
+}
+
+function pointer(operation: Item, member: 'path' | 'from', at: number): string[] {
+  const text = Object.hasOwn(operation, member) ? operation[member] : undefined
+  if (typeof text !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(text)) {
+    throw malformed(`Operation ${at} needs a ${member} that is a JSON Pointer, such as "/color"`)
+  }
+  const names = text
+    .split('/')
+    .slice(1)
+    .map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+  for (const name of names) checkName(name, text)
+  return names
+}
+
+function printPointer(path: readonly string[]): string {
+  const text = path.map(token => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  return JSON.stringify(text.slice(0, 64))
+}
+
+function valueAtPointer(target: Json, path: readonly string[], at: number): Json {
+  let value: Json | undefined = target
+  for (const token of path) {
+    if (Array.isArray(value)) value = value[indexOf(token, value.length - 1) ?? -1]
+    else value = isObject(value) && Object.hasOwn(value, token) ? value[token] : undefined
+    if (value === undefined)
+      throw conflict(`Operation ${at}: there is nothing at ${printPointer(path)}`)
+  }
+  return value
+}
+
+/** An array index (RFC 6901 §4) up to the given one; `undefined` where it is none. */
+function indexOf(token: string, most: number): number | undefined {
+  if (!/^(?:0|[1-9]\d{0,9})$/.test(token)) return undefined
+  return Number(token) <= most ? Number(token) : undefined
+}
+
+/**
+ * The object or list that holds what is at the path, for this document alone: so are all above it.
+ * Names are none that reach a prototype: {@link pointer}.
+ */
+function parentOf(work: Work, path: readonly string[], at: number): Item | Json[] {
+  let parent = owned(work, work.root, at)
+  work.root = parent
+  for (const token of path.slice(0, -1)) {
+    const child = owned(work, valueAtPointer(parent, [token], at), at)
+    if (Array.isArray(parent)) parent[Number(token)] = child
+    else parent[token] = child
+    parent = child
+  }
+  return parent
+}
+
+function owned({ own }: Work, value: Json, at: number): Item | Json[] {
+  if (typeof value !== 'object' || value === null) {
+    throw conflict(`Operation ${at}: there is nothing that could hold a value`)
+  }
+  if (own.has(value)) return value
+  const copy = Array.isArray(value) ? value.slice() : { ...value }
+  own.add(copy)
+  return copy
+}
+
+function put(work: Work, path: readonly string[], value: Json, at: number): void {
+  if (!see(value, work.depth - path.length, work)) {
+    throw malformed(`Operation ${at} nests deeper than ${work.depth} levels`)
+  }
+  const token = path.at(-1)
+  if (token === undefined) {
+    work.root = value
+    return
+  }
+  const parent = parentOf(work, path, at)
+  if (!Array.isArray(parent)) {
+    parent[token] = value
+    return
+  }
+  const index = token === '-' ? parent.length : indexOf(token, parent.length)
+  if (index === undefined)
+    throw conflict(`Operation ${at}: the list has no place ${printPointer([token])}`)
+  parent.splice(index, 0, value)
+}
+
+/** Whether a value has at most so many levels, as far as one patch may look. */
+function see(value: Json, levels: number, work: Work): boolean {
+  if (levels < 0) return false
+  if (typeof value !== 'object' || value === null) return true
+  if (levels === 0) return false
+  const members = Object.values(value)
+  work.seen -= members.length
+  if (work.seen < 0) throw tooMuch(`add, move and test at most ${MAX_SEEN} values`)
+  return members.every(member => see(member, levels - 1, work))
+}
+
+function remove(work: Work, path: readonly string[], at: number): void {
+  valueAtPointer(work.root, path, at)
+  const token = path.at(-1)
+  if (token === undefined) {
+    work.root = null
+    return
+  }
+  const parent = parentOf(work, path, at)
+  if (Array.isArray(parent)) parent.splice(Number(token), 1)
+  else delete parent[token]
+}
+
+function tooMuch(what: string): HttpError {
+  return new HttpError(413, [{ message: `A JSON Patch may ${what}`, type: 'too_many_operations' }])
+}
+
+function malformed(message: string): HttpError {
+  return new HttpError(400, [{ message, type: 'invalid_patch' }])
+}
+
+function conflict(message: string): HttpError {
+  return new HttpError(409, [{ message, type: 'patch_conflict' }])
+}

@@ -1,0 +1,233 @@
+// XML elements as JSON values, by shapes. fast-xml-parser builds the tree, from documents that
+// xml-syntax.ts has found to be well-formed; it neither resolves, trims, renames nor guesses anything.
+import { XMLParser } from 'fast-xml-parser'
+import { type Issue, throwIfAny } from '../../errors.ts'
+import type { Limits } from '../../http/limits.ts'
+import {
+  describeField,
+  type Field,
+  type Item,
+  type Json,
+  parseScalars,
+} from '../../schema/fields.ts'
+import { checkJson, checkName } from '../format.ts'
+import type { Shape, Type } from './shape.ts'
+import { checkXml, isBlank, readAttribute, readText } from './syntax.ts'
+import { MEMBER } from './writer.ts'
+
+const TEXT = '#text'
+const CDATA = '#cdata'
+const ATTRIBUTES = ':@'
+
+const parser = new XMLParser({
+  preserveOrder: true,
+  textNodeName: TEXT,
+  cdataPropName: CDATA,
+  ignoreAttributes: false,
+  attributeNamePrefix: '',
+  parseTagValue: false,
+  parseAttributeValue: false,
+  trimValues: false,
+  processEntities: false,
+  htmlEntities: false,
+  ignoreDeclaration: true,
+  maxNestedTags: Number.MAX_SAFE_INTEGER,
+  jPath: false,
+  onDangerousProperty: name => name,
+})
+
+/** A node as fast-xml-parser gives it: one member with the content, maybe one with the attributes. */
+type Node = { readonly [name: string]: string | readonly Node[] | Readonly<Record<string, string>> }
+
+interface Element {
+  readonly name: string
+  readonly attributes: ReadonlyMap<string, string>
+  readonly text: string
+  readonly children: readonly Element[]
+}
+
+const EMPTY: Element = { name: '', attributes: new Map(), text: '', children: [] }
+
+/**
+ * Reads a document to the value that its root element stands for. The root's name may be any.
+ * @param taken takes the issues in single values; without, they are thrown.
+ * @param path where the value stands, for the issues: of a document that is a body, nowhere.
+ * @throws HttpError 400 with the issues, 413 for more than the limits allow.
+ */
+export function parseXml(
+  text: string,
+  shape: Shape,
+  limits: Limits,
+  taken?: Issue[],
+  path = '',
+): Json {
+  checkXml(text, limits)
+  // With `preserveOrder` the parser gives a list of nodes; its type says `any`.
+  const nodes: readonly Node[] = parser.parse(text)
+  // What is checked has a root.
+  const [root = EMPTY] = nodes.map(elementOf).filter(element => element !== undefined)
+  const issues = taken ?? []
+  const value = readElement(root, shape, path, issues)
+  if (!taken) throwIfAny(issues)
+  checkJson(value)
+  return value
+}
+
+function elementOf(node: Node): Element | undefined {
+  const name = Object.keys(node).find(key => key !== ATTRIBUTES && key !== TEXT && key !== CDATA)
+  const content = name === undefined ? undefined : node[name]
+  if (name === undefined || !isNodes(content)) return undefined
+  const children: Element[] = []
+  let text = ''
+  for (const part of content) {
+    const child = elementOf(part)
+    if (child) children.push(child)
+    else text += textOf(part)
+  }
+  const attributes = new Map<string, string>()
+  for (const [key, raw] of Object.entries(node[ATTRIBUTES] ?? {})) {
+    attributes.set(key, readAttribute(String(raw)))
+  }
+  return { name, attributes, text, children }
+}
+
+function isNodes(content: Node[string] | undefined): content is readonly Node[] {
+  return Array.isArray(content)
+}
+
+function textOf(node: Node): string {
+  const raw = node[TEXT]
+  if (typeof raw === 'string') return readText(raw)
+  // What is neither element nor text is a CDATA section, as it stands.
+  const section = node[CDATA] as readonly Node[]
+  return section.map(({ [TEXT]: text }) => String(text)).join('')
+}
+
+/** What is left of an element's attributes when the names are dealt with. */
+interface Marks {
+  nil: boolean
+  type: Type | undefined
+  json: boolean
+}
+
+/** The field of an element that tells its own type. */
+const PLAIN: Readonly<Record<Type, Field>> = {
+  string: { kind: 'string', nullable: false, optional: false },
+  number: { kind: 'number', nullable: false, optional: false },
+  boolean: { kind: 'boolean', nullable: false, optional: false },
+  object: { kind: 'object', nullable: false, optional: false },
+  array: { kind: 'array', nullable: false, optional: false },
+}
+
+function isType(text: string): text is Type {
+  return Object.hasOwn(PLAIN, text)
+}
+
+function readElement(element: Element, shape: Shape, path: string, issues: Issue[]): Json {
+  const { nil, type, json } = marksOf(element, path, issues)
+  const { text, children } = element
+  if (nil) {
+    if (children.length > 0 || !isBlank(text)) {
+      issues.push(issue(path, 'is nil, and has content', 'invalid_xml'))
+    }
+    return null
+  }
+  if (json) {
+    if (children.length === 0) return jsonText(text, path, issues)
+    issues.push(issue(path, 'has an encoding, and elements in it', 'invalid_xml'))
+    return null
+  }
+  const wanted = type ?? shape.only ?? (children.length > 0 ? shape.structure : undefined)
+  if (wanted === 'object' || wanted === 'array') {
+    if (!isBlank(text)) {
+      const expected = wanted === 'object' ? 'an object' : 'a list'
+      issues.push(
+        issue(path, `must be ${expected}: elements, no text between them`, 'invalid_type'),
+      )
+      return null
+    }
+    return wanted === 'object'
+      ? objectOf(children, shape, path, issues)
+      : children.map((child, at) => readElement(child, shape.element(), below(path, at), issues))
+  }
+  if (children.length > 0) {
+    issues.push(issue(path, `must be ${describeField(shape.field)}, not elements`, 'invalid_type'))
+    return null
+  }
+  if (wanted === 'string' || (wanted === undefined && shape.takesText)) return text
+  return scalarOf(text, type === undefined ? shape.field : PLAIN[type], path, issues)
+}
+
+function objectOf(children: readonly Element[], shape: Shape, path: string, issues: Issue[]): Item {
+  const value: Item = {}
+  for (const child of children) {
+    const name = memberName(child, path, issues)
+    const at = below(path, name)
+    checkName(name, at)
+    if (Object.hasOwn(value, name)) {
+      issues.push(issue(at, 'is given more than once', 'repeated_key'))
+      continue
+    }
+    value[name] = readElement(child, shape.member(name), at, issues)
+  }
+  return value
+}
+
+function memberName({ name, attributes }: Element, path: string, issues: Issue[]): string {
+  const given = name === MEMBER ? attributes.get('name') : undefined
+  if (given === undefined) return name
+  return attributes.get('name-encoding') === 'json'
+    ? jsonText(given, below(path, MEMBER), issues)
+    : given
+}
+
+function scalarOf(text: string, field: Field, path: string, issues: Issue[]): Json {
+  // Which of its choices it is, the schema says: its message lists them.
+  const { choices: _, ...open } = field
+  const [value] = parseScalars(text.trim(), open)
+  if (value !== undefined) return value
+  const got = JSON.stringify(text.slice(0, 64))
+  issues.push(issue(path, `must be ${describeField(field)}, not ${got}`, 'invalid_type'))
+  return text
+}
+
+function marksOf(element: Element, path: string, issues: Issue[]): Marks {
+  const marks: Marks = { nil: false, type: undefined, json: false }
+  for (const [name, value] of element.attributes) {
+    if (name === 'nil' || name === 'xsi:nil') {
+      marks.nil = value === 'true' || value === '1'
+      if (marks.nil || value === 'false' || value === '0') continue
+    } else if (name === 'type' && isType(value)) {
+      marks.type = value
+      continue
+    } else if (name === 'encoding' && value === 'json') {
+      marks.json = true
+      continue
+    } else if (element.name === MEMBER && (name === 'name' || name === 'name-encoding')) {
+      if (name === 'name' || value === 'json') continue
+    } else if (/^(?:xmlns$|xmlns:|xml:|xsi:)/.test(name)) continue
+    const what = `has an attribute that is not known: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
+    issues.push(issue(path, what, 'unknown_attribute'))
+  }
+  return marks
+}
+
+function jsonText(literal: string, path: string, issues: Issue[]): string {
+  try {
+    const value: unknown = JSON.parse(literal)
+    if (typeof value === 'string') return value
+  } catch {
+    // Said below: V8's own message quotes the input.
+  }
+  issues.push(issue(path, 'must be a JSON string in quotes, as its encoding says', 'invalid_xml'))
+  return ''
+}
+
+function below(path: string, name: string | number): string {
+  return path === '' ? String(name) : `${path}.${name}`
+}
+
+function issue(path: string, what: string, type: string): Issue {
+  const field = path.slice(0, 128)
+  return { message: `${field || 'The body'} ${what}`, ...(field && { field }), type }
+}

@@ -1,0 +1,145 @@
+// JSON values as XML elements, by shapes.
+import { type Item, isObject, type Json } from '../../schema/fields.ts'
+import { needsType, type Shape, type Type } from './shape.ts'
+import { isElementName, printAttribute, printJsonText, printText } from './syntax.ts'
+
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+/** The name of an array's elements. */
+const ELEMENT = 'item'
+/** The name of members whose own name no element can have. */
+export const MEMBER = 'member'
+
+/** A document whose root has this name. */
+export function printDocument(name: string, shape: Shape, value: Json): string {
+  return DECLARATION + elementWriter(name, shape)(value)
+}
+
+/** A document whose root has an element for each of the items. */
+export function printList(
+  name: string,
+  itemName: string,
+  shape: Shape,
+  items: readonly Item[],
+): string {
+  const { open, close } = tagsOf(name)
+  const write = elementWriter(itemName, shape)
+  let text = `${DECLARATION}${open}>`
+  for (const item of items) text += write(item)
+  return text + close
+}
+
+/** An element's tags without their ends: `<color`, `</color>`. */
+interface Tags {
+  readonly open: string
+  readonly close: string
+}
+
+/** Prints the element of a value: the tags were made once, for its shape. */
+type ElementWriter = (value: Json) => string
+
+/** Makes the writer of an element of this name; the commonest values take the shortest way. */
+function elementWriter(name: string, shape: Shape): ElementWriter {
+  const tags = tagsOf(name)
+  const { close } = tags
+  const open = `${tags.open}>`
+  const content = contentWriter(shape)
+  const any: ElementWriter = value => print(value, shape, tags, content)
+  switch (shape.taken ? undefined : shape.only) {
+    case 'string':
+      return value => {
+        const text = typeof value === 'string' ? printText(value) : undefined
+        return text === undefined ? any(value) : open + text + close
+      }
+    case 'number': {
+      const { kind } = shape.field
+      const fits =
+        kind === 'integer'
+          ? Number.isSafeInteger
+          : kind === 'number'
+            ? Number.isFinite
+            : () => false
+      return value => (fits(value) ? open + value + close : any(value))
+    }
+    case 'object':
+      return value => (isObject(value) ? open + content.object(value) + close : any(value))
+    default:
+      return any
+  }
+}
+
+function print(value: Json, shape: Shape, { open, close }: Tags, content: ContentWriter): string {
+  const type = typeOf(value)
+  if (type === undefined) return `${open} nil="true"/>`
+  const start = needsType(value, type, shape) ? `${open} type="${type}"` : open
+  if (typeof value === 'string') {
+    const text = printText(value)
+    if (text === undefined) return `${start} encoding="json">${printJsonText(value)}${close}`
+    return `${start}>${text}${close}`
+  }
+  if (typeof value !== 'object' || value === null) return `${start}>${value}${close}`
+  return `${start}>${Array.isArray(value) ? content.array(value) : content.object(value)}${close}`
+}
+
+/** `undefined` for null, and for numbers that JSON has not: it prints them as null, too. */
+function typeOf(value: Json): Type | undefined {
+  if (value === null) return undefined
+  if (Array.isArray(value)) return 'array'
+  const type = typeof value
+  if (type === 'number') return Number.isFinite(value) ? 'number' : undefined
+  if (type === 'string' || type === 'boolean' || type === 'object') return type
+  throw new TypeError(`XML cannot print a ${type}`)
+}
+
+interface ContentWriter {
+  array(values: readonly Json[]): string
+  object(value: Item): string
+}
+
+const writers = new WeakMap<Shape, ContentWriter>()
+
+/** What stands between the tags of an array or an object; made once for its shape. */
+function contentWriter(shape: Shape): ContentWriter {
+  const known = writers.get(shape)
+  if (known) return known
+  const members = new Map<string, ElementWriter>()
+  for (const name of namesOf(shape)) members.set(name, elementWriter(name, shape.member(name)))
+  let element: ElementWriter | undefined
+  const writer: ContentWriter = {
+    array(values) {
+      // Made when first needed: the elements of an `any` are an `any` again.
+      element ??= elementWriter(ELEMENT, shape.element())
+      let text = ''
+      for (const value of values) text += element(value)
+      return text
+    },
+    object(value) {
+      let text = ''
+      for (const name of Object.keys(value)) {
+        const member = value[name]
+        if (member === undefined) continue
+        const write = members.get(name) ?? elementWriter(name, shape.member(name))
+        text += write(member)
+      }
+      return text
+    },
+  }
+  writers.set(shape, writer)
+  return writer
+}
+
+function namesOf({ field }: Shape): string[] {
+  const names = [...(field.members?.keys() ?? [])]
+  return names.concat((field.options ?? []).flatMap(option => [...(option.members?.keys() ?? [])]))
+}
+
+/** `<color`, or `<member name="…"` where the name is none that XML allows. */
+function tagsOf(name: string): Tags {
+  if (isElementName(name)) return { open: `<${name}`, close: `</${name}>` }
+  const attribute = printAttribute(name)
+  const given =
+    attribute === undefined
+      ? `name="${printJsonText(name).replaceAll('"', '&quot;')}" name-encoding="json"`
+      : `name="${attribute}"`
+  return { open: `<${MEMBER} ${given}`, close: `</${MEMBER}>` }
+}

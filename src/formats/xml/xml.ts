@@ -1,0 +1,69 @@
+// `application/xml` (RFC 7303). Members are elements of their names, an array's elements `<item>`; a
+// list has the collection's name, its items theirs. The fields decide what an element is. Where they
+// cannot, or a stored value is not what they say, or what is given is taken as something else, the
+// element tells it:
+//   nil="true"               null
+//   type="number"            what it is: string, number, boolean, object, array
+//   encoding="json"          a text that XML cannot carry, as a JSON string: "bell\u0007"
+//   <member name="a b">      a name that no element can have; name-encoding="json" as above
+import type { ErrorEntry } from '../../errors.ts'
+import type { Field, Fields } from '../../schema/fields.ts'
+import { decodeText, type Format, type Representation, readBytes } from '../format.ts'
+import { parseXml } from './reader.ts'
+import { objectShape, readBy, type Shape, shapeOf } from './shape.ts'
+import { printDocument, printList } from './writer.ts'
+
+/** `application/xml`, written and read by the schema; `.xml`. */
+export const xml: Format = {
+  name: 'xml',
+  extensions: ['xml'],
+  types: ['application/xml', 'text/xml'],
+  write: printXml,
+  read: async (body, context) =>
+    parseXml(
+      decodeText(await readBytes(body, context), context.parameters.get('charset')),
+      rootShape(context.fields),
+      context.limits,
+      context.issues,
+    ),
+}
+
+const text: Field = { kind: 'string', nullable: false, optional: false }
+const ERROR: Fields = new Map<keyof ErrorEntry, Field>([
+  ['message', text],
+  ['code', { ...text, kind: 'integer' }],
+  ['field', { ...text, optional: true }],
+  ['type', { ...text, optional: true }],
+])
+
+function printXml(representation: Representation): string {
+  switch (representation.kind) {
+    case 'item': {
+      const { name, fields, taken, data } = representation
+      return printDocument(name, itemShape(fields, taken), data)
+    }
+    case 'document': {
+      const { name, fields, data } = representation
+      return printDocument(name, rootShape(fields), data)
+    }
+    case 'list': {
+      const { name, itemName, fields, taken, data } = representation
+      return printList(name, itemName, itemShape(fields, taken), data)
+    }
+    case 'errors': {
+      const entries = representation.errors.map(entry => ({ ...entry }))
+      return printList('errors', 'error', objectShape(ERROR), entries)
+    }
+    default:
+      throw new TypeError(`XML prints no ${representation.kind}`)
+  }
+}
+
+function itemShape(fields: Fields, taken: Fields | undefined): Shape {
+  const shape = objectShape(fields)
+  return taken ? readBy(shape, objectShape(taken)) : shape
+}
+
+function rootShape(fields: Fields | undefined): Shape {
+  return fields ? objectShape(fields) : shapeOf()
+}

@@ -1,0 +1,250 @@
+// A list as a page: the table with its sort, the filters, the way through the pages.
+import type { ErrorEntry } from '../errors.ts'
+import type { View } from '../formats/format.ts'
+import { getHeader, type Parameter, printParameters } from '../http/message.ts'
+import { parseContentRange, parseLink } from '../pagination.ts'
+import { RESERVED } from '../query.ts'
+import {
+  type Field,
+  type Fields,
+  getValue,
+  type Item,
+  type Json,
+  type Path,
+} from '../schema/fields.ts'
+import { parseSort, printSort } from '../store/sort.ts'
+import { choicesOf, controlId, hidden, select } from './form.ts'
+import { type Markup, markup, raw } from './markup.ts'
+import { fileAddress, printFile, printScalar } from './values.ts'
+
+interface Column {
+  readonly name: string
+  readonly path: Path
+  readonly field: Field
+}
+
+/** The columns of a table: everything that fits into a cell. */
+export function columnsOf(fields: Fields, prefix: Path = []): Column[] {
+  return [...fields].flatMap(([name, field]): Column[] => {
+    const path = [...prefix, name]
+    if (field.members && !field.accept) return columnsOf(field.members, path)
+    const { kind, element } = field
+    const fits = kind === 'array' ? element && isScalar(element) : isScalar(field) || field.accept
+    return fits ? [{ name: path.join('.'), path, field }] : []
+  })
+}
+
+function isScalar({ kind }: Field): boolean {
+  return !['object', 'record', 'array', 'any', 'blob'].includes(kind)
+}
+
+/** Places of the list: a link that changes the list starts at its beginning. */
+const PLACE: ReadonlySet<string> = new Set(['cursor', 'offset'])
+
+function isPlaceless({ name }: Parameter): boolean {
+  return !PLACE.has(name)
+}
+
+function address({ href }: View, parameters: readonly Parameter[], more = ''): string {
+  const parts = [...parameters.map(({ raw: pair }) => pair), more].filter(part => part !== '')
+  return parts.length === 0 ? href : `${href}?${parts.join('&')}`
+}
+
+/** An address of our own as a path: pages stay where they are, whatever name the server goes by. */
+export function localPath(href: string): string {
+  return href.replace(/^https?:\/\/[^/?#]*/i, '') || '/'
+}
+
+export function printTable(
+  items: readonly Item[],
+  fields: Fields,
+  view: View,
+  name: string,
+): Markup {
+  if (items.length === 0) return markup`<p class="empty">There are no ${name} here.</p>`
+  const shown = view.parameters.find(parameter => parameter.name === 'fields')?.value.split(',')
+  const columns = columnsOf(fields).filter(
+    column =>
+      !shown || shown.some(each => column.name === each || column.name.startsWith(`${each}.`)),
+  )
+  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table>
+<thead><tr>${columns.map(column => printHead(column, view))}</tr></thead>
+<tbody>${items.map(item => markup`<tr>${columns.map(column => printCell(column, item, view))}</tr>\n`)}</tbody>
+</table></div>`
+}
+
+function printHead({ name, field }: Column, view: View): Markup {
+  if (field.kind === 'array' || field.accept) return markup`<th scope="col">${name}</th>`
+  const [first] = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
+  const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
+  const kept = view.parameters.filter(each => isPlaceless(each) && each.name !== 'sort')
+  const next = printSort([{ path: name.split('.'), descending: sorted === 'up' }])
+  const aria = { up: 'ascending', down: 'descending' }
+  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && raw(' class="number"')}><a href="${address(view, kept, printParameters([['sort', next]]))}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
+}
+
+function isNumeric({ kind }: Field): boolean {
+  return kind === 'number' || kind === 'integer'
+}
+
+function printCell({ name, path, field }: Column, item: Item, view: View): Markup {
+  const value = getValue(item, path)
+  const file = value === undefined ? undefined : fileAddress(value, field)
+  const kind = isNumeric(field) && raw(' class="number"')
+  if (file !== undefined) {
+    return markup`<td data-label="${name}">${printFile(file, field.accept, name)}</td>`
+  }
+  if (Array.isArray(value) && value.length > 0)
+    return markup`<td data-label="${name}">${value.map(printElement).join(', ')}</td>`
+  const href = path.length === 1 && value !== undefined ? view.link(name, value) : undefined
+  if (value === undefined || value === null || value === '' || Array.isArray(value)) {
+    return markup`<td data-label="${name}" class="blank${isNumeric(field) && ' number'}">${printScalar(null)}</td>`
+  }
+  return markup`<td data-label="${name}"${kind}>${printScalar(value, field, href)}</td>`
+}
+
+/** An element may be an object where a schema takes any value, or did when the item was made. */
+function printElement(element: Json): string {
+  return typeof element === 'object' ? JSON.stringify(element) : String(element)
+}
+
+/** How many there are and which are shown, with the links of the answer's `Link` header. */
+export function printPages(view: View): Markup | undefined {
+  const place = parseContentRange(getHeader(view.headers, 'Content-Range') ?? '')
+  const links = new Map(
+    parseLink(getHeader(view.headers, 'Link') ?? '').map(({ rel, href }) => [rel, href]),
+  )
+  const { range, total } = place ?? {}
+  const atStart = range?.first === 0
+  const atEnd = range !== undefined && range.last + 1 === total
+  const moves = ['first', 'previous', 'next', 'last'].flatMap(rel => {
+    const href = links.get(rel)
+    const here = (rel === 'first' && atStart) || (rel === 'last' && atEnd)
+    return href === undefined || here ? [] : [{ rel, href }]
+  })
+  const shown =
+    range && !(atStart && atEnd) && markup`<b>${range.first + 1}–${range.last + 1}</b> of `
+  const many = total === undefined ? 'an unknown number' : total
+  return markup`<nav class="pages" aria-label="Pages"><p>${place && markup`${shown}<b>${many}</b>${!shown && ' in all'}`}</p>
+${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${localPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
+}
+
+export function printSearch({ search, parameters }: View): Markup | undefined {
+  if (search === undefined) return undefined
+  const q = parameters.find(({ name }) => name === 'q')?.value ?? ''
+  return markup`<form class="search" method="get" action="${search}" role="search"><label for="q" class="hidden">Search</label><input type="search" id="q" name="q" value="${q}" placeholder="Search"><button>Search</button></form>`
+}
+
+/** The controls of one field in the filter form; two of them are a range. */
+interface FilterControl {
+  readonly label: string
+  readonly parameters: readonly string[]
+  readonly type: 'text' | 'number' | 'date' | 'datetime-local'
+  readonly choices?: ReadonlyMap<string, string>
+  readonly hint?: string
+}
+
+/** The parameters that the filter form has controls for. */
+function filterControls(fields: Fields, view: Pick<View, 'createdAt' | 'link'>): FilterControl[] {
+  return columnsOf(fields).flatMap(({ name: label, path, field }): FilterControl[] => {
+    const named = path.length === 1 && view.link(label, field.kind === 'integer' ? 1 : 'x')
+    if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []
+    if (label === view.createdAt) return [{ label, parameters: ['since', 'until'], type: 'date' }]
+    const name = RESERVED.has(label) ? `filter[${label}]` : label
+    const choices = choicesOf(field.element ?? field)
+    if (choices) return [{ label, parameters: [name], type: 'text', choices }]
+    if (field.kind === 'array' || named) return [{ label, parameters: [name], type: 'text' }]
+    const type = RANGES.get(field.kind)
+    if (type) return [{ label, parameters: [`${name}[gte]`, `${name}[lte]`], type }]
+    return [{ label, parameters: [`${name}[like]`], type: 'text', hint: '* stands for anything' }]
+  })
+}
+
+const RANGES: ReadonlyMap<Field['kind'], 'number' | 'date' | 'datetime-local'> = new Map([
+  ['number', 'number'],
+  ['integer', 'number'],
+  ['date', 'date'],
+  ['date-time', 'datetime-local'],
+])
+
+/** What a filter's control can show of a value; anything else is shown as text. */
+const SHOWN: Readonly<Record<string, RegExp>> = {
+  date: /^\d{4}-\d\d-\d\d$/,
+  'datetime-local': /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/,
+  number: /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i,
+}
+
+/** The filters: a control for every field that has values to compare. Those in force can be removed one by one. */
+export function printFilters(
+  fields: Fields,
+  view: View,
+  errors: readonly ErrorEntry[] = [],
+): Markup | undefined {
+  const { parameters, href } = view
+  const all = filterControls(fields, view)
+  const controls = new Set(['limit', 'q', ...all.flatMap(({ parameters: names }) => names)])
+  const isFirst = (each: Parameter) => parameters.find(({ name }) => name === each.name) === each
+  // What has no control of its own stays in force.
+  const others = parameters.filter(
+    each => isPlaceless(each) && !(controls.has(each.name) && isFirst(each)),
+  )
+  const focus = all
+    .flatMap(({ parameters: names }) => names)
+    .find(name => errors.some(({ field }) => field === name))
+  const limit = parameters.find(({ name }) => name === 'limit')?.value ?? ''
+  const q = view.kind === 'search' && parameters.find(({ name }) => name === 'q')
+  return markup`${printChips(view)}
+<details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter</summary>
+<form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => filterControl(each, view, errors, focus))}
+<div class="field"><label for="filter-limit">items on a page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
+${q && hidden('q', q.value)}${others.map(({ name, value }) => hidden(name, value))}
+<p><button>Filter</button> <a class="button plain" href="${href}">Clear</a></p></form></details>`
+}
+
+/** Parameters that choose items without being filters by name. */
+const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_id'])
+
+/** How many filters have such a link, which repeats all the others. */
+const MOST_CHIPS = 50
+
+/** The filters in force, each with a link that leaves it out. */
+function printChips(view: View): Markup | undefined {
+  const { parameters, kind } = view
+  const chips = parameters.filter(
+    ({ name }) => BOUNDS.has(name) || !(RESERVED.has(name) || (kind === 'search' && name === 'q')),
+  )
+  if (chips.length === 0) return undefined
+  const without = (chip: Parameter) => parameters.filter(each => each !== chip && isPlaceless(each))
+  return markup`<ul class="chips" aria-label="Filters in force">${chips
+    .slice(0, MOST_CHIPS)
+    .map(
+      chip =>
+        markup`<li><a href="${address(view, without(chip))}" title="Remove this filter">${chip.name} = ${chip.value} <span aria-hidden="true">×</span></a></li>`,
+    )}</ul>`
+}
+
+function filterControl(
+  { label, parameters, type, choices, hint }: FilterControl,
+  view: View,
+  errors: readonly ErrorEntry[],
+  focus: string | undefined,
+): Markup {
+  const issues = errors.filter(({ field }) => field !== undefined && parameters.includes(field))
+  const [first = label] = parameters
+  const id = controlId('filter', first)
+  const inputs = parameters.map((parameter, at) => {
+    const value = view.parameters.find(({ name }) => name === parameter)?.value ?? ''
+    const invalid = errors.some(({ field }) => field === parameter)
+    const range = parameters.length > 1 && ['from', 'to'][at]
+    const attributes = markup` id="${controlId('filter', parameter)}" name="${parameter}"${range && markup` aria-label="${label} ${range}" title="${range}${type === 'datetime-local' && ' (UTC)'}"`}${invalid && markup` aria-invalid="true" aria-describedby="${id}-issue"`}${parameter === focus && raw(' autofocus')}`
+    if (choices) return select(choices, value, attributes)
+    const shown = value === '' || (SHOWN[type]?.test(value) ?? true) ? type : 'text'
+    return markup`<input type="${shown}"${shown === 'number' && raw(' step="any"')} value="${value}" placeholder="${range || hint}"${attributes}>`
+  })
+  const said =
+    issues.length > 0 &&
+    markup`<p class="issue" id="${id}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
+  return parameters.length === 1
+    ? markup`<div class="field"><label for="${id}">${label}</label>${inputs}${said}</div>`
+    : markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}</span><div class="pair">${inputs}</div>${said}</div>`
+}

@@ -1,0 +1,36 @@
+// The frame of every page: head, the way here, the content, the same in other formats.
+import type { View } from '../formats/format.ts'
+import { type Markup, markup, type Part, raw } from './markup.ts'
+import { STYLE } from './style.ts'
+
+const STYLE_ELEMENT = raw(`<style>${STYLE}</style>`)
+
+/** @param title of the window; the names of the way here are added. */
+export function printPage(title: string, view: View, content: Part): string {
+  const { trail, formats, parameters, kind } = view
+  const names = [title, ...trail.map(({ name }) => name).reverse()]
+  const query = parameters.map(({ raw: pair }) => pair).join('&')
+  const others =
+    kind === 'none' || view.status >= 400 ? [] : formats.filter(({ name }) => name !== 'html')
+  return `<!doctype html>\n${markup`<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><meta name="color-scheme" content="light dark"><title>${[...new Set(names)].join(' · ')}</title>
+${STYLE_ELEMENT}</head><body><a class="skip" href="#main">Skip to content</a>
+${printTrail(view)}
+<main id="main" tabindex="-1">
+${content}
+</main>
+<footer>${others.length > 0 && markup`<nav aria-label="Other formats"><ul class="formats">${others.map(({ name, href }) => markup`<li><a href="${query ? `${href}?${query}` : href}">${name.toUpperCase()}</a></li>`)}</ul></nav>`}</footer>
+</body></html>`}\n`
+}
+
+/** The last place is where one is: a link to it reads it anew, but an action may not take GET. */
+function printTrail({ trail, kind }: View): Markup {
+  const last = trail.length - 1
+  return markup`<header><nav class="trail" aria-label="Breadcrumb"><ol>${trail.map(
+    ({ name, href }, at) =>
+      at === last && kind === 'action'
+        ? markup`<li><span aria-current="page">${name}</span></li>`
+        : markup`<li><a href="${href}"${at === last && raw(' aria-current="page"')}>${name}</a></li>`,
+  )}</ol></nav></header>`
+}

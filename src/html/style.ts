@@ -1,0 +1,137 @@
+// The style sheet of every page: one static text, allowed by its hash and nothing else.
+import { createHash } from 'node:crypto'
+
+export const STYLE = `
+:root{color-scheme:light dark;--back:#f6f7f9;--card:#fff;--text:#1c2330;--soft:#5b6675;--line:#dde2e9;--link:#1453c4;--link-back:#e8f0fe;--bad:#b3261e;--bad-back:#fdecea;--good:#146c43;--good-back:#e6f4ec;--on:#fff;--focus:#e08a00;--code:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+@media (prefers-color-scheme:dark){:root{--back:#12161c;--card:#1a2028;--text:#e6eaf0;--soft:#9aa6b5;--line:#2e3742;--link:#86b4ff;--link-back:#1d2c45;--bad:#ff9d94;--bad-back:#3a1d1b;--good:#7fd6a7;--good-back:#16301f;--on:#10151c;--focus:#ffb648}}
+*{box-sizing:border-box}
+html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
+body{margin:0;background:var(--back);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif}
+header,main,footer{max-width:76rem;margin:0 auto;padding:0 1.25rem}
+header{padding-top:1rem}
+footer{padding-top:1rem;padding-bottom:2rem;color:var(--soft);font-size:.875rem}
+a{color:var(--link);text-underline-offset:.15em;text-decoration-thickness:1px}
+:focus-visible{outline:3px solid var(--focus);outline-offset:2px;border-radius:4px}
+main:focus{outline:none}
+.skip{position:absolute;left:-999rem;top:0;padding:.5rem 1rem;background:var(--card);z-index:1}
+.skip:focus{left:.5rem;top:.5rem}
+.hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+nav ol,nav ul,ul.chips,ul.tags,ul.places,footer ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem .75rem}
+.trail li+li::before{content:"/";color:var(--soft);margin-right:.75rem}
+.trail [aria-current]{color:var(--soft)}
+h1{font-size:1.75rem;line-height:1.2;margin:.75rem 0 1rem;overflow-wrap:anywhere}
+h2{font-size:1.125rem;margin:1.75rem 0 .5rem}
+p{margin:.5rem 0}
+.lead{color:var(--soft);margin-top:-.5rem}
+.card,details,.notice{background:var(--card);border:1px solid var(--line);border-radius:10px}
+.card{padding:.25rem 1.25rem}
+.notice{padding:.75rem 1.25rem;margin:0 0 1rem}
+.notice.bad{background:var(--bad-back);border-color:var(--bad)}
+.notice.good{background:var(--good-back);border-color:var(--good)}
+.notice h2{margin:0;font-size:1rem}
+.notice ul{margin:.25rem 0 0;padding-left:1.25rem}
+.notice a{color:inherit}
+.bar{display:flex;flex-wrap:wrap;gap:.75rem 1.5rem;align-items:center;justify-content:space-between;margin:0 0 .75rem}
+.bar h1{margin:.75rem 0 .25rem}
+.search{display:flex;gap:.5rem}
+.search input{width:14rem}
+.scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:10px}
+table{border-collapse:collapse;width:100%;font-size:.9375rem}
+th,td{text-align:left;padding:.5rem .875rem;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap;max-width:22rem;overflow:hidden;text-overflow:ellipsis}
+tbody tr:last-child td{border-bottom:0}
+tbody tr:hover,tbody tr:hover td{background:var(--link-back)}
+th{font-weight:600;font-size:.8125rem;color:var(--soft)}
+th a{color:inherit;text-decoration:none}
+th a:hover{text-decoration:underline}
+.up::after{content:" \\2191"}
+.down::after{content:" \\2193"}
+td.number,th.number{text-align:right}
+.number,time{font-variant-numeric:tabular-nums}
+td .text{white-space:nowrap}
+td:first-child,th:first-child{position:sticky;left:0;background:var(--card)}
+td img{display:block;height:3rem;max-width:6rem;object-fit:cover;border-radius:6px}
+dd img{display:block;max-width:min(100%,28rem);max-height:20rem;border-radius:8px}
+.nothing{color:var(--soft)}
+.empty{background:var(--card);border:1px dashed var(--line);border-radius:10px;padding:2rem;text-align:center;color:var(--soft)}
+.pages{display:flex;flex-wrap:wrap;gap:.5rem 1.5rem;align-items:center;justify-content:space-between;margin:.75rem 0}
+.pages p{margin:0;color:var(--soft)}
+.pages a,.chips a{display:inline-block;padding:.25rem .75rem;border:1px solid var(--line);border-radius:999px;background:var(--card);text-decoration:none}
+.pages a:hover,.chips a:hover{border-color:var(--link)}
+.chips{margin:0 0 .75rem}
+.chips a{font-size:.875rem;background:var(--link-back);overflow-wrap:anywhere}
+.tags li{background:var(--back);border:1px solid var(--line);border-radius:6px;padding:0 .5rem;font-size:.875rem}
+dl{margin:0}
+dl>div{display:grid;grid-template-columns:12rem 1fr;gap:0 1.25rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
+dl>div:last-child{border-bottom:0}
+dl dl>div{grid-template-columns:9rem 1fr;padding:.25rem 0}
+dt{color:var(--soft);overflow-wrap:anywhere}
+dd{margin:0;overflow-wrap:anywhere;min-width:0}
+dd ol{margin:0;padding-left:1.25rem}
+.text{white-space:pre-wrap}
+code,.code{font-family:var(--code);font-size:.875rem}
+details{margin:.75rem 0}
+summary{padding:.625rem 1.25rem;cursor:pointer;font-weight:600;border-radius:10px;color:var(--link)}
+details[open]>summary{border-bottom:1px solid var(--line);border-radius:10px 10px 0 0}
+details>form,details>.inside{padding:.5rem 1.25rem .75rem}
+.fields{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,15rem),1fr));gap:.75rem 1.25rem;align-items:start}
+.field.wide,fieldset{grid-column:1/-1}
+.pair{display:flex;flex-wrap:wrap;gap:.5rem}
+.pair>*{flex:1 1 5rem;min-width:0}
+.pair>[type=date]{flex-basis:8.5rem}
+.pair>[type=datetime-local]{flex-basis:12rem}
+.filters .fields{grid-template-columns:repeat(auto-fill,minmax(min(100%,18rem),1fr))}
+.group{display:block;font-size:.875rem;font-weight:600;margin-bottom:.2rem;overflow-wrap:anywhere}
+details>form>p,.card>form>p{margin-top:1rem}
+fieldset{border:1px solid var(--line);border-radius:8px;margin:0;padding:.5rem 1rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,14rem),1fr));gap:.75rem 1.25rem;min-width:0}
+legend{font-weight:600;padding:0 .25rem}
+label{display:block;font-size:.875rem;font-weight:600;margin-bottom:.2rem;overflow-wrap:anywhere}
+label.check{font-weight:400;display:flex;gap:.5rem;align-items:center;margin-top:.4rem}
+.hint{color:var(--soft);font-size:.8125rem;font-weight:400;margin:.2rem 0 0}
+.issue{color:var(--bad);font-size:.875rem;font-weight:600;margin:.25rem 0 0}
+.issue span{display:block}
+input,select,textarea,button,.button{font:inherit;color:inherit;border:1px solid var(--line);border-radius:8px;padding:.45rem .7rem;background:var(--back);min-height:2.6rem}
+input:not([type=checkbox]),select,textarea{width:100%}
+input[type=checkbox]{min-height:0}
+textarea{display:block;resize:vertical}
+[aria-invalid=true]{border-color:var(--bad);box-shadow:0 0 0 1px var(--bad)}
+button,.button{display:inline-block;width:auto;background:var(--link);border-color:var(--link);color:var(--on);font-weight:600;cursor:pointer;padding-inline:1.1rem;text-decoration:none}
+button:hover,.button:hover{filter:brightness(1.1)}
+button.quiet,.button.quiet{background:var(--card);color:var(--link);border-color:var(--line)}
+button.danger{background:var(--bad);border-color:var(--bad)}
+.plain{background:none;color:var(--link);border-color:transparent}
+.deeds{display:grid;gap:.75rem;margin:.75rem 0}
+.deeds details{margin:0}
+.places li a,.formats li a{display:inline-block}
+ul.cards{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:.75rem}
+ul.cards a{display:block;height:100%;padding:1rem 1.25rem;background:var(--card);border:1px solid var(--line);border-radius:10px;text-decoration:none}
+ul.cards a:hover{border-color:var(--link)}
+ul.cards b{display:block;font-size:1.0625rem}
+ul.cards span{color:var(--soft);font-size:.9375rem}
+@media (max-width:640px){
+header,main,footer{padding-left:1rem;padding-right:1rem}
+h1{font-size:1.5rem}
+.search{width:100%}.search input{flex:1;width:auto;min-width:0}
+.card{padding:.25rem 1rem}
+dl>div,dl dl>div{grid-template-columns:1fr}
+dt{font-size:.8125rem}
+dl dl{border-left:2px solid var(--line);padding-left:.75rem}
+.scroll{overflow:visible;background:none;border:0}
+table,tbody,tr,td{display:block;width:100%}
+thead tr{display:flex;flex-wrap:wrap;gap:.25rem .875rem;padding:0 .25rem .5rem}
+thead{display:block}
+thead::before{content:"Sort by";display:block;font-size:.8125rem;color:var(--soft);padding:0 .25rem}
+th{display:block;padding:0;border:0;text-align:left;max-width:none}
+tbody tr{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.25rem 1rem;margin-bottom:.75rem}
+td,td.number,tbody tr:last-child td{border-bottom:1px solid var(--line)}
+tbody td:nth-child(8),tbody tr td:last-child{border-bottom:0!important}
+th:first-child,td:first-child{position:static;background:none}
+td{display:flex;justify-content:space-between;gap:1rem;text-align:right;max-width:none;white-space:normal;background:none;padding:.35rem 0;overflow-wrap:anywhere}
+th:nth-child(n+9),td:nth-child(n+9),td.blank{display:none!important}
+tbody tr:hover td{background:none}
+td::before{content:attr(data-label);color:var(--soft);font-size:.8125rem;text-align:left;flex:none}
+}
+@media print{.skip,.search,.filters,.deeds,.pages ul,footer{display:none}body{background:none}}
+`
+
+/** What allows the style sheet, and no other, in a Content-Security-Policy. */
+export const STYLE_SOURCE = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`

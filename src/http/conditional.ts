@@ -1,0 +1,216 @@
+// Validators and preconditions (RFC 9110 §8.8 and §13): entity tags and dates in, and whether to go
+// on, to answer 304 or to refuse with 412.
+import { HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { isRead, parseHttpDate, type RequestHeaders } from './message.ts'
+
+/** An entity tag (§8.8.3) without its quotes. */
+export interface EntityTag {
+  readonly weak: boolean
+  readonly opaque: string
+}
+
+export type EntityTags = '*' | readonly EntityTag[]
+
+const ENTITY_TAG = /\s*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*)?(?:,|$)/y
+
+/** Reads `*` or a list of entity tags, empty members passed over (§5.6.1.2); `undefined` where the text is neither. */
+export function parseEntityTags(text: string): EntityTags | undefined {
+  if (text.trim() === '*') return '*'
+  const tags: EntityTag[] = []
+  for (ENTITY_TAG.lastIndex = 0; ENTITY_TAG.lastIndex < text.length; ) {
+    const member = ENTITY_TAG.exec(text)
+    if (!member) return undefined
+    const [, weak, opaque] = member
+    if (opaque !== undefined) tags.push({ weak: weak !== undefined, opaque })
+  }
+  return tags.length > 0 ? tags : undefined
+}
+
+export function printEntityTag({ weak, opaque }: EntityTag): string {
+  return `${weak ? 'W/' : ''}"${opaque}"`
+}
+
+export function printEntityTags(tags: EntityTags): string {
+  return tags === '*' ? '*' : tags.map(printEntityTag).join(', ')
+}
+
+/**
+ * The entity tag of one representation of an item: its version, then what tells the representations
+ * of one version apart (format, `fields`). Strong.
+ */
+export function itemTag(version: string, variant: string): string {
+  return `${version}.${variant}`
+}
+
+/** The version that an entity tag was made from: the write validator, whatever was represented. */
+export function parseVersionTag(opaque: string): string {
+  const dot = opaque.indexOf('.')
+  return dot === -1 ? opaque : opaque.slice(0, dot)
+}
+
+/** The conditions of a request, read; dates in milliseconds since 1970. */
+export interface Preconditions {
+  readonly ifMatch?: EntityTags | undefined
+  readonly ifNoneMatch?: EntityTags | undefined
+  readonly ifModifiedSince?: number | undefined
+  readonly ifUnmodifiedSince?: number | undefined
+  readonly ifRange?: EntityTag | number | undefined
+}
+
+const CONDITIONS = [
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+]
+const NONE: Preconditions = {}
+
+/**
+ * Reads the conditional headers. A malformed one that guards a write is a issue, since ignoring it
+ * would let the write through; one that could only save a transfer is ignored. Invalid dates are
+ * ignored, as §13.1.3 and §13.1.4 say.
+ * @throws HttpError 400
+ */
+export function readPreconditions(headers: RequestHeaders, method: string): Preconditions {
+  if (!CONDITIONS.some(name => headers[name] !== undefined)) return NONE
+  const reads = isRead(method)
+  const issues: Issue[] = []
+  const tags = (name: string, required: boolean): EntityTags | undefined => {
+    const text = headers[name]
+    const parsed = text === undefined ? undefined : parseEntityTags(text)
+    if (text !== undefined && !parsed && required) {
+      const message = `${name} must be * or a list of quoted entity tags, such as "abc"`
+      issues.push({ message, field: name, type: 'invalid_header' })
+    }
+    return parsed
+  }
+  const date = (name: string) => {
+    const text = headers[name]
+    return text === undefined ? undefined : parseHttpDate(text)
+  }
+  const ifMatch = tags('if-match', true)
+  const ifNoneMatch = tags('if-none-match', !reads)
+  throwIfAny(issues)
+  // Beside `If-None-Match` it is ignored, whatever that says (§13.1.3).
+  const beside = headers['if-none-match'] !== undefined
+  const ifModifiedSince = beside ? undefined : date('if-modified-since')
+  const ifUnmodifiedSince = date('if-unmodified-since')
+  const ifRange = readIfRange(headers['if-range'])
+  return { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince, ifRange }
+}
+
+function readIfRange(text: string | undefined): EntityTag | number | undefined {
+  if (text === undefined) return undefined
+  const tags = parseEntityTags(text)
+  // What cannot be read can match nothing: the whole is sent.
+  const never: EntityTag = { weak: true, opaque: '' }
+  if (tags === undefined) return parseHttpDate(text) ?? never
+  const [only = never, ...others] = tags === '*' ? [] : tags
+  return others.length === 0 ? only : never
+}
+
+/** The validators of the selected representation. */
+export interface Validators {
+  /** The opaque part of its strong entity tag. */
+  readonly tag?: string
+  /** When it last changed, in milliseconds since 1970; compared by the second. */
+  readonly lastModified?: number | undefined
+}
+
+export type Verdict = 'proceed' | 'not-modified' | 'failed'
+
+/**
+ * Evaluates preconditions in the order of §13.2.2. `current` is `undefined` where there is no
+ * current representation. `If-Range` is not part of it: see {@link rangeHolds}.
+ */
+export function evaluate(
+  conditions: Preconditions,
+  method: string,
+  current: Validators | undefined,
+): Verdict {
+  const reads = isRead(method)
+  const { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince } = conditions
+  if (ifMatch) {
+    if (!matches(ifMatch, current, true)) return 'failed'
+  } else if (ifUnmodifiedSince !== undefined && modified(current, ifUnmodifiedSince))
+    return 'failed'
+  if (ifNoneMatch) {
+    if (matches(ifNoneMatch, current, false)) return reads ? 'not-modified' : 'failed'
+  } else if (reads && ifModifiedSince !== undefined && unmodified(current, ifModifiedSince)) {
+    return 'not-modified'
+  }
+  return 'proceed'
+}
+
+/** Strong comparison (§8.8.3.2) never matches a weak tag; the server's own tags are all strong. */
+function matches(tags: EntityTags, current: Validators | undefined, strong: boolean): boolean {
+  if (!current) return false
+  if (tags === '*') return true
+  return tags.some(({ weak, opaque }) => opaque === current.tag && !(strong && weak))
+}
+
+function unmodified(current: Validators | undefined, since: number): boolean {
+  if (current?.lastModified === undefined) return false
+  return Math.floor(current.lastModified / 1000) * 1000 <= since
+}
+
+/** A resource without a date cannot be said to have changed (§13.1.4); one that is gone has. */
+function modified(current: Validators | undefined, since: number): boolean {
+  if (current && current.lastModified === undefined) return false
+  return !unmodified(current, since)
+}
+
+/** Whether a `Range` counts (§13.1.5): without `If-Range`, or where it names exactly what is there. */
+export function rangeHolds(
+  ifRange: EntityTag | number | undefined,
+  { tag, lastModified }: Validators,
+): boolean {
+  if (ifRange === undefined) return true
+  if (typeof ifRange !== 'number') return !ifRange.weak && ifRange.opaque === tag
+  return lastModified !== undefined && Math.floor(lastModified / 1000) * 1000 === ifRange
+}
+
+/** The same without those whose answer is 304: for a client that cannot read a status, and for a POST. */
+export function neverUnmodified({
+  ifNoneMatch: _tags,
+  ifModifiedSince: _date,
+  ...others
+}: Preconditions): Preconditions {
+  return others
+}
+
+/** The same conditions with every tag cut to its version: how a write compares (see {@link parseVersionTag}). */
+export function onVersions(conditions: Preconditions): Preconditions {
+  const cut = (tags: EntityTags | undefined): EntityTags | undefined =>
+    tags === undefined || tags === '*'
+      ? tags
+      : tags.map(({ weak, opaque }) => ({ weak, opaque: parseVersionTag(opaque) }))
+  const ifMatch = cut(conditions.ifMatch)
+  const ifNoneMatch = cut(conditions.ifNoneMatch)
+  return { ...conditions, ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
+}
+
+/**
+ * Whether a read is answered by 304.
+ * @throws HttpError 412
+ */
+export function isUnmodified(
+  conditions: Preconditions,
+  method: string,
+  current: Validators,
+): boolean {
+  const verdict = evaluate(conditions, method, current)
+  if (verdict === 'failed') throw preconditionFailed(conditions)
+  return verdict === 'not-modified'
+}
+
+/** The refusal of a failed precondition. */
+export function preconditionFailed({ ifMatch }: Preconditions): HttpError {
+  // Whoever read again would be given the same one, and be refused without end.
+  const weak = ifMatch && ifMatch !== '*' && ifMatch.every(tag => tag.weak)
+  const message = weak
+    ? 'If-Match holds of no weak tag, W/"…": a proxy that compresses weakens the ETag of what it passes on'
+    : 'The item is not in the state that the request requires: read it again, then decide'
+  return new HttpError(412, [{ message, type: 'precondition_failed' }])
+}

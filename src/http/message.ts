@@ -1,0 +1,267 @@
+// HTTP messages as plain data (RFC 9110 §6), and the syntaxes that every other file needs: the request
+// target (RFC 9112 §3.2), hosts (RFC 9110 §7.2), fields (§5.1, §5.5), lists in them (§5.6.1), dates
+// (§5.6.7), and parameters of queries and forms.
+
+/** Header fields of a request: names in lower case, repeated fields joined with `, `. */
+export type RequestHeaders = Readonly<Record<string, string | undefined>>
+
+/** Header fields of a response, name and value alternating: what `writeHead` takes at once. */
+export type HeaderList = string[]
+
+/**
+ * The content of a request: bytes still to be read, or what a host server has parsed already, which may
+ * have put files elsewhere.
+ */
+export type RequestBody =
+  | AsyncIterable<Uint8Array>
+  | { readonly parsed: unknown; readonly withoutFiles?: boolean }
+
+export interface HttpRequest {
+  /** As sent; methods are case-sensitive (RFC 9110 §9.1). */
+  readonly method: string
+  /** The request target below `prefix`, as sent: raw path and query. Not validated. */
+  readonly target: string
+  /** The path under which a host server has mounted the handler; `''` or `/api`, no slash at its end. */
+  readonly prefix: string
+  readonly headers: RequestHeaders
+  readonly body: RequestBody | undefined
+  /** The peer's address, as the socket or the policy `clientAddress` tells it. */
+  readonly address: string | undefined
+  /** Whether the connection to this process is over TLS. */
+  readonly secure: boolean
+  /** Whether it must have a `Host`: all of HTTP/1.1 must (RFC 9112 §3.2), HTTP/1.0 has none. */
+  readonly needsHost: boolean
+  /** Aborted when the client goes away. Made when it is first asked for. */
+  readonly signal: AbortSignal
+  /** What the signal says, without making it. */
+  readonly aborted: boolean
+  /** Aborts the signal: the work is not wanted any more. */
+  readonly abort: (reason: Error) => void
+}
+
+export type BodyChunk = Uint8Array | string
+
+/** A body that is read while it is sent. */
+export type StreamBody = AsyncIterable<BodyChunk>
+
+export type ResponseBody = BodyChunk | StreamBody
+
+export interface HttpResponse {
+  status: number
+  headers: HeaderList
+  body: ResponseBody | undefined
+  /** How many bytes the body has, where that is known. */
+  length?: number | undefined
+}
+
+export function isStream(body: ResponseBody | undefined): body is StreamBody {
+  return body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
+}
+
+/** Ends a body that nobody reads. */
+export async function endBody(body: StreamBody): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.()
+}
+
+/** A request target in two parts; `query` has no `?` and is `''` where there is none. */
+export interface RequestTarget {
+  readonly path: string
+  readonly query: string
+}
+
+/**
+ * Splits a request target (RFC 9112 §3.2): origin form, or absolute form, whose authority is
+ * dropped. A path of `//evil.example/x` stays a path. Nothing is decoded and nothing throws.
+ */
+export function splitTarget(target: string): RequestTarget {
+  const start = target.startsWith('/') ? 0 : absolutePathStart(target)
+  const fragment = target.indexOf('#', start)
+  const end = fragment === -1 ? target.length : fragment
+  const question = target.indexOf('?', start)
+  if (question === -1 || question > end) return { path: target.slice(start, end) || '/', query: '' }
+  return { path: target.slice(start, question) || '/', query: target.slice(question + 1, end) }
+}
+
+function absolutePathStart(target: string): number {
+  return ABSOLUTE.exec(target)?.[0].length ?? 0
+}
+
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i
+
+/** The host and port of a target in absolute form, not validated: they count in place of `Host`. */
+export function parseAuthority(target: string): string | undefined {
+  return ABSOLUTE.exec(target)?.[1]
+}
+
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/i
+
+/** Whether a text can be a `Host` (RFC 9110 §7.2): a name or address, maybe a port, which may be empty (RFC 3986 §3.2.3). */
+export function isHost(text: string): boolean {
+  return HOST.test(text)
+}
+
+/** A percent-encoded text decoded, or `undefined` where it is no UTF-8 or no encoding. */
+export function percentDecode(text: string): string | undefined {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The members of a comma-separated list (RFC 9110 §5.6.1), quoted strings kept whole. */
+export function splitList(text: string): string[] {
+  const members: string[] = []
+  let start = 0
+  let quoted = false
+  for (let at = 0; at <= text.length; at++) {
+    const char = text[at]
+    if (quoted && char === '\\') at++
+    else if (char === '"') quoted = !quoted
+    else if (char === undefined || (char === ',' && !quoted)) {
+      const member = text.slice(start, at).trim()
+      if (member !== '') members.push(member)
+      start = at + 1
+    }
+  }
+  return members
+}
+
+/** Whether a method asks for a representation and changes nothing (RFC 9110 §9.3.1, §9.3.2). */
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** Whether a text can be the name of a header field (RFC 9110 §5.1). */
+export function isFieldName(text: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(text)
+}
+
+/** Whether a text can be the value of a header field (RFC 9110 §5.5). */
+export function isFieldValue(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
+}
+
+/** Whether HTTP can carry a list: pairs of a name and a value. */
+export function isHeaderList(headers: readonly unknown[]): headers is HeaderList {
+  return (
+    headers.length % 2 === 0 &&
+    headers.every(
+      (text, at) =>
+        typeof text === 'string' && (at % 2 === 0 ? isFieldName(text) : isFieldValue(text)),
+    )
+  )
+}
+
+/** A header's value in a flat list, names compared without case. */
+export function getHeader(headers: HeaderList, name: string): string | undefined {
+  const wanted = name.toLowerCase()
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]?.toLowerCase() === wanted) return headers[at + 1]
+  }
+  return undefined
+}
+
+const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const IMF_FIXDATE = /^(\w{3}), (\d{2}) (\w{3}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/
+const RFC850_DATE = /^(\w{6,9}), (\d{2})-(\w{3})-(\d{2}) (\d{2}):(\d{2}):(\d{2}) GMT$/
+const ASCTIME_DATE = /^(\w{3}) (\w{3}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/
+
+/** Texts of seconds, 1,000 at most: to print one costs as much as to find the route. */
+const dates = new Map<number, string>()
+
+/** Prints an HTTP date (RFC 9110 §5.6.7) from milliseconds since 1970, floored to the second. */
+export function printHttpDate(time: number): string {
+  const second = Math.floor(time / 1000)
+  const known = dates.get(second)
+  if (known !== undefined) return known
+  const text = new Date(second * 1000).toUTCString()
+  if (dates.size >= 1000) dates.clear()
+  dates.set(second, text)
+  return text
+}
+
+/**
+ * Reads an HTTP date in any of its three forms to milliseconds since 1970; `undefined` where the
+ * text is none of them or names a day that does not exist. The day's name must be one, but whether
+ * it is the right one is not checked.
+ */
+export function parseHttpDate(text: string): number | undefined {
+  const fixed = IMF_FIXDATE.exec(text)
+  if (fixed) return httpDate(fixed.slice(5, 8), Number(fixed[4]), fixed[1], fixed[3], fixed[2])
+  const rfc850 = RFC850_DATE.exec(text)
+  if (rfc850) {
+    return httpDate(rfc850.slice(5, 8), century(Number(rfc850[4])), rfc850[1], rfc850[3], rfc850[2])
+  }
+  const asctime = ASCTIME_DATE.exec(text)
+  if (!asctime) return undefined
+  return httpDate(asctime.slice(4, 7), Number(asctime[7]), asctime[1], asctime[2], asctime[3])
+}
+
+/** "More than 50 years in the future" means the past century (RFC 9110 §5.6.7). */
+function century(year: number): number {
+  const now = new Date().getUTCFullYear()
+  const guess = now - (now % 100) + year
+  return guess > now + 50 ? guess - 100 : guess
+}
+
+function httpDate(
+  [hour, minute, second]: string[],
+  year: number,
+  weekday = '',
+  month = '',
+  day = '',
+): number | undefined {
+  const monthIndex = MONTHS.indexOf(month)
+  if (!DAYS.includes(weekday.slice(0, 3)) || monthIndex === -1) return undefined
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
+  // The day alone: with second 60, a leap second, the time may be in the next one.
+  if (new Date(Date.UTC(year, monthIndex, Number(day))).getUTCDate() !== Number(day)) {
+    return undefined
+  }
+  return Date.UTC(year, monthIndex, Number(day), Number(hour), Number(minute), Number(second))
+}
+
+/** One `name=value` of a query or of an urlencoded form; `raw` is the pair as sent. */
+export interface Parameter {
+  readonly name: string
+  readonly value: string
+  readonly raw: string
+}
+
+/**
+ * Reads `a=1&b=2`, as in a query or in `application/x-www-form-urlencoded`: `+` is a space, every
+ * other character that RFC 3986 allows may stand unescaped. Empty pairs are passed over.
+ * @returns `undefined` where an escape is none or is no UTF-8.
+ */
+export function parseParameters(text: string): Parameter[] | undefined {
+  if (text === '') return []
+  const parameters: Parameter[] = []
+  for (const raw of text.split('&')) {
+    if (raw === '') continue
+    const equals = raw.indexOf('=')
+    const name = unescapeParameter(equals === -1 ? raw : raw.slice(0, equals))
+    const value = equals === -1 ? '' : unescapeParameter(raw.slice(equals + 1))
+    if (name === undefined || value === undefined) return undefined
+    parameters.push({ name, value, raw })
+  }
+  return parameters
+}
+
+function unescapeParameter(text: string): string | undefined {
+  return percentDecode(text.includes('+') ? text.replaceAll('+', ' ') : text)
+}
+
+/** Prints parameters so that {@link parseParameters} gives them back. */
+export function printParameters(parameters: Iterable<readonly [string, string]>): string {
+  return Array.from(
+    parameters,
+    ([name, value]) => `${escapeParameter(name)}=${escapeParameter(value)}`,
+  ).join('&')
+}
+
+function escapeParameter(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replaceAll('%20', '+').replaceAll('%2C', ',')
+}

@@ -1,0 +1,185 @@
+// A definition made ready to answer: its router, and the two doors.
+
+import { buildRateLimit, type RateLimitOptions } from '../auth/rate-limit.ts'
+import { type Access, checkAccess, collectCredentialHeaders, type Scheme } from '../auth/scheme.ts'
+import type { Dialect } from '../dialects/dialects.ts'
+import { csv } from '../formats/csv.ts'
+import { form } from '../formats/form.ts'
+import type { Format } from '../formats/format.ts'
+import { json } from '../formats/json.ts'
+import { multipart } from '../formats/multipart.ts'
+import { ndjson } from '../formats/ndjson.ts'
+import { xml } from '../formats/xml/xml.ts'
+import { html } from '../html/html.ts'
+import { buildCors, type CorsOptions } from '../http/cors.ts'
+import { buildLimits, type LimitOptions } from '../http/limits.ts'
+import { createWorkload } from '../http/timeouts.ts'
+import {
+  ANYTHING,
+  BOOLEAN,
+  FUNCTION,
+  having,
+  listOf,
+  OBJECT,
+  type Rule,
+  type Rules,
+  TEXT,
+} from '../options.ts'
+import type { Runtime } from '../server/context.ts'
+import { buildDocuments } from '../server/documents.ts'
+import { type Fetch, fetchHandler } from '../server/fetch-handler.ts'
+import { type Handler, nodeHandler } from '../server/node-handler.ts'
+import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
+import { buildRouter } from './routes.ts'
+
+/** How collections are served: everything an api says besides its collections. What is undefined has its default. */
+export interface Policies {
+  /**
+   * The public address of the api's root, such as `https://api.example`. Without, addresses are made
+   * from each request's `Host`.
+   */
+  readonly baseUrl?: string | undefined
+  /** The path that every request begins with where no host server strips it: `/api`. Default none. */
+  readonly prefix?: string | undefined
+  /**
+   * How many proxies in front are trusted: so many entries of `X-Forwarded-For` count, from its end,
+   * and `X-Forwarded-Host` and `-Proto` do; `true` is 1. Default false: anybody can send them.
+   */
+  readonly trustProxy?: boolean | number | undefined
+  /**
+   * Tells `fetch` the address of the client, which a `Request` does not: from `request`, or from what
+   * the host calls `fetch` with besides. `handler` reads it from the socket. A header counts only where
+   * the host sets it: others can be sent by everybody. What is no address is taken for none; what is
+   * thrown, `fetch` rejects with. Default: no client's address is known.
+   */
+  clientAddress?(request: Request, ...host: readonly unknown[]): string | null | undefined
+  /** The first is what clients get that do not say. Default {@link DEFAULT_FORMATS}. */
+  readonly formats?: readonly Format[] | undefined
+  /** Parameters of stock clients that are understood too. Default none. */
+  readonly dialects?: readonly Dialect[] | undefined
+  /** Whose pages may read answers, and what they may send. Default: everybody's, without credentials. */
+  readonly cors?: CorsOptions | undefined
+  /** How much one request may bring, and how long it may take; each limit has its own default. */
+  readonly limits?: LimitOptions | undefined
+  /** How credentials are checked. With any, everything needs a principal that a rule does not declare public. */
+  readonly schemes?: readonly Scheme[] | undefined
+  /** Who may read the root (`root`), and what counts for collections without a rule of their own (`default`). */
+  readonly access?: Access | undefined
+  /** How many requests a principal, or an address without one, may make. Default: no limit. */
+  readonly rateLimit?: RateLimitOptions | undefined
+  /** Whether `/health` answers 200 while the stores can be reached, else 503; for everybody. Default false. */
+  readonly health?: boolean | undefined
+  /** Whether `Server-Timing` tells how long the steps took; for everybody. Default false. */
+  readonly serverTiming?: boolean | undefined
+  /** Told of every failure that was answered with a 5xx. Default: `console.error`. */
+  readonly onError?: ((error: unknown, failure: Failure) => void) | undefined
+}
+
+/** The specification's four media types, pages for browsers, and two that stream whole lists. */
+export const DEFAULT_FORMATS: readonly Format[] = [json, xml, html, form, multipart, csv, ndjson]
+
+const FORMAT: Rule = {
+  wanted: 'a format, such as json',
+  fits: value => typeof value === 'object' && value !== null && 'types' in value,
+}
+
+export const POLICY_RULES: Rules<Policies> = {
+  baseUrl: TEXT,
+  prefix: TEXT,
+  trustProxy: ANYTHING,
+  clientAddress: FUNCTION,
+  formats: listOf(FORMAT, 1),
+  dialects: listOf(having('a dialect, such as simpleRest', 'rewrite')),
+  cors: OBJECT,
+  limits: OBJECT,
+  schemes: listOf(having('a scheme, such as basic({ … })', 'authenticate', 'challenge')),
+  access: OBJECT,
+  rateLimit: OBJECT,
+  health: BOOLEAN,
+  serverTiming: BOOLEAN,
+  onError: FUNCTION,
+}
+
+/** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other issue in the policies. */
+export function buildApi(
+  versions: readonly VersionDefinition[],
+  policies: Policies,
+): ApiDefinition {
+  const newest = [...versions].sort(({ number: one = 0 }, { number: other = 0 }) => other - one)
+  const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]
+  if (!defaultVersion) throw new TypeError('An api needs at least one collection')
+  return Object.freeze({
+    versions: newest,
+    defaultVersion,
+    baseUrl: baseUrlOf(policies.baseUrl),
+    prefix: prefixOf(policies.prefix),
+    trustProxy: hopsOf(policies.trustProxy),
+    clientAddress: policies.clientAddress,
+    formats: policies.formats ?? DEFAULT_FORMATS,
+    dialects: policies.dialects ?? [],
+    cors: buildCors(policies.cors),
+    limits: buildLimits(policies.limits),
+    schemes: policies.schemes ?? [],
+    credentialHeaders: collectCredentialHeaders(policies.schemes),
+    access: accessOf(policies.access),
+    rateLimit: policies.rateLimit && buildRateLimit(policies.rateLimit),
+    health: policies.health ?? false,
+    serverTiming: policies.serverTiming ?? false,
+    onError: policies.onError ?? logFailure,
+  })
+}
+
+function hopsOf(trusted: boolean | number = false): number {
+  const hops = Number(trusted)
+  if (Number.isSafeInteger(hops) && hops >= 0) return hops
+  throw new TypeError(`trustProxy must be a number of proxies, not ${trusted}`)
+}
+
+function accessOf(access: Access = {}): Access {
+  checkAccess(access, ['root'], 'the api')
+  return Object.freeze({ ...access })
+}
+
+function logFailure(error: unknown, { reference }: Failure): void {
+  console.error(`[rest-conventions] ${reference}`, error)
+}
+
+function baseUrlOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) {
+    throw new TypeError(
+      `baseUrl must be an http or https address without query, not ${JSON.stringify(text)}`,
+    )
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
+}
+
+function prefixOf(text = ''): string {
+  const prefix = text.endsWith('/') ? text.slice(0, -1) : text
+  if (prefix !== '' && !/^(?:\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
+    throw new TypeError(`prefix must be a path such as /api, not ${JSON.stringify(text)}`)
+  }
+  return prefix
+}
+
+/** The two doors of one house. */
+export interface Handlers {
+  /** A node:http request listener; with a third argument it leaves what is not its own to `next`. */
+  readonly handler: Handler
+  /** Answers a Web standard `Request`. */
+  readonly fetch: Fetch
+}
+
+/** @throws TypeError for a collection at the path of a document. */
+export function createHandlers(api: ApiDefinition): Handlers {
+  const router = buildRouter(api)
+  const documents = buildDocuments(api)
+  for (const [path, { name }] of documents) {
+    const below = path.startsWith(`${api.prefix}/`) ? path.slice(api.prefix.length) : undefined
+    if (below === undefined || !router.match(below)) continue
+    throw new TypeError(`${below} is the path of a collection and of the document "${name}"`)
+  }
+  const machine: Runtime = { api, router, documents, workload: createWorkload(api.limits) }
+  return { handler: nodeHandler(machine), fetch: fetchHandler(machine) }
+}

@@ -1,0 +1,204 @@
+// What a description says of items: as they are given and as they are taken, binary properties in
+// their forms.
+import { isDeepStrictEqual } from 'node:util'
+import { listBlobFields } from '../blobs/blob-store.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
+import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
+import { membersNotPlain } from '../schema/keeping.ts'
+import type { Schema } from '../schema/zod-fields.ts'
+
+/**
+ * An item as it is given: the schema's output, binary properties in their form, and the members that
+ * the server adds.
+ * @param id a name for the schema, that no other one of the document has.
+ */
+export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
+  const { shape, schema, binary } = collection
+  const blobs = new Map(
+    listBlobFields(shape.fields).map(name => [
+      name,
+      givenBlob(name, nullable(collection, name), binary),
+    ]),
+  )
+  const added = serverMembers(collection)
+  const change = (object: JsonSchema) => {
+    const { properties, required = [], ...rest } = withBlobs(object, blobs)
+    return {
+      ...rest,
+      properties: { ...added, ...properties },
+      required: [...new Set([...Object.keys(added), ...required])],
+    }
+  }
+  return embedSchema(schema, { io: 'output', id, change })
+}
+
+export interface BodyOptions {
+  readonly operation: 'create' | 'replace'
+  /** The field that the path fills in. */
+  readonly filled?: string | undefined
+  /** Whether it is a multipart body, in which binary properties are files. */
+  readonly files?: boolean
+}
+
+/** What a client sends for an item, as the operation takes it; `id` as for {@link itemSchema}. */
+export function bodySchema(
+  collection: CollectionDefinition,
+  { operation, filled, files = false }: BodyOptions,
+  id: string,
+): JsonSchema {
+  const { shape, schema, binary } = collection
+  const replaces = operation === 'replace'
+  const blobs = new Map(
+    listBlobFields(shape.fields).map(name => {
+      const empty = nullable(collection, name)
+      return [name, files ? fileBlob(name) : takenBlob(name, empty, binary, replaces)]
+    }),
+  )
+  // What a PUT takes back from a GET.
+  const ignored = replaces ? serverMembers(collection) : {}
+  const known = new Set([filled, replaces ? shape.identity.name : undefined])
+  const change = (object: JsonSchema) => {
+    const { properties, required = [], ...rest } = withBlobs(object, blobs)
+    return {
+      ...rest,
+      properties: { ...ignored, ...properties },
+      required: required.filter(name => !known.has(name)),
+    }
+  }
+  const taken = embedSchema(schema, { io: 'input', id, change })
+  if (!replaces) return taken
+  const added = (object: JsonSchema) => withBlobs(object, blobs)
+  return orAsGiven(taken, embedSchema(schema, { io: 'output', id, change: added }), schema)
+}
+
+/** What is taken, or as it is given, where a transform makes it another: what stays the same is sent so. */
+function orAsGiven(taken: JsonSchema, given: JsonSchema, schema: Schema): JsonSchema {
+  if (!taken.properties || taken.$defs || given.$defs) return taken
+  const properties = { ...taken.properties }
+  for (const name of membersNotPlain(schema)) {
+    const known = properties[name]
+    const other = given.properties?.[name]
+    if (known && other && !isDeepStrictEqual(known, other))
+      properties[name] = { anyOf: [known, other] }
+  }
+  return { ...taken, properties }
+}
+
+/** The files that a multipart body may bring, each with the media types it takes. */
+export function fileSchemas({ shape }: CollectionDefinition): {
+  properties: Record<string, JsonSchema>
+  encoding: Record<string, { contentType: string }>
+} {
+  const names = listBlobFields(shape.fields)
+  const encoding = names.flatMap(name => {
+    const accept = shape.fields.get(name)?.accept
+    return accept ? [[name, { contentType: accept.join(', ') }] as const] : []
+  })
+  return {
+    properties: Object.fromEntries(names.map(name => [name, FILE])),
+    encoding: Object.fromEntries(encoding),
+  }
+}
+
+// --- Binary properties ---------------------------------------------------------------------------
+
+/** A binary property: the members in its place, and those of which one is there where it is required. */
+interface Blob {
+  readonly members: Readonly<Record<string, JsonSchema>>
+  readonly either: readonly string[]
+}
+
+const FILE: JsonSchema = { type: 'string', format: 'binary' }
+const CHANGED: JsonSchema = { type: 'string', format: 'date-time', readOnly: true }
+
+function addressSchema(type: JsonSchema['type']): JsonSchema {
+  return { type, format: 'uri', description: 'Where the content is' }
+}
+
+function dataSchema(type: JsonSchema['type']): JsonSchema {
+  return { type, contentEncoding: 'base64' }
+}
+
+function nullable({ shape }: CollectionDefinition, name: string): boolean {
+  return shape.fields.get(name)?.nullable === true
+}
+
+/** A type, or null besides. */
+function orNull(type: string, empty: boolean): JsonSchema['type'] {
+  return empty ? [type, 'null'] : type
+}
+
+function givenBlob(name: string, empty: boolean, form: CollectionDefinition['binary']): Blob {
+  if (form === 'flat') {
+    const url = `${name}_url`
+    const members = {
+      [url]: addressSchema(orNull('string', empty)),
+      [`${name}_data`]: dataSchema('string'),
+    }
+    return { members, either: [url] }
+  }
+  const whole = {
+    type: orNull('object', empty),
+    properties: { url: addressSchema('string'), updated_at: CHANGED, data: dataSchema('string') },
+    required: ['url', 'updated_at'],
+    additionalProperties: false,
+  }
+  return { members: { [name]: whole }, either: [name] }
+}
+
+/** @param replaces whether there may be a content already, which its own address leaves as it is. */
+function takenBlob(
+  name: string,
+  empty: boolean,
+  form: CollectionDefinition['binary'],
+  replaces: boolean,
+): Blob {
+  if (form === 'flat') {
+    const type = orNull('string', empty)
+    const data = { [`${name}_data`]: dataSchema(type) }
+    const members = replaces ? { ...data, [`${name}_url`]: addressSchema(type) } : data
+    return { members, either: Object.keys(members) }
+  }
+  const data = { data: dataSchema('string') }
+  const whole = {
+    type: orNull('object', empty),
+    ...(replaces
+      ? {
+          properties: { ...data, url: addressSchema('string'), updated_at: CHANGED },
+          ...oneRequired(['data', 'url']),
+        }
+      : { properties: data, required: ['data'] }),
+  }
+  return { members: { [name]: whole }, either: [name] }
+}
+
+function fileBlob(name: string): Blob {
+  return { members: { [name]: FILE }, either: [name] }
+}
+
+function oneRequired(names: readonly string[]): JsonSchema {
+  return { anyOf: names.map(name => ({ required: [name] })) }
+}
+
+/** An object with other members in the place of its binary properties. */
+function withBlobs(object: JsonSchema, blobs: ReadonlyMap<string, Blob>): JsonSchema {
+  const { properties = {}, required = [] } = object
+  const members = Object.entries(properties).flatMap(([name, member]) =>
+    Object.entries(blobs.get(name)?.members ?? { [name]: member }),
+  )
+  const needed = required.map(name => blobs.get(name)?.either ?? [name])
+  const choices = needed.filter(names => names.length > 1)
+  return {
+    ...object,
+    properties: Object.fromEntries(members),
+    required: needed.filter(names => names.length === 1).flat(),
+    ...(choices.length > 0 && { allOf: choices.map(oneRequired) }),
+  }
+}
+
+function serverMembers({ shape }: CollectionDefinition): Record<string, JsonSchema> {
+  const added = [...shape.fields].filter(([, field]) => field.serverOwned)
+  return Object.fromEntries(
+    added.map(([name, field]) => [name, { ...fieldSchema(field), readOnly: true }]),
+  )
+}

@@ -1,0 +1,144 @@
+// A zod schema, or a field, as JSON Schema (dialect 2020-12, which OpenAPI 3.1 takes) that can stand
+// anywhere in a larger document.
+import { z } from 'zod'
+import type { Field } from './fields.ts'
+import { isJsonable, type Schema } from './zod-fields.ts'
+
+/** A JSON Schema, as far as it is looked into here. */
+export interface JsonSchema {
+  readonly $ref?: string
+  readonly $defs?: Readonly<Record<string, JsonSchema>>
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+  readonly anyOf?: readonly JsonSchema[]
+  readonly oneOf?: readonly JsonSchema[]
+  readonly allOf?: readonly JsonSchema[]
+  readonly [keyword: string]: unknown
+}
+
+/** A field as JSON Schema: enough for a parameter and for the members that the server adds. */
+export function fieldSchema({ kind, choices, uuid, element }: Field): JsonSchema {
+  if (choices) return { enum: choices }
+  switch (kind) {
+    case 'date':
+    case 'date-time':
+      return { type: 'string', format: kind }
+    case 'string':
+      return uuid ? { type: kind, format: 'uuid' } : { type: kind }
+    case 'number':
+    case 'integer':
+    case 'boolean':
+      return { type: kind }
+    case 'array':
+      return { type: 'array', ...(element && { items: fieldSchema(element) }) }
+    case 'record':
+      return { type: 'object', ...(element && { additionalProperties: fieldSchema(element) }) }
+    default:
+      return {}
+  }
+}
+
+/**
+ * What is known of schemas but for their ids: a schema with one would stand apart, behind a reference;
+ * and but for what JSON cannot hold, such as what a library of forms is told.
+ */
+class Described extends z.core.$ZodRegistry<Record<string, unknown>> {
+  override get(schema: Schema) {
+    const { id: _id, ...known } = z.globalRegistry.get(schema) ?? {}
+    return Object.fromEntries(Object.entries(known).filter(([, value]) => isJsonable(value)))
+  }
+}
+
+const METADATA = new Described()
+
+export interface Embedding {
+  /** Which side of the schema: what it takes, or what it gives. */
+  readonly io: 'input' | 'output'
+  /** A name for the schema that no other one of the document has. */
+  readonly id: string
+  /** Changes each object that a value may be, where the value is no part of another. Default: none. */
+  readonly change?: (object: JsonSchema) => JsonSchema
+  /** Whether members may be there that the schema does not name. Default: as the schema says. */
+  readonly open?: boolean
+}
+
+/**
+ * A zod schema as one that can stand anywhere in a document. Only what is recursive has references;
+ * they count from the schema itself, for it has an `$id` then (JSON Schema 2020-12 §8.2.1).
+ */
+export function embedSchema(
+  schema: Schema,
+  { io, id: $id, change = object => object, open = false }: Embedding,
+): JsonSchema {
+  // Within a list a recursive schema refers to `$defs` and never to the root, which is changed.
+  const list = z.toJSONSchema(z.array(schema), {
+    io,
+    unrepresentable: 'any',
+    metadata: METADATA,
+    ...(open && { override: opened }),
+  })
+  const { items = {}, $defs }: { items?: JsonSchema; $defs?: JsonSchema['$defs'] } = JSON.parse(
+    JSON.stringify(list),
+    (_name, value) => (Array.isArray(value?.allOf) ? pooled(value) : value),
+  )
+  const described = eachObject(items, $defs ?? {}, change)
+  return $defs ? { $id, ...described, $defs } : described
+}
+
+type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override']>
+
+const opened: Override = ({ zodSchema, jsonSchema }) => {
+  const { def } = zodSchema._zod
+  if (def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
+}
+
+/** Changes every object that a schema may mean: of a union each option, of an intersection each part. */
+function eachObject(
+  schema: JsonSchema,
+  defs: NonNullable<JsonSchema['$defs']>,
+  change: (object: JsonSchema) => JsonSchema,
+): JsonSchema {
+  const { $ref, ...rest } = schema
+  if ($ref !== undefined) {
+    const { [$ref.replace('#/$defs/', '')]: meant, ...others } = defs
+    return meant ? eachObject({ ...meant, ...rest }, others, change) : schema
+  }
+  const changed = (parts: readonly JsonSchema[]) =>
+    parts.map(part => eachObject(part, defs, change))
+  const { properties, anyOf, oneOf, allOf } = schema
+  if (properties) return change(schema)
+  return {
+    ...schema,
+    ...(anyOf && { anyOf: changed(anyOf) }),
+    ...(oneOf && { oneOf: changed(oneOf) }),
+    ...(allOf && { allOf: changed(allOf) }),
+  }
+}
+
+/** An intersection whose parts shut out each other's members: the whole is closed in their place. */
+function pooled(schema: JsonSchema & Required<Pick<JsonSchema, 'allOf'>>): JsonSchema {
+  const { allOf } = schema
+  const closed = allOf.every(isClosed) && { unevaluatedProperties: false }
+  return { ...schema, allOf: allOf.map(unclosed), ...closed }
+}
+
+function isClosed({ additionalProperties, anyOf, oneOf }: JsonSchema): boolean {
+  return additionalProperties === false || ((anyOf ?? oneOf)?.every(isClosed) ?? false)
+}
+
+function unclosed(schema: JsonSchema): JsonSchema {
+  const { additionalProperties, anyOf, oneOf, ...rest } = schema
+  return {
+    ...rest,
+    ...(additionalProperties !== false &&
+      additionalProperties !== undefined && { additionalProperties }),
+    ...(anyOf && { anyOf: anyOf.map(unclosed) }),
+    ...(oneOf && { oneOf: oneOf.map(unclosed) }),
+  }
+}
+
+/** Whether an empty object does not fit, as far as members tell. */
+export function needsMembers({ required = [], anyOf, oneOf, allOf }: JsonSchema): boolean {
+  if (required.length > 0 || allOf?.some(needsMembers)) return true
+  return (anyOf ?? oneOf)?.every(needsMembers) ?? false
+}

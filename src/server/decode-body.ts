@@ -1,0 +1,187 @@
+// The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
+import { oneChunk } from '../blobs/blob-store.ts'
+import { HttpError, type Issue } from '../errors.ts'
+import { checkPairs, formValue, parsedPairs, readPairs } from '../formats/form.ts'
+import type { FormPair } from '../formats/form-hints.ts'
+import { type Format, followedBy, type ReadContext, type Reader } from '../formats/format.ts'
+import { json } from '../formats/json.ts'
+import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
+import type { HttpRequest, Parameter, RequestBody } from '../http/message.ts'
+import { METHOD_PARAMETER } from '../http/method-override.ts'
+import type { ApiDefinition } from '../model/definition.ts'
+import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
+import type { CallBody } from '../operations/call.ts'
+import { isObject, type Json } from '../schema/fields.ts'
+
+/** A body whose format is known and whose bytes are still to be read. */
+export interface Content {
+  readonly format: Reader
+  readonly type: MediaType | undefined
+}
+
+/** Whether the request has a body at all. */
+export function hasBody({ body, headers }: HttpRequest): boolean {
+  return body !== undefined && ('parsed' in body || headers['content-length'] !== '0')
+}
+
+/** The body, where a byte of it comes: one whose length was not told may have none. */
+export async function peekBody({ body, headers }: HttpRequest): Promise<RequestBody | undefined> {
+  if (!body || 'parsed' in body || headers['content-length'] !== undefined) return body
+  const chunks = body[Symbol.asyncIterator]()
+  let next = await chunks.next()
+  while (!next.done && next.value.length === 0) next = await chunks.next()
+  return next.done ? undefined : followedBy([next.value], chunks)
+}
+
+/**
+ * Finds the format of a body by its `Content-Type`, else the URL's extension.
+ * @throws HttpError 415 for a type or a content coding that is not read here, 400 for a part of a
+ * representation (RFC 9110 §14.5).
+ */
+export function contentOf(
+  { headers }: HttpRequest,
+  { formats }: Pick<ApiDefinition, 'formats'>,
+  method: string,
+  extension: string | undefined,
+): Content {
+  const coding = headers['content-encoding']?.trim().toLowerCase()
+  if (coding && coding !== 'identity') {
+    const message = 'The body may not be compressed'
+    throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
+      headers: ['Accept-Encoding', 'identity'],
+    })
+  }
+  if (method === 'PUT' && headers['content-range'] !== undefined) {
+    const message = 'A PUT replaces the whole; for a part of it send PATCH'
+    throw new HttpError(400, [{ message, field: 'content-range', type: 'unsupported_range' }])
+  }
+  const text = headers['content-type']
+  const type = text === undefined ? undefined : parseMediaType(text)
+  const format = text !== undefined && !type ? undefined : chooseReader(formats, type, extension)
+  const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
+  if (!format || (patch && method !== 'PATCH')) {
+    const patches = method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_PATCH_TYPE] : []
+    throw unsupportedMediaType(formats, method, text, patches)
+  }
+  return { format, type }
+}
+
+/** A decoded body; `overrides` are the methods that a form names, `parameters` its pairs as they were sent. */
+export interface Decoded extends CallBody {
+  readonly overrides: readonly string[]
+  readonly parameters: readonly Parameter[]
+}
+
+type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload'> &
+  Required<Pick<ReadContext, 'sent'>> & {
+    /** As the head of the request says it. */
+    readonly method: string
+  }
+
+/** A class, so that the signal is made only when a format asks for it: see node.ts. */
+class BodyContext implements ReadContext {
+  readonly fields: ReadContext['fields']
+  readonly limits: ReadContext['limits']
+  readonly parameters: ReadContext['parameters']
+  readonly length: number | undefined
+  readonly issues: Issue[] = []
+  readonly upload?: NonNullable<ReadContext['upload']>
+  readonly sent: NonNullable<ReadContext['sent']>
+  readonly #request: HttpRequest
+
+  constructor(request: HttpRequest, type: MediaType | undefined, options: BodyOptions) {
+    const length = request.headers['content-length']
+    this.fields = options.fields
+    this.limits = options.limits
+    this.parameters = type?.parameters ?? new Map()
+    this.length = length === undefined ? undefined : Number(length)
+    if (options.upload) this.upload = options.upload
+    this.sent = options.sent
+    this.#request = request
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+}
+
+/**
+ * Reads and decodes a body.
+ * @param fields what the target takes, for formats without types of their own.
+ * @throws HttpError 400, 413, 415
+ */
+export async function decodeBody(
+  request: HttpRequest,
+  body: RequestBody | undefined,
+  { format, type }: Content,
+  options: BodyOptions,
+): Promise<Decoded> {
+  const { limits, sent } = options
+  const context = new BodyContext(request, type, options)
+  if (format.name === 'multipart') checkParsed(body)
+  const { issues } = context
+  const [bytes, parsed] = partsOf(body)
+  if (format.name === 'form') {
+    // The pairs of a form are wanted as they were sent too: where it stands for GET they are the query.
+    const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsed)
+    sent(parameters.map(({ name, value }) => [name, value]))
+    const overrides = parameters.flatMap(({ name, value }) =>
+      name === METHOD_PARAMETER ? [value] : [],
+    )
+    const reads = namesRead([options.method, ...overrides])
+    const pairs = parameters.flatMap(({ name, value }): FormPair[] =>
+      name === METHOD_PARAMETER ? [] : [[name, value]],
+    )
+    if (reads) checkPairs(parameters, limits)
+    const value = reads ? {} : formValue(pairs, context)
+    return { type: type?.type, form: true, issues, value, overrides, parameters }
+  }
+  // Without `receive` a parsed value is taken as JSON would be.
+  const receive = format.receive ?? json.receive
+  const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
+  const decoded = withoutOverride(value, format)
+  if (format.form && namesRead([options.method, ...decoded.overrides])) throw unreadableQuery()
+  return { type: type?.type, form: format.form, issues, parameters: [], ...decoded }
+}
+
+/** Whether one of the methods that a request names is that of a read. */
+function namesRead(methods: readonly string[]): boolean {
+  return methods.some(name => /^(?:get|head)$/i.test(name))
+}
+
+/** Parts may be files, which nothing that reads takes. */
+function unreadableQuery(): HttpError {
+  const message = 'A long query is sent as application/x-www-form-urlencoded, not in parts'
+  return new HttpError(400, [{ message, field: METHOD_PARAMETER, type: 'unreadable_query' }])
+}
+
+/** The bytes of a body, else the value that a host server has made of them. */
+function partsOf(
+  body: RequestBody = { parsed: undefined },
+): [AsyncIterable<Uint8Array> | undefined, unknown] {
+  return 'parsed' in body ? [bytesOf(body.parsed), body.parsed] : [body, undefined]
+}
+
+/** @throws TypeError where files are lost: the program's issue, which no client can mend. */
+function checkParsed(body: RequestBody | undefined): void {
+  if (!body || !('parsed' in body)) return
+  if (!body.withoutFiles && typeof body.parsed !== 'string') return
+  throw new TypeError(
+    'A body parser in front has taken the files of a multipart body: let it stand behind the api, or hand on the bytes, as express.raw() does',
+  )
+}
+
+/** What a host server has read but not parsed, as bytes again. */
+function bytesOf(parsed: unknown): AsyncIterable<Uint8Array> | undefined {
+  const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
+  return bytes instanceof Uint8Array ? oneChunk(bytes) : undefined
+}
+
+/** A form's `_method` is the request's, not a property of the item. */
+function withoutOverride(value: Json, { form }: Format): Pick<Decoded, 'value' | 'overrides'> {
+  if (!form || !isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) {
+    return { value, overrides: [] }
+  }
+  const { [METHOD_PARAMETER]: named, ...rest } = value
+  return { value: rest, overrides: [typeof named === 'string' ? named : JSON.stringify(named)] }
+}

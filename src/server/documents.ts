@@ -1,0 +1,109 @@
+// Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
+
+import { HttpError } from '../errors.ts'
+import type { ApiDefinition } from '../model/definition.ts'
+import type { Json } from '../schema/fields.ts'
+
+export interface ServedDocument {
+  readonly name: string
+  /** Its path, for logs and metrics. */
+  readonly template: string
+  /** Whether it is asked for too often to be counted for rate limits. */
+  readonly uncounted: boolean
+  /** Whether addresses stand in it: without a `baseUrl` they need a `Host`. */
+  readonly addressed: boolean
+  /** @param base the public address of the api's root. */
+  read(base: string): Json | Promise<Json>
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** The documents of an api by their paths, the api's own prefix included, each with and without a slash at its end. */
+export function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDocument> {
+  const documents = new Map<string, ServedDocument>()
+  const issuers = issuersOf(api)
+  if (issuers.length > 0) {
+    const scopes = scopesOf(api)
+    const document: ServedDocument = {
+      name: 'metadata',
+      template: WELL_KNOWN,
+      uncounted: false,
+      addressed: true,
+      read: base => ({
+        resource: base,
+        authorization_servers: issuers,
+        ...(scopes.length > 0 && { scopes_supported: scopes }),
+        bearer_methods_supported: ['header'],
+      }),
+    }
+    // RFC 9728 §3.1 puts the resource's path behind the well-known one; below a mount only the other can be reached.
+    documents.set(api.prefix + WELL_KNOWN, document).set(WELL_KNOWN + api.prefix, document)
+  }
+  if (api.health) documents.set(`${api.prefix}/health`, health(api))
+  for (const [path, document] of [...documents]) documents.set(`${path}/`, document)
+  return documents
+}
+
+/**
+ * Where the metadata of a protected resource is, for challenges: below the base, where the handler
+ * answers however it is mounted. RFC 9728 §5.1 takes any address.
+ */
+export function metadataAddress(api: ApiDefinition, base: string): string | undefined {
+  return issuersOf(api).length === 0 ? undefined : base + WELL_KNOWN
+}
+
+function issuersOf({ schemes }: ApiDefinition): string[] {
+  return [...new Set(schemes.flatMap(({ issuer }) => (issuer === undefined ? [] : [issuer])))]
+}
+
+function scopesOf({ versions, access }: ApiDefinition): string[] {
+  const tables = versions.flatMap(({ collections }) =>
+    [...collections.values()].map(collection => collection.access),
+  )
+  const rules = [access, ...tables].flatMap(table => Object.values(table))
+  return [...new Set(rules.flatMap(rule => (rule === 'public' ? [] : rule)))].sort()
+}
+
+/** How long an answer about the stores holds, and how long a store may take for it; milliseconds. */
+const HEALTH_PAUSE = 1000
+
+/** Asks each store for an item that does not exist, at most once a second whoever asks. */
+function health({ versions }: ApiDefinition): ServedDocument {
+  const collections = versions.flatMap(version => [...version.collections.values()])
+  let checked = 0
+  let last: Promise<void> | undefined
+
+  async function check(): Promise<void> {
+    const signal = AbortSignal.timeout(HEALTH_PAUSE)
+    const late = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    // What one throws at once is its answer too.
+    const asked = collections.map(async ({ store, shape }) =>
+      store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
+    )
+    await Promise.race([Promise.all(asked), late])
+  }
+
+  return {
+    name: 'health',
+    template: '/health',
+    uncounted: true,
+    addressed: false,
+    async read() {
+      if (!last || performance.now() - checked > HEALTH_PAUSE) {
+        checked = performance.now()
+        last = check()
+      }
+      try {
+        await last
+      } catch (cause) {
+        throw new HttpError(503, [{ message: 'A store cannot be reached', type: 'unavailable' }], {
+          headers: ['Retry-After', '5'],
+          cause,
+        })
+      }
+      return { status: 'ok' }
+    },
+  }
+}

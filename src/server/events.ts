@@ -1,0 +1,84 @@
+// What a request was, for metrics, traces and logs: told through node:diagnostics_channel, and only
+// where somebody listens.
+import { channel } from 'node:diagnostics_channel'
+import type { Principal } from '../auth/scheme.ts'
+import type { HttpError } from '../errors.ts'
+import type { HttpRequest } from '../http/message.ts'
+
+/** Told when the target of a request is known, before credentials are looked at. */
+export interface RequestEvent {
+  /** The client's `X-Request-Id`, or one made here. */
+  readonly id: string
+  readonly request: HttpRequest
+  /** The client's address as trusted proxies tell it; `request.address` is the nearest proxy's. */
+  readonly client: string | undefined
+  /** The method as it was sent. */
+  readonly method: string
+  /** The path's pattern, such as `/v1/cars/:id`: OpenTelemetry's `http.route`. Absent where nothing stands at the path. */
+  readonly route: string | undefined
+}
+
+/** Told when the answer is made; its body may still have to be sent. */
+export interface ResponseEvent extends RequestEvent {
+  /** The method that counted, `_method` applied. */
+  readonly method: string
+  /** The status that was sent. */
+  readonly status: number
+  /** The name of the operation or action; absent for a request that did not come so far. */
+  readonly operation: string | undefined
+  readonly collection: string | undefined
+  readonly principal: Principal | undefined
+  /** The refusal or failure, if the request ended with one; its `cause` is for the log alone. */
+  readonly error: HttpError | undefined
+  /** Milliseconds. */
+  readonly duration: number
+}
+
+/** The channels, for those who subscribe by name. */
+export const REQUEST_CHANNEL = 'rest-conventions:request'
+export const RESPONSE_CHANNEL = 'rest-conventions:response'
+
+export const requests = channel(REQUEST_CHANNEL)
+export const responses = channel(RESPONSE_CHANNEL)
+
+/**
+ * Calls a listener for every request of every api in this process. One that throws or rejects, as where
+ * metrics cannot be sent, fails nothing: that is told to `console.error`.
+ * @returns what ends that.
+ */
+export function onRequest(listener: (event: RequestEvent) => void): () => void {
+  // Only handle.ts publishes here.
+  return subscribe(requests, message => listener(message as RequestEvent))
+}
+
+/** The same for every answer. */
+export function onResponse(listener: (event: ResponseEvent) => void): () => void {
+  return subscribe(responses, message => listener(message as ResponseEvent))
+}
+
+function subscribe(to: typeof requests, listener: (message: unknown) => unknown): () => void {
+  const tell = (message: unknown) => {
+    try {
+      const told = listener(message)
+      if (told instanceof Promise) told.catch(complain)
+    } catch (error) {
+      complain(error)
+    }
+  }
+  to.subscribe(tell)
+  return () => {
+    to.unsubscribe(tell)
+  }
+}
+
+/** What a channel's subscriber throws would end the process. */
+function complain(error: unknown): void {
+  console.error('[rest-conventions] A listener of onRequest or onResponse failed', error)
+}
+
+const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/
+
+/** The client's own id of its request, where it can stand in a header and a log. */
+export function givenRequestId(text: string | undefined): string | undefined {
+  return text !== undefined && REQUEST_ID.test(text) ? text : undefined
+}

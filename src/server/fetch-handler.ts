@@ -1,0 +1,122 @@
+// The Web standard door: a `Request` in, a `Response` out, for Hono, Bun, Deno, workers, and tests
+// without a port.
+import { isIP } from 'node:net'
+import type {
+  HttpRequest,
+  HttpResponse,
+  RequestBody,
+  RequestHeaders,
+  StreamBody,
+} from '../http/message.ts'
+import { limitBodyTime } from '../http/timeouts.ts'
+import type { ApiDefinition } from '../model/definition.ts'
+import type { Runtime } from './context.ts'
+import { handle } from './handle.ts'
+
+/** @param host what a host server calls with besides: all of it goes to `clientAddress`, and nowhere else. */
+export type Fetch = (request: Request, ...host: readonly unknown[]) => Promise<Response>
+
+export function fetchHandler(machine: Runtime): Fetch {
+  const { api } = machine
+  return async (request, ...host) => {
+    const address = api.clientAddress?.(request, ...host) ?? undefined
+    const answer = await handle(machine, new FetchRequest(api, request, address))
+    // Without falling through there always is one.
+    return answer ? toResponse(answer) : new Response(null, { status: 404 })
+  }
+}
+
+class FetchRequest implements HttpRequest {
+  readonly method: string
+  readonly target: string
+  readonly prefix = ''
+  readonly headers: RequestHeaders
+  readonly body: RequestBody | undefined
+  readonly address: string | undefined
+  readonly secure: boolean
+  readonly needsHost = true
+  readonly #request: Request
+  #controller: AbortController | undefined
+
+  constructor({ limits }: ApiDefinition, request: Request, address: string | undefined) {
+    const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
+    const { host, protocol } = new URL(request.url)
+    this.method = request.method
+    this.target = request.url.slice(start)
+    this.headers = headersOf(request.headers, host)
+    // What the host server has read is not there any more.
+    const body = request.body && limitBodyTime(request.body, limits)
+    this.body = request.bodyUsed ? { parsed: undefined } : (body ?? undefined)
+    // A list of a header, as anybody may write it, is no address.
+    this.address = address !== undefined && isIP(address) > 0 ? address : undefined
+    this.secure = protocol === 'https:'
+    this.#request = request
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= controllerOf(this.#request)
+    return this.#controller.signal
+  }
+
+  get aborted(): boolean {
+    return (this.#controller ?? this.#request).signal.aborted
+  }
+
+  abort(reason: Error): void {
+    try {
+      this.#controller ??= controllerOf(this.#request)
+      this.#controller.abort(reason)
+    } catch {
+      // In Workers the time of one may be found over while another is answered, which may not touch it.
+    }
+  }
+}
+
+function controllerOf({ signal }: Request): AbortController {
+  const controller = new AbortController()
+  const abort = () => controller.abort(signal.reason)
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
+  return controller
+}
+
+function headersOf(given: Headers, host: string): RequestHeaders {
+  const headers: Record<string, string> = Object.create(null)
+  headers.host = host
+  for (const [name, value] of given) headers[name] = value
+  return headers
+}
+
+function toResponse({ status, headers, body }: HttpResponse): Response {
+  const response = new Headers()
+  let name = ''
+  for (const [at, text] of headers.entries()) {
+    if (at % 2 === 0) name = text
+    else response.append(name, text)
+  }
+  return new Response(bodyOf(body), { status, headers: response })
+}
+
+function bodyOf(body: HttpResponse['body']): ConstructorParameters<typeof Response>[0] {
+  if (body === undefined) return null
+  if (typeof body === 'string') return body
+  if (body instanceof Uint8Array) return new Uint8Array(body)
+  return streamOf(body)
+}
+
+function streamOf(body: StreamBody): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const chunks = body[Symbol.asyncIterator]()
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>) {
+      const { done, value } = await chunks.next()
+      if (done) controller.close()
+      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+    },
+    async cancel() {
+      await chunks.return?.()
+    },
+  }
+  // Nothing more is read before it is asked for.
+  return new ReadableStream(source, { highWaterMark: 0 })
+}

@@ -1,0 +1,68 @@
+// Streamed bodies. One is begun before the head of its answer is sent, so that what fails until then is
+// answered like any failure; what fails later breaks the answer off, and is told all the same.
+
+import type { BodyChunk, StreamBody } from '../http/message.ts'
+import { translateStoreError } from '../operations/call.ts'
+import type { RequestContext, Runtime } from './context.ts'
+import { toErrorResponse } from './respond.ts'
+
+/**
+ * Reads the first chunk of a body, within the time for work.
+ * @param length the bytes that `Content-Length` says, where it does: a body of fewer or more fails, as
+ * the connection could not be kept in step behind it (RFC 9112 §6.3).
+ * @throws what the body throws, a store's own error as an HttpError; HttpError 503 where the time is over.
+ */
+export async function primeStream(
+  machine: Runtime,
+  exchange: RequestContext,
+  body: StreamBody,
+  length: number | undefined,
+): Promise<StreamBody> {
+  const { request } = exchange
+  const chunks = body[Symbol.asyncIterator]()
+  let sent = 0
+
+  function count({ done, value }: IteratorResult<BodyChunk>): void {
+    if (length === undefined) return
+    if (!done) sent += value.length
+    if (done ? sent === length : sent <= length) return
+    throw new Error(`A content of ${length} bytes came with ${sent}${done ? '' : ' or more'}`)
+  }
+
+  async function read(): Promise<IteratorResult<BodyChunk>> {
+    try {
+      const result = await chunks.next()
+      count(result)
+      // Too late: it must not stay open for nobody.
+      if (request.aborted) request.signal.throwIfAborted()
+      return result
+    } catch (error) {
+      await chunks.return?.()
+      throw translateStoreError(error)
+    }
+  }
+
+  let first: IteratorResult<BodyChunk> | undefined = await machine.workload.run(read, request)
+  // A small content is whole by now: nothing of it stays open for a reader that may never come.
+  if (length !== undefined && sent === length) await chunks.return?.()
+  const begun: AsyncIterableIterator<BodyChunk> = {
+    [Symbol.asyncIterator]: () => begun,
+    async next() {
+      const result = first
+      first = undefined
+      if (result) return result
+      try {
+        return await read()
+      } catch (error) {
+        toErrorResponse(machine, exchange, error)
+        throw error
+      }
+    },
+    async return() {
+      first = undefined
+      await chunks.return?.()
+      return { done: true, value: undefined }
+    },
+  }
+  return begun
+}

@@ -1,0 +1,161 @@
+// SQLite, 3.38 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
+// node:sqlite in a wrapper (docs/growing.md).
+
+import type { LikeStep } from '../store/selection.ts'
+import {
+  type JsonPath,
+  type JsonType,
+  literalOrBound,
+  type Mixed,
+  type SqlDatabase,
+} from './database.ts'
+import { type Fragment, sql } from './sql-text.ts'
+
+/**
+ * A JSON path as SQLite reads it: a literal where the schema names it, so that an index on the same
+ * expression serves it, else bound. `undefined` where a name cannot stand in a path: SQLite has no
+ * escape for these characters.
+ */
+function sqlitePath({ names, declared }: JsonPath): Fragment | undefined {
+  if (names.some(name => /["\\\p{Cc}]/u.test(name))) return undefined
+  const text = names.reduce((path, name) => `${path}."${name}"`, '$')
+  return literalOrBound(text, declared)
+}
+
+/** `json_extract` or `json_type`; for names that no path can say, a walk through the members. */
+function sqliteInside(column: Fragment, path: JsonPath, what: 'value' | 'type'): Fragment {
+  const inside = sqlitePath(path)
+  if (inside) {
+    return what === 'value'
+      ? sql`json_extract(${column}, ${inside})`
+      : sql`json_type(${column}, ${inside})`
+  }
+  const parent = { names: path.names.slice(0, -1), declared: false }
+  const name = path.names.at(-1) ?? ''
+  return sql`(select ${sql.raw(what)} from ${sqliteEach(column, parent, 'object')} where key = ${name})`
+}
+
+/** The members of an object, or the elements of an array, as rows. */
+function sqliteEach(column: Fragment, path: JsonPath, of: 'object' | 'array'): Fragment {
+  const inside = sqlitePath(path)
+  if (inside) return sql`json_each(${column}, ${inside})`
+  const [type, value] = [sqliteInside(column, path, 'type'), sqliteInside(column, path, 'value')]
+  // A text is no JSON.
+  return sql`json_each(case ${type} when ${of} then ${value} end)`
+}
+
+const SQLITE_TYPES: Readonly<Record<JsonType, string>> = {
+  string: "('text')",
+  number: "('integer', 'real')",
+  boolean: "('true', 'false')",
+}
+
+function sqliteMixed(value: Fragment, type: Fragment): Mixed {
+  // A blob comes after every text.
+  const order = sql`case when ${type} in ('object', 'array') then x'' else ${value} end`
+  return {
+    value: order,
+    order,
+    as: () => order,
+    is: wanted => sql`${type} in ${sql.raw(SQLITE_TYPES[wanted])}`,
+  }
+}
+
+const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
+const NOT_NULL = 'NOT NULL constraint failed: '
+const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|FULL|PROTOCOL|READONLY)/
+/** Another connection writes. The code of node:sqlite says nothing. */
+const LOCKED = /^database is locked/
+const CLOSED = /connection is not open|database is not open|already been destroyed/
+
+export const sqlite: SqlDatabase = {
+  name: 'sqlite',
+  placeholder: () => '?',
+  types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
+  own: {},
+  casts: {},
+  catalog: {
+    columns(table) {
+      const [name = '', schema = 'main'] = table.split('.').reverse()
+      const kept = sql`${sql.id(schema)}.sqlite_schema`
+      const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
+      return sql`select p.name as name, upper(p.type) as type, '' as category, null as collation,
+        exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as base,
+        exists (select 1 from ${kept} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as ruled,
+        case when exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
+          then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
+            or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as alone
+        from pragma_table_xinfo(${name}, ${schema}) as p`
+    },
+  },
+  digits: 0,
+  generates: false,
+  ifNotExists: 'if not exists ',
+  begin: ['begin immediate'],
+  beginRead: ['begin'],
+  returns: true,
+  chains: false,
+  overriding: sql``,
+  insertNew: into => sql`insert into ${into} on conflict do nothing`,
+  forUpdate: sql``,
+  boolean: Number,
+  bind(value) {
+    if (typeof value === 'object') return sql`x''`
+    return sql`${typeof value === 'boolean' ? Number(value) : value}`
+  },
+  read: column => column,
+  equalsAnyhow: false,
+  text: value => value,
+  json: (column, path) => sqliteInside(column, path, 'value'),
+  mixed: (column, path) =>
+    sqliteMixed(sqliteInside(column, path, 'value'), sqliteInside(column, path, 'type')),
+  has: (column, path) => sql`coalesce(${sqliteInside(column, path, 'type')}, 'null') <> 'null'`,
+  holds: (column, path, what) => sql`${sqliteInside(column, path, 'type')} = ${sql.lit(what)}`,
+  anyElement(column, path, test) {
+    const element = sqliteMixed(sql.raw('rest_e.value'), sql.raw('rest_e.type'))
+    return sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as rest_e where rest_e.type <> 'null' and ${test(element)})`
+  },
+  /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
+  instant:
+    text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000
+    + case when substr(${text}, 17, 1) = ':' then cast(round(cast(substr(${text}, 18, 6) as real) * 1000) as integer) else 0 end
+    - case when ${text} glob '*[+-][0-9][0-9]:[0-9][0-9]' then (case substr(${text}, -6, 1) when '-' then -1 else 1 end) * (substr(${text}, -5, 2) * 60 + substr(${text}, -2)) * 60000 else 0 end)`,
+  like: (text, pattern) => sql`${text} glob ${pattern.map(globOf).join('')}`,
+  contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
+  orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
+  findsRows: true,
+  findsNulls: false,
+  sortsEquals: true,
+  // The changes of this connection, and those of all others.
+  state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,
+  failure(error) {
+    if (!(error instanceof Error)) return undefined
+    const unique = UNIQUE.exec(error.message)
+    if (unique?.[1] !== undefined) return { kind: 'unique', index: unique[1] }
+    if (unique?.[2] !== undefined) {
+      // `table.column, table.column`; neither has a comma and a space in its name.
+      const columns = unique[2].split(', ').map(columnOf)
+      return { kind: 'unique', columns }
+    }
+    const [, place] = error.message.split(NOT_NULL)
+    if (place !== undefined) return { kind: 'unstorable', column: columnOf(place) }
+    if (/CHECK constraint failed/.test(error.message)) return { kind: 'unstorable' }
+    if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
+    const code = 'code' in error ? String(error.code) : ''
+    if (code === 'SQLITE_CONSTRAINT_TRIGGER') return { kind: 'unstorable' }
+    if (code.startsWith('SQLITE_BUSY') || LOCKED.test(error.message)) return { kind: 'again' }
+    const lost = UNAVAILABLE.test(code) || CLOSED.test(error.message)
+    return lost ? { kind: 'unavailable' } : undefined
+  },
+}
+
+/** Of `table.column`. */
+function columnOf(place: string): string {
+  return place.slice(place.indexOf('.') + 1)
+}
+
+function globOf(step: LikeStep): string {
+  if (step === 'run') return '*'
+  if (step === 'one') return '?'
+  return /[[*?]/.test(step.char) ? `[${step.char}]` : step.char
+}

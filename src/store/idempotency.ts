@@ -1,0 +1,64 @@
+// Idempotency keys in memory.
+import type { Json } from '../schema/fields.ts'
+import { CLAIM_TTL_MS, type IdempotencyRecord, RECORD_TTL_MS, UnavailableError } from './store.ts'
+
+interface Claim {
+  readonly fingerprint: string
+  readonly at: number
+}
+
+interface Answered extends Claim {
+  readonly answer: Json
+}
+
+export interface IdempotencyRecords {
+  begin(key: string, fingerprint: string): IdempotencyRecord
+  /** @throws UnavailableError for a key that is not claimed, or no longer: somebody else may have it. */
+  requireClaim(key: string): void
+  finish(key: string, answer: Json | undefined): void
+  clear(): void
+}
+
+/**
+ * Claims and answers until they are too old.
+ * @param most how many of either are kept: beyond it the oldest go early.
+ */
+export function createIdempotencyRecords(clock: () => number, most: number): IdempotencyRecords {
+  // A `Map` keeps the order of entry, so what is too old stands at the front.
+  const claims = new Map<string, Claim>()
+  const answers = new Map<string, Answered>()
+
+  function sweep(entries: Map<string, Claim>, lifetime: number): void {
+    for (const [key, { at }] of entries) {
+      if (clock() - at < lifetime && entries.size <= most) return
+      entries.delete(key)
+    }
+  }
+
+  return {
+    begin(key, fingerprint) {
+      sweep(claims, CLAIM_TTL_MS)
+      sweep(answers, RECORD_TTL_MS)
+      const done = answers.get(key)
+      if (done) return { state: 'done', fingerprint: done.fingerprint, answer: done.answer }
+      const running = claims.get(key)
+      if (running) return { state: 'running', fingerprint: running.fingerprint }
+      claims.set(key, { fingerprint, at: clock() })
+      return { state: 'new' }
+    },
+    requireClaim(key) {
+      if (claims.has(key)) return
+      throw new UnavailableError('The claim of the idempotency key has expired')
+    },
+    finish(key, answer) {
+      const claim = claims.get(key)
+      claims.delete(key)
+      if (!claim || answer === undefined) return
+      answers.set(key, { fingerprint: claim.fingerprint, answer, at: clock() })
+    },
+    clear() {
+      claims.clear()
+      answers.clear()
+    },
+  }
+}

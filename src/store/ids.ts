@@ -1,0 +1,83 @@
+// Ids and versions that stores make: counted integers, UUIDv7 (RFC 9562 §5.7) in strict order, and
+// opaque versions.
+import { randomBytes } from 'node:crypto'
+import type { Item } from '../schema/fields.ts'
+import type { Id, Identity } from './store.ts'
+
+const POOL_SIZE = 4096
+let pool = Buffer.alloc(0)
+let used = 0
+
+/** Random bytes cut from a pool: one call of the system for hundreds of versions. */
+function random(length: number): Buffer {
+  if (used + length > pool.length) {
+    pool = randomBytes(POOL_SIZE)
+    used = 0
+  }
+  used += length
+  return pool.subarray(used - length, used)
+}
+
+/** A version never used before: 96 random bits as 16 characters of base64url. */
+export function createVersion(): string {
+  return random(12).toString('base64url')
+}
+
+/** The id that a client has chosen, where ids are texts and it has. */
+export function chosenId(identity: Identity, values: Item): string | undefined {
+  const chosen = identity.kind === 'text' ? values[identity.name] : undefined
+  return typeof chosen === 'string' ? chosen : undefined
+}
+
+/** The id after the last one made: the next whole number, 1 being the first, or a UUIDv7. */
+export function nextId(identity: Identity, last: Id | undefined, now: number): Id {
+  if (identity.kind === 'integer') return (typeof last === 'number' ? last : 0) + 1
+  return nextUuid(typeof last === 'string' ? last : undefined, now)
+}
+
+/** In lower case alone, as ids are compared as texts. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** The bits of a UUIDv7 beside the time, the version and the variant. */
+const RANDOM_BITS = 74n
+const RANDOM_MASK = (1n << RANDOM_BITS) - 1n
+
+/**
+ * The next UUIDv7, lower case: of this millisecond where that is later than the last one's, else
+ * the last one counted on by a random step (RFC 9562 §6.2, method 2). Always greater than the last,
+ * whatever the clock does. A last id that is no UUID is passed over.
+ */
+export function nextUuid(last: string | undefined, now: number): string {
+  const known = last !== undefined && UUID.test(last) ? last : undefined
+  const lastTime =
+    known === undefined ? -1 : Number.parseInt(known.slice(0, 8) + known.slice(9, 13), 16)
+  if (known === undefined || now > lastTime) {
+    const bytes = random(10)
+    bytes.writeUInt8((bytes.readUInt8(0) & 0x0f) | 0x70, 0)
+    bytes.writeUInt8((bytes.readUInt8(2) & 0x3f) | 0x80, 2)
+    return dashed(now.toString(16).padStart(12, '0') + bytes.toString('hex'))
+  }
+  const step = BigInt(1 + random(4).readUInt32BE())
+  return unpack(pack(known) + step)
+}
+
+/** The bits of a UUID without its version and variant, as one number. */
+function pack(uuid: string): bigint {
+  const bits = BigInt(`0x${uuid.replaceAll('-', '')}`)
+  const time = bits >> 80n
+  const high = (bits >> 64n) & 0xfffn
+  const low = bits & ((1n << 62n) - 1n)
+  return (time << RANDOM_BITS) | (high << 62n) | low
+}
+
+function unpack(bits: bigint): string {
+  const time = bits >> RANDOM_BITS
+  const rest = bits & RANDOM_MASK
+  const high = (rest >> 62n) | 0x7000n
+  const low = (rest & ((1n << 62n) - 1n)) | (1n << 63n)
+  const whole = (time << 80n) | (high << 64n) | low
+  return dashed(whole.toString(16).padStart(32, '0'))
+}
+
+function dashed(hex: string): string {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
+}

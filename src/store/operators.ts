@@ -1,0 +1,61 @@
+// The operators of filters: their words in a query, and which fields they are for.
+import { type Field, hasOneType } from '../schema/fields.ts'
+import type { Operator } from './selection.ts'
+
+/** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */
+const OPERATORS: Readonly<Record<string, Operator>> = {
+  eq: 'in',
+  ne: 'nin',
+  in: 'in',
+  nin: 'nin',
+  gt: 'gt',
+  gte: 'gte',
+  lt: 'lt',
+  lte: 'lte',
+  like: 'like',
+  prefix: 'prefix',
+  exists: 'exists',
+}
+
+/** What a word means; `undefined` where it is no operator. */
+export function findOperator(word: string): Operator | undefined {
+  return Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined
+}
+
+export const OPERATOR_WORDS: readonly string[] = Object.keys(OPERATORS)
+
+/** The words of the operators that a filter on a field takes. */
+export function listOperators(field: Field): string[] {
+  const words = Object.entries(OPERATORS)
+  return words.flatMap(([word, operator]) => (unsupportedReason(operator, field) ? [] : [word]))
+}
+
+/** What an operator is for, where that is not what a field holds. */
+export function unsupportedReason(operator: Operator, field: Field): string | undefined {
+  const leaf = field.kind === 'array' ? field.element : field
+  if (isPattern(operator) && !isText(leaf)) return 'texts'
+  if (isOrdering(operator) && !isOrdered(leaf)) return 'values with an order'
+  return undefined
+}
+
+const PATTERNS: ReadonlySet<Operator> = new Set<Operator>(['like', 'prefix'])
+const ORDERINGS: ReadonlySet<Operator> = new Set<Operator>(['gt', 'gte', 'lt', 'lte'])
+
+/** Whether an operator's value is part of a text, rather than a value of the field. */
+export function isPattern(operator: Operator): boolean {
+  return PATTERNS.has(operator)
+}
+
+/** Whether an operator bounds the values of a field. */
+export function isOrdering(operator: Operator): boolean {
+  return ORDERINGS.has(operator)
+}
+
+function isText(field: Field | undefined): boolean {
+  if (field?.kind === 'union') return (field.options ?? []).some(isText)
+  return field?.kind === 'string' || field?.kind === 'any'
+}
+
+function isOrdered(field: Field | undefined): boolean {
+  return field?.kind === 'union' || (field?.kind !== 'boolean' && hasOneType(field?.kind))
+}

@@ -1,0 +1,306 @@
+// Which items a list holds and in which order: filters, search and sort as plain values, and what
+// they mean, as a matcher and a comparison of items in memory. Every store agrees with these.
+import {
+  compareValues,
+  type Field,
+  type Fields,
+  findField,
+  getValue,
+  hasOneType,
+  type Item,
+  isObject,
+  isOfKind,
+  isScalar,
+  type Json,
+  type Kind,
+  type Path,
+  type Scalar,
+} from '../schema/fields.ts'
+
+/**
+ * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a
+ * pattern (`%` or `*` any run, `_` any one character, `\` takes the next literally). `prefix`: starts
+ * with. `exists`: whether it has a value other than null. An absent or null value answers only `exists`.
+ */
+export type Operator = 'in' | 'nin' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'prefix' | 'exists'
+
+export interface Filter {
+  readonly path: Path
+  readonly operator: Operator
+  readonly values: readonly Scalar[]
+}
+
+export interface SortKey {
+  readonly path: Path
+  readonly descending: boolean
+}
+
+/** A text search: every word stands in one of the fields, ASCII letters in either case. */
+export interface Search {
+  readonly text: string
+  readonly paths: readonly Path[]
+}
+
+/** What a store needs to know of a list: all filters hold; the sort ends with the id. */
+export interface Selection {
+  readonly where: readonly Filter[]
+  readonly sort: readonly SortKey[]
+  readonly search?: Search
+}
+
+/** Compiles filters and search to a test of an item: the meaning that every store must agree with. */
+export function matcher(
+  { where, search }: Pick<Selection, 'where' | 'search'>,
+  fields: Fields,
+): (item: Item) => boolean {
+  const tests = where.map(filter => filterTest(filter, findField(fields, filter.path)))
+  if (search) tests.push(searchTest(search))
+  return item => tests.every(test => test(item))
+}
+
+function filterTest(
+  { path, operator, values }: Filter,
+  field: Field | undefined,
+): (item: Item) => boolean {
+  if (operator === 'exists') return existsTest(path, values[0] === true)
+  const leaf = field?.kind === 'array' ? field.element : field
+  const test = valueTest(operator, values, leaf?.kind ?? 'any')
+  if (field?.kind !== 'array') {
+    return item => {
+      const value = getValue(item, path)
+      return value !== undefined && value !== null && test(value)
+    }
+  }
+  // A filter on a list holds where it holds for one of its elements; `nin` where none is among the values.
+  const every = operator === 'nin'
+  return item => {
+    const list = getValue(item, path)
+    if (!Array.isArray(list)) return false
+    const scalars = list.filter(value => value !== null)
+    return every ? scalars.every(test) : scalars.some(test)
+  }
+}
+
+function existsTest(path: Path, wanted: boolean): (item: Item) => boolean {
+  const parent = path.slice(0, -1)
+  return item => {
+    if (!isObject(getValue(item, parent))) return false
+    return ((getValue(item, path) ?? null) !== null) === wanted
+  }
+}
+
+function valueTest(
+  operator: Exclude<Operator, 'exists'>,
+  values: readonly Scalar[],
+  kind: Kind,
+): (value: Json) => boolean {
+  const [first = null] = values
+  const comparable = (value: Json) => kind !== 'union' || typeof value === typeof first
+  switch (operator) {
+    case 'in':
+    case 'nin': {
+      // Many long values that begin alike would take long to compare one by one with every item's.
+      const wanted: ReadonlySet<Json> = new Set(values)
+      const same =
+        kind === 'date-time'
+          ? (value: Json) => values.some(other => compareValues(value, other, kind) === 0)
+          : (value: Json) => wanted.has(value)
+      return operator === 'in' ? same : value => !same(value)
+    }
+    case 'gt':
+      return value => comparable(value) && compareValues(value, first, kind) > 0
+    case 'gte':
+      return value => comparable(value) && compareValues(value, first, kind) >= 0
+    case 'lt':
+      return value => comparable(value) && compareValues(value, first, kind) < 0
+    case 'lte':
+      return value => comparable(value) && compareValues(value, first, kind) <= 0
+    case 'prefix':
+      return value => typeof value === 'string' && value.startsWith(String(first))
+    case 'like': {
+      const matches = likeTest(parseLike(String(first)))
+      return value => typeof value === 'string' && matches(value)
+    }
+  }
+}
+
+/** One step of a pattern: any run of characters, any one character, or this one. */
+export type LikeStep = 'run' | 'one' | { readonly char: string }
+
+/** Reads the pattern of `[like]`: `%` and `*` any run, `_` any one, `\` takes the next character literally. */
+export function parseLike(pattern: string): LikeStep[] {
+  const steps: LikeStep[] = []
+  let literal = false
+  for (const char of pattern) {
+    if (literal) steps.push({ char })
+    else if (char === '%' || char === '*') {
+      if (steps.at(-1) !== 'run') steps.push('run')
+    } else if (char === '_') steps.push('one')
+    else if (char !== '\\') steps.push({ char })
+    literal = !literal && char === '\\'
+  }
+  return literal ? [...steps, { char: '\\' }] : steps
+}
+
+/** What stands between two runs of a pattern. */
+interface Stretch {
+  /** Its UTF-16 units; {@link ANY} is any one character. */
+  readonly units: number[]
+  /** What it begins with. */
+  start: string
+}
+
+const ANY = -1
+
+/**
+ * Compiles a pattern to a test: what stands between runs is looked for in turn, each where it comes
+ * first, so that at worst every character of the text is compared with every one of the pattern.
+ */
+function likeTest(steps: readonly LikeStep[]): (text: string) => boolean {
+  const { first, between, last } = stretchesOf(steps)
+  if (!last) return text => endOf(first, text, 0) === text.length
+  return text => {
+    let at = endOf(first, text, 0)
+    for (const stretch of between) {
+      if (at === -1) return false
+      at = endOfNext(stretch, text, at)
+    }
+    if (at === -1) return false
+    const from = startOfLast(last, text)
+    return from >= at && endOf(last, text, from) === text.length
+  }
+}
+
+/** A `_` after a run stands before it here, which says the same: what is looked for begins with a character. */
+function stretchesOf(steps: readonly LikeStep[]) {
+  const first: Stretch = { units: [], start: '' }
+  const others: Stretch[] = []
+  for (const step of steps) {
+    const last = others.at(-1)
+    if (step === 'run') {
+      if (last?.units.length !== 0) others.push({ units: [], start: '' })
+    } else if (step === 'one') {
+      const empty = last?.units.length === 0
+      const to = (empty ? others.at(-2) : last) ?? first
+      to.units.push(ANY)
+    } else {
+      const to = last ?? first
+      if (!to.units.includes(ANY)) to.start += step.char
+      for (let at = 0; at < step.char.length; at++) to.units.push(step.char.charCodeAt(at))
+    }
+  }
+  const last = others.pop()
+  return { first, between: others, last }
+}
+
+/** Where a stretch that begins at `at` ends; -1 where it does not fit there. */
+function endOf({ units }: Stretch, text: string, at: number): number {
+  for (const wanted of units) {
+    if (wanted === ANY) {
+      if (at >= text.length) return -1
+      at += isPair(text, at) ? 2 : 1
+    } else if (text.charCodeAt(at++) !== wanted) return -1
+  }
+  return at
+}
+
+function isPair(text: string, at: number): boolean {
+  const leads = (text.charCodeAt(at) & 0xfc00) === 0xd800
+  return leads && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
+}
+
+/** Where the first such stretch at `from` or after it ends. */
+function endOfNext(stretch: Stretch, text: string, from: number): number {
+  const { start } = stretch
+  for (let at = text.indexOf(start, from); at !== -1; at = text.indexOf(start, at + 1)) {
+    const end = endOf(stretch, text, at)
+    if (end !== -1) return end
+  }
+  return -1
+}
+
+/** Where the stretch begins if it ends with the text; before the text where that has too few characters. */
+function startOfLast({ units }: Stretch, text: string): number {
+  let at = text.length
+  for (let count = units.length - 1; count >= 0; count--) {
+    at -= units[count] === ANY && isPair(text, at - 2) ? 2 : 1
+  }
+  return at
+}
+
+/** The different words of a search, ASCII letters in lower case. */
+export function searchWords(text: string): string[] {
+  const words = lowerAscii(text).split(/\s+/)
+  return [...new Set(words)].filter(word => word !== '')
+}
+
+/** Lower case for A to Z alone: what all stores can do alike. */
+function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
+}
+
+function searchTest({ text, paths }: Search): (item: Item) => boolean {
+  const words = searchWords(text)
+  return item => {
+    const texts = paths.map(path => getValue(item, path)).filter(value => typeof value === 'string')
+    const lowered = texts.map(lowerAscii)
+    return words.every(word => lowered.some(value => value.includes(word)))
+  }
+}
+
+/** Compiles sort keys to a comparison of items. */
+export function comparer(
+  sort: readonly SortKey[],
+  fields: Fields,
+): (one: Item, other: Item) => number {
+  const compareKeys = keyComparer(sort, fields)
+  return (one, other) => compareKeys(sortKeyOf(one, sort), sortKeyOf(other, sort))
+}
+
+/** Compiles sort keys to a comparison of places, as {@link sortKeyOf} gives them. */
+export function keyComparer(
+  sort: readonly SortKey[],
+  fields: Fields,
+): (one: readonly Json[], other: readonly Json[]) => number {
+  const kinds = sort.map(({ path }) => findField(fields, path)?.kind ?? 'any')
+  return (one, other) => {
+    for (let at = 0; at < sort.length; at++) {
+      const order = compareValues(one[at], other[at], kinds[at])
+      if (order !== 0) return sort[at]?.descending ? -order : order
+    }
+    return 0
+  }
+}
+
+/** Every sort ends with the id, so that no two items are equal in it; what follows an id says nothing. */
+export function withTieBreak(sort: readonly SortKey[], id: string): SortKey[] {
+  const keys: SortKey[] = []
+  for (const key of [...sort, { path: [id], descending: false }]) {
+    const name = key.path.join('.')
+    if (!keys.some(({ path }) => path.join('.') === name)) keys.push(key)
+    if (name === id) break
+  }
+  return keys
+}
+
+/** The values of an item's sort keys: its place in the list, as a cursor holds it. */
+export function sortKeyOf(item: Item, sort: readonly SortKey[]): Json[] {
+  return sort.map(({ path }) => getValue(item, path) ?? null)
+}
+
+/** Whether a cursor's key can be a place in this sort: as many values, each of its field's type. */
+export function isSortKey(
+  key: readonly Json[],
+  sort: readonly SortKey[],
+  fields: Fields,
+): key is (Scalar | null)[] {
+  return (
+    key.length === sort.length &&
+    sort.every(({ path }, at) => {
+      const value = key[at]
+      if (value === null) return at < sort.length - 1
+      const kind = findField(fields, path)?.kind ?? 'any'
+      return hasOneType(kind) ? isOfKind(value, kind) : isScalar(value)
+    })
+  )
+}

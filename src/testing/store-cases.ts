@@ -1,0 +1,46 @@
+// The contract of a store as data, for any runner:
+//   for (const { name, run } of storeCases(() => myStore())) test(name, run)
+import type { Store } from '../store/store.ts'
+import { READING } from './reading.ts'
+import { type Check, shapeWith } from './sample.ts'
+import { WRITING } from './writing.ts'
+
+export interface StoreCase {
+  readonly name: string
+  /** Why the store does not keep this part of the contract. */
+  readonly exception?: string
+  /** Makes a store, tries it and closes it; throws an `AssertionError` where the contract is broken. */
+  run(): Promise<void>
+}
+
+const CASES: readonly Check[] = [...READING, ...WRITING]
+
+/**
+ * The contract of {@link Store} as cases. Not tried: what outlives the process, what `close` frees, how long
+ * idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but of a
+ * stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
+ * @param make gives a new, empty store at each call.
+ * @param exceptions names of cases that the store does not keep, each with its reason.
+ * @throws TypeError for an exception from a case that there is not.
+ */
+export function storeCases(
+  make: () => Store | Promise<Store>,
+  exceptions: Readonly<Record<string, string>> = {},
+): StoreCase[] {
+  for (const name of Object.keys(exceptions)) {
+    if (!CASES.some(each => each.name === name)) throw new TypeError(`There is no case "${name}"`)
+  }
+  return CASES.map(({ name, ids = 'uuid', check }) => ({
+    name,
+    ...(exceptions[name] !== undefined && { exception: exceptions[name] }),
+    async run() {
+      const store = await make()
+      try {
+        store.attach(shapeWith(ids))
+        await check(store)
+      } finally {
+        await store.close()
+      }
+    },
+  }))
+}

@@ -1,0 +1,296 @@
+// Formats, bodies and hosts of an unusual kind: formats of one's own, bodies that a host has read, and
+// iterators that will not end.
+import { describe, expect, it, vi } from 'vitest'
+import { z } from 'zod'
+import { buildLimits } from '../../src/http/limits.ts'
+import type { HttpRequest, RequestBody } from '../../src/http/message.ts'
+import { createWorkload, limitBodyTime } from '../../src/http/timeouts.ts'
+import {
+  defineApi,
+  defineCollection,
+  type Format,
+  json,
+  memoryStore,
+  multipart,
+  xml,
+} from '../../src/index.ts'
+import { buildRouter } from '../../src/model/routes.ts'
+import { contentOf, decodeBody } from '../../src/server/decode-body.ts'
+import { example } from '../fixture.ts'
+import { contextOf } from './helpers.ts'
+
+describe('a format of one’s own', () => {
+  const shout: Format = {
+    name: 'shout',
+    extensions: ['shout'],
+    types: ['text/shout'],
+    write: representation => Buffer.from(`${representation.kind}!`),
+    read: async body => {
+      let text = ''
+      for await (const chunk of body) text += Buffer.from(chunk).toString()
+      return { name: text.toLowerCase() }
+    },
+  }
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  })
+  const { fetch } = defineApi({ collections: [things], formats: [shout, json] })
+
+  it('may print bytes', async () => {
+    const answer = await fetch(new Request('http://a.example/things'))
+    expect([answer.headers.get('content-length'), await answer.text()]).toEqual(['5', 'list!'])
+  })
+
+  it('may read without knowing what a host has read', async () => {
+    const request = new Request('http://a.example/things', {
+      method: 'POST',
+      headers: { 'content-type': 'text/shout', accept: 'application/json' },
+      body: 'HELLO',
+    })
+    expect(await (await fetch(request)).json()).toMatchObject({ name: 'hello' })
+  })
+
+  it('without types is known by its extension alone', async () => {
+    const plain: Format = { ...json, types: [] }
+    const api = defineApi({ collections: [things], formats: [plain] })
+    const typeOf = async (path: string) => {
+      const headers = { accept: 'application/problem+json' }
+      const answer = await api.fetch(new Request(`http://a.example${path}`, { headers }))
+      return [answer.status, answer.headers.get('content-type')]
+    }
+    expect(await typeOf('/things/count')).toEqual([200, ''])
+    expect(await typeOf('/nothing')).toEqual([404, 'application/problem+json'])
+  })
+})
+
+describe('a body that a host has read', () => {
+  const request = (body: RequestBody | undefined, type: string): HttpRequest => ({
+    method: 'POST',
+    target: '/',
+    prefix: '',
+    headers: { 'content-type': type },
+    body,
+    address: undefined,
+    secure: false,
+    needsHost: true,
+    signal: new AbortController().signal,
+    aborted: false,
+    abort: () => undefined,
+  })
+  const plain: Format = {
+    name: 'plain',
+    extensions: [],
+    types: ['text/x-plain'],
+    read: async () => null,
+  }
+  const formats = [json, xml, multipart, plain]
+  const options = {
+    limits: buildLimits(),
+    fields: undefined,
+    method: 'POST',
+    sent: () => undefined,
+  }
+  const decode = (body: RequestBody | undefined, type: string) => {
+    const given = request(body, type)
+    return decodeBody(given, given.body, contentOf(given, { formats }, 'POST', undefined), options)
+  }
+
+  it.each<[string, unknown, string, unknown]>([
+    ['is taken as it is', { a: 1 }, 'application/json', { a: 1 }],
+    ['is taken as JSON where its format does not say', { a: 1 }, 'text/x-plain', { a: 1 }],
+    ['is read where it is a text', '{"a":1}', 'application/json', { a: 1 }],
+    ['is read where it is bytes', Buffer.from('{"a":1}'), 'application/json', { a: 1 }],
+    ['is read where it is a text, of XML', '<x><a>1</a></x>', 'application/xml', { a: '1' }],
+    ['is taken as JSON where it was XML', { a: 1 }, 'application/xml', { a: 1 }],
+    ['is a form as it is', { a: 'x' }, 'multipart/form-data; boundary=x', { a: 'x' }],
+  ])('%s', async (_, parsed, type, value) => {
+    expect((await decode({ parsed }, type)).value).toEqual(value)
+  })
+
+  it.each(['application/json', 'application/xml', 'text/x-plain'])(
+    'has a depth, whoever parsed it: %s',
+    async type => {
+      const parsed: unknown = JSON.parse('['.repeat(100) + ']'.repeat(100))
+      await expect(decode({ parsed }, type)).rejects.toMatchObject({ status: 400 })
+    },
+  )
+
+  it('is refused where there is none', async () => {
+    await expect(decode(undefined, 'application/json')).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('may name a method, in parts', async () => {
+    const { overrides, value } = await decode(
+      { parsed: { _method: 'PUT', a: 'x' } },
+      'multipart/form-data; boundary=x',
+    )
+    expect([overrides, value]).toEqual([['PUT'], { a: 'x' }])
+  })
+})
+
+describe('a form', () => {
+  const { fetch } = example({ limits: { parameters: 3 } }).api
+  const send = (type: string, body: string) =>
+    fetch(
+      new Request('http://a.example/cars', {
+        method: 'POST',
+        headers: { 'content-type': type },
+        body,
+      }),
+    )
+
+  it('that stands for a query has no more parameters than a query', async () => {
+    const form = 'application/x-www-form-urlencoded'
+    expect((await send(form, '_method=GET&color=red&doors=5&limit=1')).status).toBe(413)
+    expect((await send(form, '_method=GET&color=red&limit=1')).status).toBe(200)
+  })
+
+  it('is none by a parameter of its media type', async () => {
+    const type = 'application/json; like="application/x-www-form-urlencoded"'
+    const answer = await send(type, '{"immatriculation":"A","color":"red"}')
+    expect(answer.status).toBe(201)
+  })
+})
+
+describe('fetch', () => {
+  it('tells the store of a client that has gone', async () => {
+    const seen: unknown[] = []
+    const { fetch } = example({
+      onError: () => undefined,
+      storeOf: (_name, store) => ({
+        ...store,
+        list: async (_selection, _slice, _total, options) => {
+          seen.push(options?.signal?.reason)
+          throw new Error('The client has gone')
+        },
+      }),
+    }).api
+    const gone = new Error('gone')
+    await fetch(new Request('http://a.example/cars', { signal: AbortSignal.abort(gone) }))
+    expect(seen).toEqual([gone])
+  })
+})
+
+/** A body whose iterator will not be ended. */
+function stubborn(chunks: readonly string[]) {
+  const left = chunks.map(chunk => Buffer.from(chunk))
+  const returned = vi.fn(() => Promise.reject(new Error('no')))
+  const iterator: AsyncGenerator<Uint8Array> = {
+    next: async () => {
+      const value = left.shift()
+      return value ? { done: false, value } : { done: true, value: undefined }
+    },
+    return: returned,
+    throw: returned,
+    [Symbol.asyncIterator]: () => iterator,
+  }
+  return { iterator, returned }
+}
+
+describe('an iterator that will not end', () => {
+  it('ends with its body', async () => {
+    const { iterator, returned } = stubborn(['a', 'b'])
+    for await (const chunk of limitBodyTime(iterator, buildLimits())) {
+      expect(Buffer.from(chunk).toString()).toBe('a')
+      break
+    }
+    expect(returned).toHaveBeenCalledOnce()
+  })
+
+  it('ends with a multipart body that is refused', async () => {
+    const { iterator, returned } = stubborn(['--x\r\n', 'nonsense\r\n\r\n', '--y', '--x--'])
+    const reading = multipart.read?.(iterator, contextOf({ parameters: { boundary: 'x' } }))
+    await expect(reading).rejects.toMatchObject({ status: 400 })
+    expect(returned).toHaveBeenCalledOnce()
+  })
+})
+
+describe('work that takes long', () => {
+  it('ends each at its own time', async () => {
+    vi.useFakeTimers()
+    try {
+      const { run } = createWorkload({ concurrency: 10, workTime: 250 })
+      const ended: string[] = []
+      const begin = (name: string) =>
+        run(() => new Promise<never>(() => undefined), { abort: () => ended.push(name) }).catch(
+          () => undefined,
+        )
+      void begin('one')
+      await vi.advanceTimersByTimeAsync(150)
+      void begin('two')
+      await vi.advanceTimersByTimeAsync(50)
+      expect(ended).toEqual([])
+      await vi.advanceTimersByTimeAsync(100)
+      expect(ended).toEqual(['one'])
+      await vi.advanceTimersByTimeAsync(100)
+      expect(ended).toEqual(['one', 'two'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
+  it('makes room when its time is over, where the host has ended the timer', async () => {
+    vi.useFakeTimers()
+    try {
+      const { run } = createWorkload({ concurrency: 1, workTime: 250 })
+      const abort = vi.fn()
+      const first = run(() => new Promise<never>(() => undefined), { abort })
+      vi.clearAllTimers()
+      await vi.advanceTimersByTimeAsync(200)
+      await expect(run(async () => 'too early', { abort })).rejects.toMatchObject({ status: 503 })
+      expect(abort).not.toHaveBeenCalled()
+      await vi.advanceTimersByTimeAsync(100)
+      expect(await run(async () => 'done', { abort })).toBe('done')
+      await expect(first).rejects.toMatchObject({ status: 503 })
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+})
+
+describe('routes', () => {
+  const parent = defineCollection({
+    name: 'models',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+    id: 'integer',
+  })
+  const child = defineCollection({
+    name: 'cars',
+    schema: z.object({ model_id: z.int() }),
+    store: memoryStore(),
+    parents: { model_id: 'models' },
+  })
+  const version = (collections: (typeof child | typeof parent)[]) => ({
+    name: '',
+    number: undefined,
+    deprecated: undefined,
+    sunset: undefined,
+    collections: new Map(collections.map(({ name, definition }) => [name, definition])),
+  })
+
+  it.each<[string, boolean, boolean]>([
+    ['/models/7/cars', true, true],
+    ['/models/7/cars', false, false],
+    ['/models/x/cars', true, false],
+    ['/models/x/cars/count', true, false],
+    ['/models//cars', true, false],
+  ])('%s with its parent %j: %j', (path, served, found) => {
+    const router = buildRouter({
+      versions: [version(served ? [child, parent] : [child])],
+      formats: [],
+    })
+    expect(router.match(path) !== undefined).toBe(found)
+  })
+})
+
+describe('a call in process', () => {
+  it('is refused where what it is given is no JSON at all', async () => {
+    const { api, accounts } = example()
+    // What the types forbid.
+    const nothing = (() => undefined) as unknown as { id: string; name: string }
+    await expect(api.collection(accounts).create(nothing)).rejects.toMatchObject({ status: 400 })
+  })
+})

@@ -1,0 +1,492 @@
+// Pages of what is unusual: names that no control can have, collections that allow little, callers that
+// may do little, values that no schema speaks of.
+import { describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import { localPath } from '../../src/html/list.ts'
+import {
+  type Access,
+  type ApiOptions,
+  blob,
+  defineAction,
+  defineApi,
+  defineCollection,
+  type Format,
+  form,
+  HttpError,
+  html,
+  type Item,
+  json,
+  memoryBlobs,
+  memoryStore,
+  multipart,
+  type Representation,
+  type Scheme,
+} from '../../src/index.ts'
+import type { Schema } from '../../src/schema/zod-fields.ts'
+import { formOf, formsOf, textOf } from './reading.ts'
+
+const formats = [json, html, form, multipart]
+
+/** Whoever says scopes has them. */
+const spoken: Scheme = {
+  name: 'Scopes',
+  challenge: () => 'Scopes',
+  authenticate: async ({ headers }) => {
+    const scopes = headers.authorization?.split(' ').slice(1)
+    return scopes && { id: 'somebody', scopes }
+  },
+}
+
+function visitor(api: { fetch: (request: Request) => Promise<Response> }, scopes?: string) {
+  return async (path: string, init: RequestInit = {}) => {
+    const headers = new Headers({ accept: 'text/html', ...init.headers })
+    if (scopes !== undefined) headers.set('authorization', `Scopes ${scopes}`)
+    const url = new URL(path, 'http://a.example')
+    const answer = await api.fetch(new Request(url, { redirect: 'manual', ...init, headers }))
+    return { status: answer.status, headers: answer.headers, page: await answer.text() }
+  }
+}
+
+describe('a page of its own', () => {
+  const fields = new Map()
+  const item: Item = { id: 'a', size: { x: 1 }, more: [{ y: [] }, 'z'] }
+  it.each<[Representation, string[]]>([
+    [{ kind: 'item', name: 'car', fields, data: item }, ['id', 'a', 'size', 'more']],
+    [{ kind: 'list', name: 'cars', itemName: 'car', fields, data: [item] }, ['New', 'Filter']],
+    [{ kind: 'document', name: 'count', data: { count: 5 } }, ['count', '5']],
+    [{ kind: 'document', name: 'sizes', data: ['S', { size: 'L' }] }, ['sizes', 'S', 'L']],
+    [{ kind: 'document', name: 'size', data: 'S' }, ['size', 'S']],
+    [{ kind: 'errors', status: 499, errors: [{ message: 'No', code: 499 }] }, ['499', 'No']],
+  ])('%j', (representation, texts) => {
+    const page = html.write?.(representation, 'text/html')
+    const text = textOf(String(page))
+    expect(page).toMatch(/^<!doctype html>/i)
+    expect(text).not.toMatch(/undefined|\[object/)
+    for (const each of texts.filter(one => one !== 'New')) expect(text).toContain(each)
+  })
+
+  const data = (async function* () {})()
+  it.each<[Representation]>([
+    [{ kind: 'stream', name: 'cars', itemName: 'car', fields, data }],
+    [{ kind: 'bytes', type: 'image/png', size: 0, data }],
+  ])('is not made of $kind', representation => {
+    expect(() => html.write?.(representation, 'text/html')).toThrow(TypeError)
+    expect(() => json.write?.(representation, 'application/json')).toThrow(TypeError)
+  })
+})
+
+test.each([
+  ['http://a.example', '/'],
+  ['http://a.example?b=c', '?b=c'],
+  ['/cars?b=c', '/cars?b=c'],
+])('%s on a page is %s', (href, path) => {
+  expect(localPath(href)).toBe(path)
+})
+
+describe('a collection with unusual fields', () => {
+  const Thing = z.object({
+    limit: z.int().optional(),
+    'a.b': z.string().optional(),
+    size: z.object({ width: z.number(), unit: z.string().optional() }).optional(),
+    at: z.iso.date().optional(),
+    link: z.string().optional(),
+    numbers: z.array(z.int()).optional(),
+    whatever: z.unknown(),
+    shapes: z.array(z.object({ corners: z.int() })).optional(),
+    photo: blob({ accept: ['image/*'] })
+      .nullable()
+      .optional(),
+    paper: blob({ accept: ['application/pdf'] }).optional(),
+  })
+  const things = defineCollection({
+    name: 'things',
+    schema: Thing,
+    store: memoryStore(),
+    blobs: memoryBlobs(),
+    id: 'integer',
+    binary: 'object',
+  })
+  const api = defineApi({ collections: [things], formats, baseUrl: 'http://a.example/shop/' })
+  const visit = visitor(api)
+  const send = (path: string, pairs: [string, string][]) =>
+    visit(path, { method: 'POST', body: new URLSearchParams(pairs) })
+
+  it('has a page for what is refused before anything is known of who asks', async () => {
+    const { status, page } = await visit('/things?limit=%zz')
+    expect(status).toBe(400)
+    expect(textOf(page)).toContain('400 Bad Request')
+  })
+
+  it('has a filter for a field that is called as a parameter, and no control for some', async () => {
+    const { page } = await visit('/things')
+    expect(page).toContain('name="filter[limit][gte]"')
+    expect(formsOf(page).flatMap(({ pairs }) => pairs.map(([name]) => name))).not.toContain('a.b')
+  })
+
+  it('shows values of every kind', async () => {
+    const [name, link] = ['limit', 'https://b.example/x']
+    const created = await visit('/things', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        [name]: 3,
+        link,
+        shapes: [{ corners: 3 }],
+        whatever: [[1], 'x'],
+        paper: { data: Buffer.from('%PDF-1').toString('base64') },
+        photo: null,
+      }),
+    })
+    expect(created.status).toBe(201)
+    expect(created.page).toContain('action="/shop/things/1"')
+    const { page } = await visit('/things/1')
+    expect(page).toContain(`<a href="${link}" rel="noreferrer nofollow">`)
+    expect(page).toContain('/shop/things/1/paper')
+    const list = await visit('/things', { headers: { prefer: 'count=none' } })
+    expect(list.page).toContain('an unknown number')
+    expect((await visit('/things.html')).page).toContain('/shop/things/1/paper')
+  })
+
+  it.each<[string, [string, string][], string]>([
+    ['a member of an object', [['size.width', 'wide']], '#create-size.width'],
+    [
+      'an object',
+      [
+        ['_as', 'json size'],
+        ['size', '[]'],
+      ],
+      '#create-size',
+    ],
+    [
+      'text that is no JSON',
+      [
+        ['_as', 'json whatever'],
+        ['whatever', '{'],
+      ],
+      '#create-whatever',
+    ],
+    [
+      'an element',
+      [
+        ['numbers[0]', '1'],
+        ['numbers[1]', 'x'],
+      ],
+      '#create-numbers',
+    ],
+    [
+      'a list that is one number',
+      [
+        ['_as', 'json numbers'],
+        ['numbers', '"x"'],
+      ],
+      '#create-numbers',
+    ],
+    [
+      'a value given twice',
+      [
+        ['link', 'a'],
+        ['link', 'b'],
+      ],
+      '#create-link',
+    ],
+  ])('tells a issue at %s', async (_, pairs, place) => {
+    const { status, page } = await send('/things', pairs)
+    expect(status).toBe(400)
+    expect(page).toContain(`href="${place}"`)
+  })
+
+  it('takes marks that mean nothing for none', async () => {
+    const { status } = await send('/things', [
+      ['_as', 'nonsense\r\nabsent limit\r\n'],
+      ['limit', ''],
+      ['_as', 'json numbers'],
+      ['numbers', '[4]'],
+      ['whatever', ''],
+    ])
+    expect(status).toBe(201)
+  })
+
+  it('shows a multipart form again without its files', async () => {
+    const body = new FormData()
+    body.set('size.width', 'wide')
+    body.append('limit', '1')
+    body.append('limit', '2')
+    body.set('whatever', new Blob(['{"a":1}'], { type: 'application/json' }))
+    body.set('photo', new Blob([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')]), 'a.png')
+    const { status, page } = await visit('/things', { method: 'POST', body })
+    expect(status).toBe(400)
+    expect(formOf(page, 'Create').pairs).toContainEqual(['size.width', 'wide'])
+  })
+})
+
+describe('an item that its schema would not take', () => {
+  const Old = z.object({
+    day: z.string(),
+    list: z.array(z.string()),
+    whatever: z.object({ deep: z.int() }),
+  })
+  const New = z.object({
+    day: z.iso.date().optional(),
+    list: z.array(z.int()).optional(),
+    whatever: z.string().optional(),
+  })
+  it('has a form that holds its values as they are', async () => {
+    const store = memoryStore()
+    const collection = (schema: Schema) =>
+      defineCollection({ name: 'things', schema: schema as typeof Old, store })
+    const old = defineApi({ collections: [collection(Old)], formats })
+    const { id } = await old
+      .collection('things')
+      .create({ day: 'some day', list: ['x'], whatever: { deep: 1 } })
+    const visit = visitor(defineApi({ collections: [collection(New)], formats }))
+    expect((await visit('/things')).page).toContain('<code>{&quot;deep&quot;:1}</code>')
+    const { page } = await visit(`/things/${id}`)
+    const { pairs } = formOf(page, 'Save')
+    expect(pairs).toContainEqual(['day', '"some day"'])
+    expect(pairs).toContainEqual(['whatever', '{\r\n  "deep": 1\r\n}'])
+    expect(pairs).toContainEqual(['list', '[\r\n  "x"\r\n]'])
+  })
+})
+
+test('a list whose elements are of any kind is shown in the table of its collection', async () => {
+  const any = defineCollection({
+    name: 'things',
+    schema: z.object({ list: z.array(z.union([z.string(), z.record(z.string(), z.int())])) }),
+    store: memoryStore(),
+  })
+  const api = defineApi({ collections: [any], formats })
+  await api.collection('things').create({ list: ['x', { toString: 1 }] })
+  const { status, page } = await visitor(api)('/things')
+  expect(status).toBe(200)
+  expect(page).toContain('x, {&quot;toString&quot;:1}')
+})
+
+describe('a schema with a member called as a mark', () => {
+  it('has no marks', async () => {
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ _as: z.string() }),
+      store: memoryStore(),
+    })
+    const visit = visitor(defineApi({ collections: [things], formats }))
+    const body = new URLSearchParams([['_as', 'absent it']])
+    const { status, page } = await visit('/things', { method: 'POST', body })
+    expect(status).toBe(201)
+    expect(textOf(page)).toContain('absent it')
+  })
+})
+
+describe('actions', () => {
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+    actions: {
+      find: defineAction({
+        on: 'collection',
+        method: 'GET',
+        description: 'Looks for it',
+        input: z.object({
+          word: z.string().min(2),
+          labels: z.record(z.string(), z.string()).optional(),
+        }),
+        run: ({ input }) => [input.word, { found: true }],
+      }),
+      all: { on: 'collection', method: 'GET', description: 'Everything', run: () => 'all' },
+      wash: { on: 'item', description: 'With soap', run: () => ({ clean: true }) },
+      fail: {
+        on: 'item',
+        run: () => {
+          throw new HttpError(499, 'It would not')
+        },
+      },
+      grow: { on: 'collection', run: ({ update }) => update({ name: 'x' }) },
+    },
+  })
+  const failures: unknown[] = []
+  const api = defineApi({ collections: [things], formats, onError: error => failures.push(error) })
+  const visit = visitor(api)
+
+  it('are offered with what they do', async () => {
+    const { id } = await api.collection(things).create({ name: 'a' })
+    const list = await visit('/things')
+    expect(textOf(list.page)).toContain('Looks for it')
+    expect(textOf(list.page)).toContain('Everything')
+    expect(formOf(list.page, 'find').method).toBe('get')
+    const item = await visit(`/things/${id}`)
+    expect(textOf(item.page)).toContain('With soap')
+    const failed = await visit(`/things/${id}/fail`, { method: 'POST' })
+    expect([failed.status, textOf(failed.page).includes('It would not')]).toEqual([499, true])
+  })
+
+  it('that read show what they gave, and their form with what was asked', async () => {
+    const { page } = await visit('/things/find?word=abc')
+    expect(textOf(page)).toContain('abc')
+    expect(formOf(page, 'find').pairs).toContainEqual(['word', 'abc'])
+    const short = await visit('/things/find?word=a')
+    expect(short.status).toBe(400)
+    expect(formOf(short.page, 'find').pairs).toContainEqual(['word', 'a'])
+  })
+
+  it('that read are described with their parameters', async () => {
+    const described = async (path: string) =>
+      JSON.parse((await visit(path, { method: 'OPTIONS' })).page)
+    expect(await described('/things/find.json')).toMatchObject({
+      get: { parameters: [{ name: 'word' }, {}] },
+    })
+    expect(await described('/things/all.json')).toMatchObject({ get: { parameters: [] } })
+  })
+
+  it('of a collection have no item to change', async () => {
+    const { status } = await visit('/things/grow', { method: 'POST' })
+    expect(status).toBe(500)
+    expect(failures).toMatchObject([{ message: expect.stringContaining('update()') }])
+  })
+})
+
+describe('where little is allowed', () => {
+  async function make(operations: ('read' | 'list' | 'replace' | 'patch' | 'create')[]) {
+    const things = defineCollection({
+      name: 'things',
+      schema: z.object({ name: z.string() }),
+      store: memoryStore(),
+      search: ['name'],
+      operations,
+    })
+    const api = defineApi({ collections: [things], formats })
+    return { api, visit: visitor(api) }
+  }
+
+  it.each([
+    ['replace', 'PUT'],
+    ['patch', 'PATCH'],
+  ] as const)('%s is how an item is changed', async (operation, method) => {
+    const store = memoryStore()
+    const common = { name: 'things', schema: z.object({ name: z.string() }), store }
+    const whole = defineApi({ collections: [defineCollection(common)] })
+    const { id } = await whole.collection('things').create({ name: 'a' })
+    const part = defineCollection({ ...common, operations: ['read', operation] })
+    const visit = visitor(defineApi({ collections: [part], formats }))
+    const { page } = await visit(`/things/${id}`)
+    expect(formOf(page, 'Save').pairs).toContainEqual(['_method', method])
+  })
+
+  it('an item alone cannot be changed', async () => {
+    const { visit } = await make(['create', 'list'])
+    const made = await visit('/things', {
+      method: 'POST',
+      body: new URLSearchParams({ name: 'a' }),
+    })
+    expect(made.status).toBe(201)
+    expect(formsOf(made.page)).toEqual([])
+    expect((await visit('/things')).page).not.toContain('>count<')
+  })
+
+  it('there is no search without a list', async () => {
+    const { visit } = await make(['create'])
+    expect((await visit('/things/search?q=a')).status).toBe(405)
+  })
+})
+
+describe('a caller that may do little', () => {
+  const access: Access = { list: ['see'], count: ['count'], default: ['do'] }
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+    access,
+  })
+  const secrets = defineCollection({
+    name: 'secrets',
+    schema: z.object({ thing_id: z.string() }),
+    store: memoryStore(),
+    parents: { thing_id: 'things' },
+    hideExistence: true,
+    access: { default: ['know'] },
+  })
+  const options: ApiOptions = {
+    collections: [things, secrets],
+    formats,
+    schemes: [spoken],
+    access: { root: 'public' },
+  }
+
+  it.each<[string | undefined, string[]]>([
+    [undefined, ['things']],
+    ['none', []],
+    ['see', ['things']],
+    ['do', ['things']],
+    ['know', ['secrets']],
+    ['do know', ['things', 'secrets']],
+  ])('with scopes %j sees %j on the page of the root', async (scopes, names) => {
+    const { page } = await visitor(defineApi(options), scopes)('/')
+    expect(['things', 'secrets'].filter(name => page.includes(`href="/${name}"`))).toEqual(names)
+    const shown = await visitor(defineApi(options), scopes)('/.json')
+    expect(shown.status).toBe(404)
+    const { page: text } = await visitor(defineApi(options), scopes)('/', {
+      headers: { accept: 'application/json' },
+    })
+    // What is hidden is not listed; what is only closed is.
+    expect(Object.keys(JSON.parse(text).resources)).toEqual(
+      names.includes('secrets') ? ['things', 'secrets'] : ['things'],
+    )
+  })
+
+  it.each([
+    ['see', false],
+    ['see count', true],
+  ])('with scopes %j is shown the count: %j', async (scopes, shown) => {
+    const { page } = await visitor(defineApi(options), scopes)('/things')
+    expect(page.includes('href="/things/count"')).toBe(shown)
+  })
+
+  it('is not led to parts of an item that it may not see', async () => {
+    const api = defineApi(options)
+    const { id } = await api.collection(things).create({ name: 'a' })
+    for (const [scopes, led] of [
+      ['do', false],
+      ['do know', true],
+    ] as const) {
+      const { page } = await visitor(api, scopes)(`/things/${id}`)
+      expect(page.includes(`href="/things/${id}/secrets"`)).toBe(led)
+    }
+  })
+})
+
+test('at the root no value leads anywhere', async () => {
+  const things = defineCollection({
+    name: 'things',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+  })
+  const links: Format = {
+    ...json,
+    write: (_representation, _type, view) => String(view?.().link('id', 'a')),
+  }
+  const { fetch } = defineApi({ collections: [things], formats: [links] })
+  const text = async (path: string) => (await fetch(new Request(`http://a.example${path}`))).text()
+  expect([await text('/'), await text('/things')]).toEqual(['undefined', '/things/a'])
+})
+
+describe('a value that should name a parent', () => {
+  it('leads there only where it can be an id', async () => {
+    const models = defineCollection({
+      name: 'models',
+      schema: z.object({ name: z.string() }),
+      store: memoryStore(),
+      id: 'integer',
+    })
+    const store = memoryStore()
+    const common = { name: 'cars', store, timestamps: false }
+    const free = defineCollection({ ...common, schema: z.object({ model_id: z.unknown() }) })
+    const cars = defineCollection({
+      ...common,
+      schema: z.object({ model_id: z.int().nullable().optional() }),
+      parents: { model_id: 'models' },
+    })
+    const before = defineApi({ collections: [free] }).collection('cars')
+    for (const model_id of [7, 0, null, true, 'x']) await before.create({ model_id })
+    const { page } = await visitor(defineApi({ collections: [cars, models], formats }))('/cars')
+    expect(page.match(/href="\/models\/[^"]*"/g)).toEqual(['href="/models/7"'])
+  })
+})
