@@ -108,10 +108,10 @@ export function related(
   for (const [name, definition] of collections) {
     const { shape, parents } = definition
     const fields = new Map(shape.fields)
-    for (const [parent, member] of parents) {
-      const field = fields.get(member)
+    for (const [parent, property] of parents) {
+      const field = fields.get(property)
       const uuid = collections.get(parent)?.shape.identity.kind === 'uuid'
-      if (field && uuid) fields.set(member, { ...field, uuid })
+      if (field && uuid) fields.set(property, { ...field, uuid })
     }
     if (parents.size > 0)
       told.set(name, Object.freeze({ ...definition, shape: Object.freeze({ ...shape, fields }) }))
@@ -169,7 +169,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   const hasBlobs = checkBlobs(options, fields)
   if (options.putCreates && identity.kind !== 'text') {
     throw new TypeError(
-      `${name}: putCreates needs ids chosen by clients: give the schema a text member "${identity.name}"`,
+      `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
     )
   }
   return Object.freeze({
@@ -232,7 +232,7 @@ function checkBlobs(
     const twin = [`${blob}_url`, `${blob}_data`].find(other => fields.has(other))
     const checks: readonly (readonly [wrong: boolean, right: string])[] = [
       [!blobs, "say where contents live: blobs: fileBlobs('…')"],
-      [twin !== undefined, `it is given and taken as "${twin}" too: call that member otherwise`],
+      [twin !== undefined, `it is given and taken as "${twin}" too: call that property otherwise`],
       [actions[blob]?.on === 'item', 'an action has the path of its content: call that otherwise'],
     ]
     for (const [wrong, right] of checks) {
@@ -264,7 +264,7 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
   }
   if (chosen && options.id === 'integer') {
     throw new TypeError(
-      `${name}: with a text member "${idField}" clients choose ids; leave it out, or leave out id: 'integer'`,
+      `${name}: with a text property "${idField}" clients choose ids; leave it out, or leave out id: 'integer'`,
     )
   }
   const identity: Identity = { name: idField, kind: chosen ? 'text' : (options.id ?? 'uuid') }
@@ -276,11 +276,11 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
     ...(!chosen && { serverOwned: true }),
   }
   const fields = new Map<string, Field>([[idField, id]])
-  for (const [member, field] of own) {
-    if (member !== idField) fields.set(member, field)
-    if (timestamps && (member === 'created_at' || member === 'updated_at')) {
+  for (const [property, field] of own) {
+    if (property !== idField) fields.set(property, field)
+    if (timestamps && (property === 'created_at' || property === 'updated_at')) {
       throw new TypeError(
-        `${name}: ${member} is set by the server; leave it out of the schema, or say timestamps: false`,
+        `${name}: ${property} is set by the server; leave it out of the schema, or say timestamps: false`,
       )
     }
   }
@@ -367,7 +367,7 @@ function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
     for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
       if (RESERVED.has(field)) {
         throw new TypeError(
-          `${name}: the input of ${verb} may not have the member "${field}": in a query it is a parameter of its own; call it otherwise, or say method: 'POST'`,
+          `${name}: the input of ${verb} may not have the property "${field}": in a query it is a parameter of its own; call it otherwise, or say method: 'POST'`,
         )
       }
     }

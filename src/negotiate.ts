@@ -138,8 +138,8 @@ function byAccept(writers: readonly Format[], accept: string): Negotiated | unde
 function asksForProblem(accept: string, best: string): boolean {
   if (!accept.toLowerCase().includes(PROBLEM_TYPE)) return false
   const qualities = new Map<string, number>()
-  for (const member of splitList(accept.toLowerCase())) {
-    const [range = '', ...parameters] = member.split(';').map(part => part.trim())
+  for (const property of splitList(accept.toLowerCase())) {
+    const [range = '', ...parameters] = property.split(';').map(part => part.trim())
     const quality = parameters.find(part => part.startsWith('q='))?.slice(2)
     qualities.set(range, quality === undefined ? 1 : Number(quality))
   }

@@ -65,10 +65,10 @@ export function listOf({ wanted, fits }: Rule, least = 0): Rule {
   }
 }
 
-/** An object whose members all fit a rule. */
+/** An object whose properties all fit a rule. */
 export function recordOf({ wanted, fits }: Rule): Rule {
   return {
-    wanted: `an object, each member ${wanted}`,
+    wanted: `an object, each property ${wanted}`,
     fits: value => isObject(value) && Object.values(value).every(fits),
   }
 }

@@ -27,7 +27,7 @@ import { findOperator, isPattern, OPERATOR_WORDS, unsupportedReason } from './st
 import { type Filter, type Search, type Selection, searchWords } from './store/selection.ts'
 import { printSort, readSort, type SortOptions } from './store/sort.ts'
 
-/** A list request read: the selection, and the members to give (all where absent). */
+/** A list request read: the selection, and the properties to give (all where absent). */
 export interface Query extends Selection {
   readonly fields?: readonly Path[]
 }
@@ -203,7 +203,7 @@ function readFilter(
   }
   if (operator !== 'exists' && !isFilterable(field)) {
     return issue(
-      `${dotted} is ${describeField(field)}: filter on one of its members, or with [exists]`,
+      `${dotted} is ${describeField(field)}: filter on one of its properties, or with [exists]`,
       'not_filterable',
     )
   }

@@ -105,7 +105,7 @@ describe('a TypeError of a collection', () => {
     [
       'a list of blobs',
       { schema: other(z.object({ photos: z.array(blob()) })), blobs: memoryBlobs() },
-      /photos: a blob\(\) must be a member of the item itself/,
+      /photos: a blob\(\) must be a property of the item itself/,
     ],
     [
       'a blob beside its own address',
@@ -154,7 +154,7 @@ describe('a TypeError of a collection', () => {
           },
         },
       },
-      /stats may not have the member "since": in a query it is a parameter of its own; .*'POST'/,
+      /stats may not have the property "since": in a query it is a parameter of its own; .*'POST'/,
     ],
     ['a search in numbers', { search: ['name', 'number'] }, /through texts; "number" holds none/],
     ['a search in lists', { search: ['tags'] }, /search looks through texts; "tags" holds none/],
@@ -168,7 +168,7 @@ describe('a TypeError of a collection', () => {
     [
       'ids both counted and chosen',
       { id: 'integer', schema: other(z.object({ id: z.string() })) },
-      /with a text member "id" clients choose ids; .* id: 'integer'/,
+      /with a text property "id" clients choose ids; .* id: 'integer'/,
     ],
     ['a header of two lines', { cacheControl: 'a\r\nb' }, /cacheControl must be a header value/],
     [

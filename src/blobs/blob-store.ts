@@ -74,7 +74,7 @@ const TEXT: Field = { kind: 'string', nullable: false, optional: true, serverOwn
 const DATE_TIME: Field = { ...TEXT, kind: 'date-time' }
 
 /**
- * The fields as they are given: binary properties in their form. `data` also has the Base64 members,
+ * The fields as they are given: binary properties in their form. `data` also has the Base64 properties,
  * for `fields` to name.
  */
 export function toReadableFields(fields: Fields, form: BinaryForm, data: boolean): Fields {
@@ -90,17 +90,17 @@ export function toReadableFields(fields: Fields, form: BinaryForm, data: boolean
       })
       if (data) shown.set(`${name}_data`, TEXT)
     } else {
-      const members = new Map([
+      const properties = new Map([
         ['url', { ...TEXT, ...acceptOf(field) }],
         ['updated_at', DATE_TIME],
       ])
-      if (data) members.set('data', TEXT)
+      if (data) properties.set('data', TEXT)
       shown.set(name, {
         ...TEXT,
         kind: 'object',
         optional: field.optional,
         nullable: field.nullable,
-        members,
+        properties,
         ...acceptOf(field),
       })
     }
@@ -131,8 +131,8 @@ export function printBlob(
   return { [name]: value }
 }
 
-/** What a client says of a binary property, and in which member. */
-export type BlobInput = { readonly member: string } & (
+/** What a client says of a binary property, and in which property. */
+export type BlobInput = { readonly property: string } & (
   | { readonly said: 'removed' | 'nonsense' }
   | { readonly said: 'address'; readonly url: Json }
   | { readonly said: 'data'; readonly data: string }
@@ -142,37 +142,37 @@ export type BlobInput = { readonly member: string } & (
 /** Reads one binary property of what a client sent, in all the forms that it takes; nothing where nothing is said. */
 export function readBlob(name: string, sent: Item): BlobInput[] {
   const inputs: BlobInput[] = []
-  const data = memberOf(sent, `${name}_data`)
-  const whole = memberOf(sent, name)
-  const url = memberOf(sent, `${name}_url`)
+  const data = getOwnValue(sent, `${name}_data`)
+  const whole = getOwnValue(sent, name)
+  const url = getOwnValue(sent, `${name}_url`)
   if (data !== undefined) inputs.push(readData(`${name}_data`, data))
   if (isObject(whole)) inputs.push(...readObject(name, whole))
   else if (whole !== undefined)
-    inputs.push({ member: name, said: whole === null ? 'removed' : 'nonsense' })
-  if (url === null) inputs.push({ member: `${name}_url`, said: 'removed' })
-  else if (url !== undefined) inputs.push({ member: `${name}_url`, said: 'address', url })
+    inputs.push({ property: name, said: whole === null ? 'removed' : 'nonsense' })
+  if (url === null) inputs.push({ property: `${name}_url`, said: 'removed' })
+  else if (url !== undefined) inputs.push({ property: `${name}_url`, said: 'address', url })
   return inputs
 }
 
-function memberOf(value: Item, name: string): Json | undefined {
+function getOwnValue(value: Item, name: string): Json | undefined {
   return Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-function readData(member: string, data: Json): BlobInput {
-  if (typeof data === 'string') return { member, said: 'data', data }
-  return { member, said: data === null ? 'removed' : 'nonsense' }
+function readData(property: string, data: Json): BlobInput {
+  if (typeof data === 'string') return { property, said: 'data', data }
+  return { property, said: data === null ? 'removed' : 'nonsense' }
 }
 
 /** The object form, or the record of an upload. */
 function readObject(name: string, whole: Item): BlobInput[] {
   const inputs: BlobInput[] = []
-  const key = memberOf(whole, 'key')
-  const data = memberOf(whole, 'data') ?? undefined
-  const url = memberOf(whole, 'url') ?? undefined
-  if (typeof key === 'string') inputs.push({ member: name, said: 'upload', key })
+  const key = getOwnValue(whole, 'key')
+  const data = getOwnValue(whole, 'data') ?? undefined
+  const url = getOwnValue(whole, 'url') ?? undefined
+  if (typeof key === 'string') inputs.push({ property: name, said: 'upload', key })
   if (data !== undefined) inputs.push(readData(`${name}.data`, data))
-  if (url !== undefined) inputs.push({ member: `${name}.url`, said: 'address', url })
-  return inputs.length > 0 ? inputs : [{ member: name, said: 'nonsense' }]
+  if (url !== undefined) inputs.push({ property: `${name}.url`, said: 'address', url })
+  return inputs.length > 0 ? inputs : [{ property: name, said: 'nonsense' }]
 }
 
 const NO_DIGIT = /[^A-Za-z0-9+/]/

@@ -72,7 +72,7 @@ function table(columns: readonly Column[], items: readonly Item[]): string {
   return text
 }
 
-/** A document of objects has their members as columns; any other has one column of its name. */
+/** A document of objects has their properties as columns; any other has one column of its name. */
 function documentTable(name: string, data: Json, fields: Fields | undefined): string {
   const values = Array.isArray(data) ? data : [data]
   if (!values.every(isObject)) {
@@ -99,8 +99,8 @@ function columnsOf(fields: Fields): readonly Column[] {
 function columnsBelow(fields: Fields, parents: Path): Column[] {
   return [...fields].flatMap(([name, field]) => {
     const path = [...parents, name]
-    if (field.kind === 'object' && field.members?.size && !field.open)
-      return columnsBelow(field.members, path)
+    if (field.kind === 'object' && field.properties?.size && !field.open)
+      return columnsBelow(field.properties, path)
     return [{ path, json: !isScalar(field) }]
   })
 }

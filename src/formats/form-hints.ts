@@ -41,8 +41,8 @@ export function tooManyKeys({ parameters }: Pick<Limits, 'parameters'>): HttpErr
 
 /**
  * The pairs of a form as its marks mean them, without the marks and `_if_match`. A JSON text that is
- * none is added to the issues. Where the schema has a member called `_as` there are no marks.
- * @throws HttpError 413 for more marked paths than a form has keys, for more lines or members than JSON has.
+ * none is added to the issues. Where the schema has a property called `_as` there are no marks.
+ * @throws HttpError 413 for more marked paths than a form has keys, for more lines or properties than JSON has.
  */
 export function stripHints(
   pairs: readonly FormPair[],
@@ -61,7 +61,7 @@ export function stripHints(
     if (part === '' && (words.has('absent') || words.has('null'))) return []
     return markedParts(part, words, limits, name, issues).map(meaning => [name, meaning])
   })
-  // Objects before their members: of one that is null nothing more is said.
+  // Objects before their properties: of one that is null nothing more is said.
   const nulls = [...marks].filter(([, words]) => words.has('null')).map(([path]) => path)
   for (const path of nulls.sort((one, other) => one.length - other.length)) {
     const given = meant.some(

@@ -63,8 +63,8 @@ export function parsedPairs(parsed: unknown, name = ''): Parameter[] {
     )
   }
   if (isObject(parsed)) {
-    return Object.entries(parsed).flatMap(([key, member]) =>
-      parsedPairs(member, name ? `${name}[${key}]` : key),
+    return Object.entries(parsed).flatMap(([key, property]) =>
+      parsedPairs(property, name ? `${name}[${key}]` : key),
     )
   }
   const value = String(parsed)
@@ -150,8 +150,8 @@ function plant(tree: Tree, name: string, part: Part, depth: number, issues: Issu
 function treeValue(tree: Tree, fields: Fields | undefined, path: string, issues: Issue[]): Item {
   const value: Item = {}
   for (const [name, node] of tree) {
-    const member = nodeValue(node, fields?.get(name), path + name, issues)
-    if (member !== undefined) value[name] = member
+    const property = nodeValue(node, fields?.get(name), path + name, issues)
+    if (property !== undefined) value[name] = property
   }
   return value
 }
@@ -170,9 +170,11 @@ function nodeValue(
       return value === undefined ? [] : [value]
     })
   }
-  const members =
-    field?.kind === 'record' && field.element ? recordFields(node, field.element) : field?.members
-  return treeValue(node, members, `${path}.`, issues)
+  const properties =
+    field?.kind === 'record' && field.element
+      ? recordFields(node, field.element)
+      : field?.properties
+  return treeValue(node, properties, `${path}.`, issues)
 }
 
 function recordFields(tree: Tree, element: Field): Fields {

@@ -295,7 +295,7 @@ export function checkJson(value: unknown, path = '', levels = 1000): asserts val
 }
 
 /**
- * A value that a program gives, which may hold `undefined` members and dates, as JSON.
+ * A value that a program gives, which may hold `undefined` properties and dates, as JSON.
  * @throws HttpError 400 for what is refused of clients too; TypeError for what JSON would lose.
  */
 export function toJson(value: unknown): Json {

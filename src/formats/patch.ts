@@ -13,8 +13,8 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 }
 
 /**
- * Applies what a form says of some members of an item: as a merge patch, but that a form has no other
- * word for null, which is the value of a member that must be there and may be null.
+ * Applies what a form says of some properties of an item: as a merge patch, but that a form has no other
+ * word for null, which is the value of a property that must be there and may be null.
  */
 export function mergeForm(target: Json, sent: Json, fields: Fields): Json {
   return merge(target, sent, fields)
@@ -26,7 +26,7 @@ function merge(target: Json | undefined, patch: Json, fields: Fields | undefined
   for (const [name, value] of Object.entries(patch)) {
     const field = fields?.get(name)
     const known = Object.hasOwn(merged, name) ? merged[name] : undefined
-    if (value !== null) merged[name] = merge(known, value, field?.members)
+    if (value !== null) merged[name] = merge(known, value, field?.properties)
     else if (field?.nullable && !field.optional) merged[name] = null
     else delete merged[name]
   }
@@ -39,7 +39,7 @@ const MAX_COPIED = 10_000
 /** How many characters of texts and names they may add. */
 const MAX_COPIED_TEXT = 1024 * 1024
 
-/** How many members and elements one patch may look at in what it adds, moves and tests, each time anew. */
+/** How many properties and elements one patch may look at in what it adds, moves and tests, each time anew. */
 const MAX_SEEN = 500_000
 
 /** A document that is being patched, and what the patch may still do. */
@@ -134,9 +134,9 @@ function spend(value: Json, work: Work): void {
   if (typeof value === 'string') spendText(value, work)
   if (typeof value !== 'object' || value === null) return
   work.own.delete(value)
-  for (const [name, member] of Object.entries(value)) {
+  for (const [name, property] of Object.entries(value)) {
     if (!Array.isArray(value)) spendText(name, work)
-    spend(member, work)
+    spend(property, work)
   }
 }
 
@@ -151,10 +151,10 @@ function given(operation: Item, at: number): Json {
   return value
 }
 
-function pointer(operation: Item, member: 'path' | 'from', at: number): string[] {
-  const text = Object.hasOwn(operation, member) ? operation[member] : undefined
+function pointer(operation: Item, property: 'path' | 'from', at: number): string[] {
+  const text = Object.hasOwn(operation, property) ? operation[property] : undefined
   if (typeof text !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(text)) {
-    throw malformed(`Operation ${at} needs a ${member} that is a JSON Pointer, such as "/color"`)
+    throw malformed(`Operation ${at} needs a ${property} that is a JSON Pointer, such as "/color"`)
   }
   const names = text
     .split('/')
@@ -237,10 +237,10 @@ function see(value: Json, levels: number, work: Work): boolean {
   if (levels < 0) return false
   if (typeof value !== 'object' || value === null) return true
   if (levels === 0) return false
-  const members = Object.values(value)
-  work.seen -= members.length
+  const properties = Object.values(value)
+  work.seen -= properties.length
   if (work.seen < 0) throw tooMuch(`add, move and test at most ${MAX_SEEN} values`)
-  return members.every(member => see(member, levels - 1, work))
+  return properties.every(property => see(property, levels - 1, work))
 }
 
 function remove(work: Work, path: readonly string[], at: number): void {

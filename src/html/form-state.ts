@@ -33,13 +33,13 @@ export function isReachable(name: string): boolean {
   return !UNREACHABLE.test(name) && !CONTROLS.has(name)
 }
 
-/** Whether an object's members have controls of their own. */
-export function isGroup(field: Field): field is Field & Required<Pick<Field, 'members'>> {
+/** Whether an object's properties have controls of their own. */
+export function isGroup(field: Field): field is Field & Required<Pick<Field, 'properties'>> {
   return (
     field.kind === 'object' &&
     field.open !== true &&
-    field.members !== undefined &&
-    [...field.members].every(([name, member]) => isReachable(name) && member.kind !== 'blob')
+    field.properties !== undefined &&
+    [...field.properties].every(([name, property]) => isReachable(name) && property.kind !== 'blob')
   )
 }
 
@@ -49,7 +49,7 @@ export function pathsOfControls(fields: Fields, state: FormState, prefix = ''): 
     if (!isReachable(name)) return []
     const path = prefix + name
     const group = isGroup(field) && state.reading(path) !== 'json'
-    return group ? pathsOfControls(field.members, state, `${path}.`) : [path]
+    return group ? pathsOfControls(field.properties, state, `${path}.`) : [path]
   })
 }
 
@@ -73,15 +73,15 @@ export function stateOf(fields: Fields = new Map(), item?: Item, patches = false
     )
   }
 
-  function fill(members: Fields, values: Item, prefix: string, within: boolean): void {
-    for (const [name, field] of members) {
+  function fill(properties: Fields, values: Item, prefix: string, within: boolean): void {
+    for (const [name, field] of properties) {
       if (!isReachable(name)) continue
       const path = prefix + name
-      const value = memberOf(values, name)
+      const value = getOwnValue(values, name)
       if (field.kind === 'blob') {
         // The file that is there is kept by its address: without that there is none.
         const url = `${path}_url`
-        const file = value === undefined ? memberOf(values, url) : value
+        const file = value === undefined ? getOwnValue(values, url) : value
         const address = patches && field.optional && isObject(value) ? path : url
         if (blankOf(field, file, { ...common, within }) === 'null') mark(address, 'null')
         continue
@@ -89,7 +89,7 @@ export function stateOf(fields: Fields = new Map(), item?: Item, patches = false
       const fits = value === undefined || value === null || fitsGroup(value, field)
       if (isGroup(field) && fits) {
         const maybe = field.optional || field.nullable
-        fill(field.members, isObject(value) ? value : {}, `${path}.`, within || maybe)
+        fill(field.properties, isObject(value) ? value : {}, `${path}.`, within || maybe)
         // An object that its controls leave nothing of is none; not where they hold nothing as it is.
         const emptied = !isObject(value) || isGiven(path)
         if (emptied && blankOf(field, value, { ...common, within }) === 'null') mark(path, 'null')
@@ -133,7 +133,7 @@ function stringsOf(sent: Sent): (readonly [name: string, part: string])[] {
   return sent.flatMap(([name, part]) => (typeof part === 'string' ? [[name, part] as const] : []))
 }
 
-function memberOf(values: Item, name: string): Json | undefined {
+function getOwnValue(values: Item, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined
 }
 
@@ -151,11 +151,11 @@ function made(
   }
 }
 
-/** Whether the controls of its members can hold an object: it has no others, and they leave something of it. */
-function fitsGroup(value: Json, { members }: Field): boolean {
+/** Whether the controls of its properties can hold an object: it has no others, and they leave something of it. */
+function fitsGroup(value: Json, { properties }: Field): boolean {
   if (!isObject(value)) return false
   const names = Object.keys(value)
-  return names.length > 0 && names.every(name => members?.has(name))
+  return names.length > 0 && names.every(name => properties?.has(name))
 }
 
 /** A text longer than this gets an area. */

@@ -86,7 +86,7 @@ export function controlOf(
   const known = fields.get(first)
   if (!known || !isReachable(first)) return undefined
   if (!isGroup(known)) return first
-  const below = controlOf(rest.join('.') || undefined, known.members)
+  const below = controlOf(rest.join('.') || undefined, known.properties)
   return below === undefined ? first : `${first}.${below}`
 }
 
@@ -106,7 +106,7 @@ function controls(drawing: Drawing, fields: Fields, prefix: string, whole: boole
     if (!isGroup(field) || drawing.state.reading(path) === 'json') {
       return [control(drawing, { name, path, field, required: whole && !maybe(field) })]
     }
-    const inner = controls(drawing, field.members, `${path}.`, whole && !maybe(field))
+    const inner = controls(drawing, field.properties, `${path}.`, whole && !maybe(field))
     return [
       markup`<fieldset id="${controlId(drawing.id, path)}"><legend>${name}${maybe(field) && OPTIONAL}</legend>${mistakesAt(drawing, path)}${inner}</fieldset>`,
     ]

@@ -191,8 +191,8 @@ function otherThan(href: string, to: string | undefined): string | undefined {
 }
 
 /**
- * How a form changes an item: by PUT, which can also remove members and empty objects; by PATCH where
- * the item has members that no control can hold, so that they stay.
+ * How a form changes an item: by PUT, which can also remove properties and empty objects; by PATCH where
+ * the item has properties that no control can hold, so that they stay.
  */
 function editOffer(
   offers: readonly Offer[],
@@ -205,7 +205,7 @@ function editOffer(
   return Object.keys(item).some(name => isLost(name, fields)) ? patch : replace
 }
 
-/** Whether a form cannot send a member back: its name, or the schema, has no control for it. */
+/** Whether a form cannot send a property back: its name, or the schema, has no control for it. */
 function isLost(name: string, fields: Fields | undefined): boolean {
   const field = fields?.get(name)
   if (field) return !field.serverOwned && !isReachable(name)

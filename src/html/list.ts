@@ -27,7 +27,7 @@ interface Column {
 export function columnsOf(fields: Fields, prefix: Path = []): Column[] {
   return [...fields].flatMap(([name, field]): Column[] => {
     const path = [...prefix, name]
-    if (field.members && !field.accept) return columnsOf(field.members, path)
+    if (field.properties && !field.accept) return columnsOf(field.properties, path)
     const { kind, element } = field
     const fits = kind === 'array' ? element && isScalar(element) : isScalar(field) || field.accept
     return fits ? [{ name: path.join('.'), path, field }] : []

@@ -18,7 +18,7 @@ export const NOWHERE: Linker = () => undefined
 
 const NOTHING = raw('<span class="nothing">–</span>')
 
-/** A whole item or document: members as terms, objects and lists within. */
+/** A whole item or document: properties as terms, objects and lists within. */
 export function printItem(item: Item, fields: Fields | undefined, link: Linker): Markup {
   const entries = Object.entries(item)
   if (entries.length === 0) return NOTHING
@@ -28,7 +28,7 @@ export function printItem(item: Item, fields: Fields | undefined, link: Linker):
   })}</dl>`
 }
 
-/** Any value. `name` is that of the item's own member; within an object or a list there is none. */
+/** Any value. `name` is that of the item's own property; within an object or a list there is none. */
 export function printValue(
   value: Json,
   field: Field | undefined,
@@ -38,7 +38,7 @@ export function printValue(
   const file = fileAddress(value, field)
   if (file !== undefined) return printFile(file, field?.accept, name)
   if (Array.isArray(value)) return printList(value, field, link)
-  if (isObject(value)) return printItem(value, field?.members, NOWHERE)
+  if (isObject(value)) return printItem(value, field?.properties, NOWHERE)
   return printScalar(value, field, name === undefined ? undefined : link(name, value))
 }
 

@@ -13,8 +13,8 @@ const COUNTS = ['exact', 'estimated', 'none'] as const
 export function parsePrefer(text: string | undefined): Preferences {
   if (text === undefined) return {}
   const values = new Map<string, string>()
-  for (const member of splitList(text)) {
-    const [preference = ''] = member.split(';', 1)
+  for (const property of splitList(text)) {
+    const [preference = ''] = property.split(';', 1)
     const [name = '', value = ''] = preference.split('=', 2)
     const key = name.trim().toLowerCase()
     // Of a preference given twice the first counts (§2).

@@ -33,7 +33,7 @@ export interface CollectionOptions<
 > {
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: string
-  /** An object schema without the members that the server adds. With a text member for the id, clients choose ids. */
+  /** An object schema without the properties that the server adds. With a text property for the id, clients choose ids. */
   readonly schema: S
   /** Of this collection alone; versions of the same collection may share it. */
   readonly store: Store
@@ -41,7 +41,7 @@ export interface CollectionOptions<
   readonly itemName?: string | undefined
   /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
   readonly id?: Ids | undefined
-  /** The name of the identifying member. Default `id`. */
+  /** The name of the identifying property. Default `id`. */
   readonly idField?: 'id' | 'identifier' | undefined
   /** Whether items have `created_at` and `updated_at`. Default true. */
   readonly timestamps?: boolean | undefined
@@ -93,7 +93,7 @@ export interface CollectionOptions<
   readonly hideExistence?: boolean | undefined
   /** What it is, for people: in what OPTIONS answers, and on pages. Default none. */
   readonly description?: string | undefined
-  /** Where the contents of `blob()` members live. Needed where the schema has any. */
+  /** Where the contents of `blob()` properties live. Needed where the schema has any. */
   readonly blobs?: BlobStore | undefined
   /** How binary properties are given: `flat` (`photo_url`, the default) or `object` (`photo: { url, updated_at }`). */
   readonly binary?: BinaryForm | undefined

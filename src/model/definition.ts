@@ -50,7 +50,7 @@ export interface OperationEvent {
 export interface Hooks {
   /**
    * Before the store is asked to change or to list anything. An object returned takes the place of
-   * `value`: dates become texts. Of an item what differs is checked by the schema (400), by its members
+   * `value`: dates become texts. Of an item what differs is checked by the schema (400), by its properties
    * alone where it has transforms, as none runs twice; the input of an action is taken as it is.
    */
   before?(event: OperationEvent): unknown
@@ -92,8 +92,8 @@ export interface MadeIds {
 }
 
 /**
- * An item as it is given: what the schema gives, with the members that the server adds. Not told by
- * the type: `timestamps: false` gives no dates, `idField: 'identifier'` that member instead of `id`, and
+ * An item as it is given: what the schema gives, with the properties that the server adds. Not told by
+ * the type: `timestamps: false` gives no dates, `idField: 'identifier'` that property instead of `id`, and
  * a `Date` that a transform makes is its text.
  */
 export type ItemOf<S extends SomeSchema, Ids extends keyof MadeIds = keyof MadeIds> = Output<S> & {

@@ -8,7 +8,12 @@ import { type CollectionTarget, DOWNLOAD, SEARCH, type Target } from '../model/r
 import { readTypes } from '../negotiate.ts'
 import { RESERVED } from '../query.ts'
 import { type Fields, isFilterable } from '../schema/fields.ts'
-import { embedSchema, fieldSchema, type JsonSchema, needsMembers } from '../schema/json-schema.ts'
+import {
+  embedSchema,
+  fieldSchema,
+  type JsonSchema,
+  needsProperties,
+} from '../schema/json-schema.ts'
 import { listOperators } from '../store/operators.ts'
 import { bodySchema, fileSchemas } from './schemas.ts'
 
@@ -34,7 +39,7 @@ export function buildContent(
   return Object.fromEntries(types.map(type => [type, type === main && schema ? { schema } : {}]))
 }
 
-/** The members of an operation that say what it takes. */
+/** The properties of an operation that say what it takes. */
 export function buildRequest(described: Described<CollectionTarget>): Record<string, unknown> {
   const { target, method, name } = described
   const { collection, action } = target
@@ -70,7 +75,7 @@ function parametersOf(collection: CollectionDefinition, name: string): unknown[]
   ]
 }
 
-const FIELDS = 'The only members to give, separated by commas; without it all are given'
+const FIELDS = 'The only properties to give, separated by commas; without it all are given'
 
 /** A time, or a day, as the query takes it. */
 const INSTANT: JsonSchema = {
@@ -93,7 +98,7 @@ function pageParameters({ defaultLimit, maxLimit }: CollectionDefinition): unkno
 function filtersOf(fields: Fields, prefix: string, searches: boolean): unknown[] {
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
-    if (field.members) return filtersOf(field.members, `${dotted}.`, searches)
+    if (field.properties) return filtersOf(field.properties, `${dotted}.`, searches)
     if (!isFilterable(field)) return []
     const leaf = field.element ?? field
     const schema = leaf.kind === 'date-time' ? INSTANT : fieldSchema(leaf)
@@ -109,7 +114,7 @@ function inputParameters(fields: Fields, prefix = '', needed = true): unknown[] 
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
     const required = needed && !field.optional
-    if (field.members) return inputParameters(field.members, `${dotted}.`, required)
+    if (field.properties) return inputParameters(field.properties, `${dotted}.`, required)
     return [
       {
         ...parameter(dotted, fieldSchema(field)),
@@ -132,7 +137,7 @@ function inputOf({ formats, id }: Described, { input }: ActionDefinition): unkno
   if (!input) return undefined
   const schema = embedSchema(input, { io: 'input', id: `${id}.body` })
   const content = buildContent(readTypes(formats), schema)
-  return { ...(needsMembers(schema) && { required: true }), content }
+  return { ...(needsProperties(schema) && { required: true }), content }
 }
 
 /** The media types of a PATCH that no format is of. */
@@ -141,7 +146,7 @@ const MULTIPART_TYPE = 'multipart/form-data'
 
 const MERGE_PATCH: JsonSchema = {
   type: 'object',
-  description: 'The members to change; null removes one',
+  description: 'The properties to change; null removes one',
 }
 
 const JSON_PATCH: JsonSchema = { type: 'array', items: { type: 'object' } }

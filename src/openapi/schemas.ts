@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { listBlobFields } from '../blobs/blob-store.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
-import { membersNotPlain } from '../schema/keeping.ts'
+import { propertiesNotPlain } from '../schema/keeping.ts'
 import type { Schema } from '../schema/zod-fields.ts'
 
 /**
- * An item as it is given: the schema's output, binary properties in their form, and the members that
+ * An item as it is given: the schema's output, binary properties in their form, and the properties that
  * the server adds.
  * @param id a name for the schema, that no other one of the document has.
  */
@@ -20,7 +20,7 @@ export function itemSchema(collection: CollectionDefinition, id: string): JsonSc
       givenBlob(name, nullable(collection, name), binary),
     ]),
   )
-  const added = serverMembers(collection)
+  const added = serverProperties(collection)
   const change = (object: JsonSchema) => {
     const { properties, required = [], ...rest } = withBlobs(object, blobs)
     return {
@@ -55,7 +55,7 @@ export function bodySchema(
     }),
   )
   // What a PUT takes back from a GET.
-  const ignored = replaces ? serverMembers(collection) : {}
+  const ignored = replaces ? serverProperties(collection) : {}
   const known = new Set([filled, replaces ? shape.identity.name : undefined])
   const change = (object: JsonSchema) => {
     const { properties, required = [], ...rest } = withBlobs(object, blobs)
@@ -75,7 +75,7 @@ export function bodySchema(
 function orAsGiven(taken: JsonSchema, given: JsonSchema, schema: Schema): JsonSchema {
   if (!taken.properties || taken.$defs || given.$defs) return taken
   const properties = { ...taken.properties }
-  for (const name of membersNotPlain(schema)) {
+  for (const name of propertiesNotPlain(schema)) {
     const known = properties[name]
     const other = given.properties?.[name]
     if (known && other && !isDeepStrictEqual(known, other))
@@ -102,9 +102,9 @@ export function fileSchemas({ shape }: CollectionDefinition): {
 
 // --- Binary properties ---------------------------------------------------------------------------
 
-/** A binary property: the members in its place, and those of which one is there where it is required. */
+/** A binary property: the properties in its place, and those of which one is there where it is required. */
 interface Blob {
-  readonly members: Readonly<Record<string, JsonSchema>>
+  readonly properties: Readonly<Record<string, JsonSchema>>
   readonly either: readonly string[]
 }
 
@@ -131,11 +131,11 @@ function orNull(type: string, empty: boolean): JsonSchema['type'] {
 function givenBlob(name: string, empty: boolean, form: CollectionDefinition['binary']): Blob {
   if (form === 'flat') {
     const url = `${name}_url`
-    const members = {
+    const properties = {
       [url]: addressSchema(orNull('string', empty)),
       [`${name}_data`]: dataSchema('string'),
     }
-    return { members, either: [url] }
+    return { properties, either: [url] }
   }
   const whole = {
     type: orNull('object', empty),
@@ -143,7 +143,7 @@ function givenBlob(name: string, empty: boolean, form: CollectionDefinition['bin
     required: ['url', 'updated_at'],
     additionalProperties: false,
   }
-  return { members: { [name]: whole }, either: [name] }
+  return { properties: { [name]: whole }, either: [name] }
 }
 
 /** @param replaces whether there may be a content already, which its own address leaves as it is. */
@@ -156,8 +156,8 @@ function takenBlob(
   if (form === 'flat') {
     const type = orNull('string', empty)
     const data = { [`${name}_data`]: dataSchema(type) }
-    const members = replaces ? { ...data, [`${name}_url`]: addressSchema(type) } : data
-    return { members, either: Object.keys(members) }
+    const properties = replaces ? { ...data, [`${name}_url`]: addressSchema(type) } : data
+    return { properties, either: Object.keys(properties) }
   }
   const data = { data: dataSchema('string') }
   const whole = {
@@ -169,34 +169,34 @@ function takenBlob(
         }
       : { properties: data, required: ['data'] }),
   }
-  return { members: { [name]: whole }, either: [name] }
+  return { properties: { [name]: whole }, either: [name] }
 }
 
 function fileBlob(name: string): Blob {
-  return { members: { [name]: FILE }, either: [name] }
+  return { properties: { [name]: FILE }, either: [name] }
 }
 
 function oneRequired(names: readonly string[]): JsonSchema {
   return { anyOf: names.map(name => ({ required: [name] })) }
 }
 
-/** An object with other members in the place of its binary properties. */
+/** An object with other properties in the place of its binary properties. */
 function withBlobs(object: JsonSchema, blobs: ReadonlyMap<string, Blob>): JsonSchema {
   const { properties = {}, required = [] } = object
-  const members = Object.entries(properties).flatMap(([name, member]) =>
-    Object.entries(blobs.get(name)?.members ?? { [name]: member }),
+  const replaced = Object.entries(properties).flatMap(([name, property]) =>
+    Object.entries(blobs.get(name)?.properties ?? { [name]: property }),
   )
   const needed = required.map(name => blobs.get(name)?.either ?? [name])
   const choices = needed.filter(names => names.length > 1)
   return {
     ...object,
-    properties: Object.fromEntries(members),
+    properties: Object.fromEntries(replaced),
     required: needed.filter(names => names.length === 1).flat(),
     ...(choices.length > 0 && { allOf: choices.map(oneRequired) }),
   }
 }
 
-function serverMembers({ shape }: CollectionDefinition): Record<string, JsonSchema> {
+function serverProperties({ shape }: CollectionDefinition): Record<string, JsonSchema> {
   const added = [...shape.fields].filter(([, field]) => field.serverOwned)
   return Object.fromEntries(
     added.map(([name, field]) => [name, { ...fieldSchema(field), readOnly: true }]),

@@ -36,7 +36,7 @@ export async function act(call: Call, action: ActionDefinition): Promise<Operati
   const work = async () => {
     const current = await currentOf(call, safe)
     const given = await run(call, action, current, await inputOf(call, action))
-    // What an action gives may hold dates and undefined members: it is kept and sent as JSON.
+    // What an action gives may hold dates and undefined properties: it is kept and sent as JSON.
     return given === undefined ? [] : [JSON.parse(JSON.stringify(given)) as Json]
   }
   const answered = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {

@@ -30,7 +30,7 @@ export async function receiveBlobs(
   const received: Item = { ...sent }
   for (const name of names) {
     const record = await receiveBlob(call, name, sent, current, issues)
-    for (const member of membersOf(name)) delete received[member]
+    for (const property of propertiesOf(name)) delete received[property]
     if (record !== undefined) received[name] = record
   }
   throwIfAny(issues)
@@ -109,7 +109,7 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
     case 'removed': {
       // A page says null beside every control for a file: it counts where none was chosen.
       if (call.body?.form) return true
-      return !record && input.member === givenMember(call.target.collection, name)
+      return !record && input.property === givenProperty(call.target.collection, name)
     }
     default:
       return false
@@ -131,8 +131,8 @@ function isOwnAddress(call: Call, property: string, url: Json, current: Item): b
 }
 
 function toldTwice(name: string, inputs: readonly BlobInput[]): Issue {
-  const members = inputs.map(({ member }) => member).join(' and ')
-  const message = `${name} is given in ${members}: give it once`
+  const named = inputs.map(({ property }) => property).join(' and ')
+  const message = `${name} is given in ${named}: give it once`
   return { message, field: name, type: 'conflicting_keys' }
 }
 
@@ -151,20 +151,20 @@ export function blobPatch(call: Call, patch: Item, shown: Item, current: Item): 
     const told = toldOf(call, name, sent, current)
     if (told.length > 1) issues.push(toldTwice(name, told))
     if (told[0]?.said !== 'removed') continue
-    for (const member of membersOf(name)) delete placed[member]
-    placed[givenMember(collection, name)] = null
+    for (const property of propertiesOf(name)) delete placed[property]
+    placed[givenProperty(collection, name)] = null
   }
   throwIfAny(issues)
   return placed
 }
 
-/** The members that a client may say a binary property in. */
-function membersOf(name: string): string[] {
+/** The properties that a client may say a binary property in. */
+function propertiesOf(name: string): string[] {
   return [name, `${name}_url`, `${name}_data`]
 }
 
-/** The member that an item is given with, its null included. */
-function givenMember({ binary }: CollectionDefinition, name: string): string {
+/** The property that an item is given with, its null included. */
+function givenProperty({ binary }: CollectionDefinition, name: string): string {
   return binary === 'flat' ? `${name}_url` : name
 }
 
@@ -194,6 +194,6 @@ export function withoutSameData(
 
 function without(value: Json, [name = '', ...rest]: Path): Json {
   if (!isObject(value) || !Object.hasOwn(value, name)) return value
-  const { [name]: member = null, ...others } = value
-  return rest.length === 0 ? others : { ...others, [name]: without(member, rest) }
+  const { [name]: property = null, ...others } = value
+  return rest.length === 0 ? others : { ...others, [name]: without(property, rest) }
 }

@@ -73,9 +73,9 @@ function earlierAnswer(
 /** Files sent again lie under new keys: their digests stand for them. */
 function withDigests(value: Json, uploads: Uploads | undefined): Json {
   if (!uploads || !isObject(value)) return value
-  const entries = Object.entries(value).map(([name, member]) => {
-    const key = isObject(member) && typeof member.key === 'string' ? member.key : ''
-    return [name, uploads.digest(key) ?? member] as const
+  const entries = Object.entries(value).map(([name, property]) => {
+    const key = isObject(property) && typeof property.key === 'string' ? property.key : ''
+    return [name, uploads.digest(key) ?? property] as const
   })
   return Object.fromEntries(entries)
 }

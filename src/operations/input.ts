@@ -1,4 +1,4 @@
-// What a client may write of an item: the server's own members apart, the parent filled in.
+// What a client may write of an item: the server's own properties apart, the parent filled in.
 
 import { HttpError, type Issue, MAX_ISSUES, throwIfAny, toHttpError } from '../errors.ts'
 import { toJson } from '../formats/format.ts'
@@ -46,12 +46,12 @@ function overlap(one: string | undefined, other: string | undefined): boolean {
   return one === other || one.startsWith(`${other}.`) || other.startsWith(`${one}.`)
 }
 
-/** Whether clients may choose the id: the schema has a member for it. */
+/** Whether clients may choose the id: the schema has a property for it. */
 function choosesId({ shape, inputFields }: CollectionDefinition): boolean {
   return inputFields.has(shape.identity.name)
 }
 
-/** The members of an item that its schema knows: without what the server adds. */
+/** The properties of an item that its schema knows: without what the server adds. */
 export function ownValues(collection: CollectionDefinition, item: Item): Item {
   const { identity, createdAt, updatedAt } = collection.shape
   const own: Item = {}
@@ -70,7 +70,7 @@ export function withOwnValues(collection: CollectionDefinition, item: Item, valu
 }
 
 /**
- * What a client sent for an existing item, without the server's own members; a parent that it left
+ * What a client sent for an existing item, without the server's own properties; a parent that it left
  * out is filled in.
  * @throws HttpError 400 for another id or another parent.
  */

@@ -153,7 +153,7 @@ export async function serializeChanged(call: Call, item: Item): Promise<Item> {
 }
 
 /**
- * The representation of one item, whole or only these members.
+ * The representation of one item, whole or only these properties.
  * @param give how its contents are read: {@link serializeChanged} where something was done to it.
  */
 export function itemRepresentation(

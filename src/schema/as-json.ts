@@ -4,7 +4,7 @@ import type { Json } from './fields.ts'
 
 /**
  * A value that a program made, as its JSON text gives it back: dates as texts, without `undefined`
- * members and functions.
+ * properties and functions.
  * @param path where it is, for messages.
  * @throws HttpError 400 for no number and no date: a program makes them of what was sent; TypeError for
  * what would be lost, such as a Map.
@@ -19,8 +19,8 @@ export function asJson(value: unknown, path = '', above: readonly object[] = [])
   if (typeof value !== 'object') return undefined
   if (above.includes(value)) throw new TypeError(`${path} contains itself, which JSON cannot`)
   const within = [...above, value]
-  const below = (member: unknown, name: string | number) =>
-    asJson(member, path ? `${path}.${name}` : String(name), within)
+  const below = (property: unknown, name: string | number) =>
+    asJson(property, path ? `${path}.${name}` : String(name), within)
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     if (value instanceof Date && Number.isNaN(value.getTime())) throwIfAny([notJson(path, 'date')])
     return asJson(value.toJSON(path.split('.').at(-1)), path, within)
@@ -28,13 +28,13 @@ export function asJson(value: unknown, path = '', above: readonly object[] = [])
   const boxed = value instanceof String || value instanceof Number || value instanceof Boolean
   if (boxed) return asJson(value.valueOf(), path)
   if (Array.isArray(value)) return Array.from(value, (each, at) => below(each, at) ?? null)
-  const members = Object.entries(value)
-  // All that a Map, a Set or their kind holds is in no member; what a view of bytes holds is no object.
+  const properties = Object.entries(value)
+  // All that a Map, a Set or their kind holds is in no property; what a view of bytes holds is no object.
   const kind = Object.prototype.toString.call(value).slice('[object '.length, -1)
-  if (ArrayBuffer.isView(value) || (members.length === 0 && kind !== 'Object'))
+  if (ArrayBuffer.isView(value) || (properties.length === 0 && kind !== 'Object'))
     throw lost(path, kind)
-  const kept = members.flatMap(([name, member]) => {
-    const json = below(member, name)
+  const kept = properties.flatMap(([name, property]) => {
+    const json = below(property, name)
     return json === undefined ? [] : [[name, json] as const]
   })
   return Object.fromEntries(kept)

@@ -1,4 +1,4 @@
-// The members of an item by dotted path: what a field is, reading one, picking many.
+// The properties of an item by dotted path: what a field is, reading one, picking many.
 import { type Issue, suggestion } from '../errors.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
@@ -35,9 +35,9 @@ export interface Field {
   readonly choices?: readonly Scalar[]
   /** Whether its texts are UUIDs, kept in lower case. */
   readonly uuid?: boolean
-  /** The members of an object, in the schema's order. */
-  readonly members?: Fields
-  /** Whether an object may have members beyond the named ones. */
+  /** The properties of an object, in the schema's order. */
+  readonly properties?: Fields
+  /** Whether an object may have properties beyond the named ones. */
   readonly open?: boolean
   /** What an array or a record holds. */
   readonly element?: Field
@@ -45,7 +45,7 @@ export interface Field {
   readonly options?: readonly Field[]
   /** Of what a recursive schema is again, deeper: its field. No table goes on there. */
   readonly again?: () => Field
-  /** Of a binary property, and of the member that gives its address: the media types it takes, such as `image/*`. */
+  /** Of a binary property, and of the property that gives its address: the media types it takes, such as `image/*`. */
   readonly accept?: readonly string[]
   /** Of a binary property: up to this size in bytes its content is given inline too. */
   readonly inlineBelow?: number
@@ -88,24 +88,24 @@ export function isFilterable(field: Field): boolean {
 /** The field at a path, or `undefined`; a record has a field under every name. */
 export function findField(fields: Fields, path: Path): Field | undefined {
   let field: Field | undefined
-  let members: Fields | undefined = fields
+  let properties: Fields | undefined = fields
   for (const name of path) {
     if (field?.kind === 'record') field = field.element
-    else field = members?.get(name)
+    else field = properties?.get(name)
     if (!field) return undefined
-    members = field.members
+    properties = field.properties
   }
   return field
 }
 
 /** Whether a field knows parts of its values, of which it may not know all. */
 export function hasParts(field: Field | undefined): field is Field {
-  return (field?.element ?? field?.members ?? field?.options ?? field?.again) !== undefined
+  return (field?.element ?? field?.properties ?? field?.options ?? field?.again) !== undefined
 }
 
 /** The field of what an array, a record or an object has under a name, as far as it tells. */
 export function getPropertyField(field: Field | undefined, name: string): Field | undefined {
-  return field?.element ?? field?.members?.get(name)
+  return field?.element ?? field?.properties?.get(name)
 }
 
 /** The fields at these paths and no others, in the table's order; a path that is none is passed over. */
@@ -114,18 +114,21 @@ export function selectFields(fields: Fields, paths: readonly Path[]): Fields {
   for (const [name, field] of fields) {
     const below = paths.filter(path => path[0] === name).map(path => path.slice(1))
     if (below.length === 0) continue
-    const part = field.members && !below.some(path => path.length === 0)
-    selected.set(name, part ? { ...field, members: selectFields(field.members, below) } : field)
+    const part = field.properties && !below.some(path => path.length === 0)
+    selected.set(
+      name,
+      part ? { ...field, properties: selectFields(field.properties, below) } : field,
+    )
   }
   return selected
 }
 
-/** Every dotted path of a field table, parents before their members; records and arrays end a path. */
+/** Every dotted path of a field table, parents before their properties; records and arrays end a path. */
 export function listPaths(fields: Fields, prefix = ''): string[] {
   const paths: string[] = []
   for (const [name, field] of fields) {
     paths.push(prefix + name)
-    if (field.members) paths.push(...listPaths(field.members, `${prefix}${name}.`))
+    if (field.properties) paths.push(...listPaths(field.properties, `${prefix}${name}.`))
   }
   return paths
 }
@@ -155,12 +158,12 @@ type Tree = Map<string, Tree | undefined>
 /** Freezes a JSON value at every depth: what a store has given is changed by nobody who is told of it. */
 export function freezeDeep(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
-  for (const member of Object.values(value)) freezeDeep(member)
+  for (const property of Object.values(value)) freezeDeep(property)
   Object.freeze(value)
 }
 
 /**
- * Compiles a picker of paths: it gives exactly those members, in the item's own order. A path
+ * Compiles a picker of paths: it gives exactly those properties, in the item's own order. A path
  * picked whole wins over its parts; a parent that the item lacks stays away.
  */
 export function picker(paths: readonly Path[]): (item: Item) => Item {
@@ -193,7 +196,7 @@ function pick(item: Item, tree: Tree): Item {
   return picked
 }
 
-/** Whether two JSON values are the same; the order of an object's members does not count. */
+/** Whether two JSON values are the same; the order of an object's properties does not count. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true
   if (Array.isArray(one) && Array.isArray(other)) {

@@ -84,7 +84,7 @@ export function withForeign(
   return whole
 }
 
-/** Whether a value is another one, but for members that a schema added to it. */
+/** Whether a value is another one, but for properties that a schema added to it. */
 function holds(value: Json | undefined, other: Json | undefined): boolean {
   if (Array.isArray(value) && Array.isArray(other))
     return value.length === other.length && value.every((each, at) => holds(each, other[at]))
@@ -93,7 +93,7 @@ function holds(value: Json | undefined, other: Json | undefined): boolean {
   return value === other
 }
 
-/** Whether a member that an item has is of another version of its collection. */
+/** Whether a property that an item has is of another version of its collection. */
 function isForeign(
   current: Item,
   name: string,
@@ -103,9 +103,9 @@ function isForeign(
   return Object.hasOwn(current, name) && !knows(field, name) && !knows(output, name)
 }
 
-/** Whether a field may have a member of this name, as far as it tells. */
+/** Whether a field may have a property of this name, as far as it tells. */
 function knows(field: Field | undefined, name: string): boolean {
   if (field?.options)
     return field.options.some(option => !hasOneType(option.kind) && knows(option, name))
-  return !field?.members || field.open === true || field.members.has(name)
+  return !field?.properties || field.open === true || field.properties.has(name)
 }

@@ -16,7 +16,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
 
-/** A field as JSON Schema: enough for a parameter and for the members that the server adds. */
+/** A field as JSON Schema: enough for a parameter and for the properties that the server adds. */
 export function fieldSchema({ kind, choices, uuid, element }: Field): JsonSchema {
   if (choices) return { enum: choices }
   switch (kind) {
@@ -58,7 +58,7 @@ export interface Embedding {
   readonly id: string
   /** Changes each object that a value may be, where the value is no part of another. Default: none. */
   readonly change?: (object: JsonSchema) => JsonSchema
-  /** Whether members may be there that the schema does not name. Default: as the schema says. */
+  /** Whether properties may be there that the schema does not name. Default: as the schema says. */
   readonly open?: boolean
 }
 
@@ -115,7 +115,7 @@ function eachObject(
   }
 }
 
-/** An intersection whose parts shut out each other's members: the whole is closed in their place. */
+/** An intersection whose parts shut out each other's properties: the whole is closed in their place. */
 function pooled(schema: JsonSchema & Required<Pick<JsonSchema, 'allOf'>>): JsonSchema {
   const { allOf } = schema
   const closed = allOf.every(isClosed) && { unevaluatedProperties: false }
@@ -137,8 +137,8 @@ function unclosed(schema: JsonSchema): JsonSchema {
   }
 }
 
-/** Whether an empty object does not fit, as far as members tell. */
-export function needsMembers({ required = [], anyOf, oneOf, allOf }: JsonSchema): boolean {
-  if (required.length > 0 || allOf?.some(needsMembers)) return true
-  return (anyOf ?? oneOf)?.every(needsMembers) ?? false
+/** Whether an empty object does not fit, as far as properties tell. */
+export function needsProperties({ required = [], anyOf, oneOf, allOf }: JsonSchema): boolean {
+  if (required.length > 0 || allOf?.some(needsProperties)) return true
+  return (anyOf ?? oneOf)?.every(needsProperties) ?? false
 }

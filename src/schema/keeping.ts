@@ -43,8 +43,8 @@ function isPlainWithin(schema: Schema, seen: Set<Schema>): boolean {
   return partsOf(def).every(part => isPlainWithin(part, seen))
 }
 
-/** The members of an object schema that may give another value than they take. */
-export function membersNotPlain(schema: Schema): string[] {
+/** The properties of an object schema that may give another value than they take. */
+export function propertiesNotPlain(schema: Schema): string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
   if (def.type !== 'object') return []
   return Object.entries(def.shape).flatMap(([name, part]) => (isPlain(part) ? [] : [name]))
@@ -106,7 +106,7 @@ export function keepingSchema(schema: Schema): Schema {
     const [parts, spread] = partsKept(schema, value)
     return run(parts, spread, next, context)
   })
-  // Whether a member may be absent is read from here by the object around it.
+  // Whether a property may be absent is read from here by the object around it.
   made._zod.optin = schema._zod.optin
   made._zod.optout = schema._zod.optout
   keeping.set(schema, made)
@@ -117,7 +117,7 @@ async function run(schema: Schema, value: unknown, input: unknown, context: z.Re
   const result = await z.safeParseAsync(schema, value)
   if (result.success) return result.data
   for (const issue of result.error.issues) {
-    // A finished issue has every member that a raw one needs; their types differ in `input` alone.
+    // A finished issue has every property that a raw one needs; their types differ in `input` alone.
     context.issues.push({ ...issue, input } as z.core.$ZodRawIssue)
   }
   return z.NEVER
@@ -132,7 +132,7 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
       if (!isObject(current) || !isObject(next)) return [schema, next]
       const parts = rebuilt(schema)
       const left = leftOut(def.shape, current, next)
-      const spread = spreadMembers(current, next)
+      const spread = spreadProperties(current, next)
       if (left.length === 0) return [parts, spread]
       const optional = left.map(([name, part]) => [name, z.optional(keepingSchema(part))])
       const shape = { ...keepingShape(def.shape), ...Object.fromEntries(optional) }
@@ -140,7 +140,7 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
     }
     case 'record':
       if (!isObject(current) || !isObject(next)) return [schema, next]
-      return [rebuilt(schema), spreadMembers(current, next)]
+      return [rebuilt(schema), spreadProperties(current, next)]
     case 'array':
       if (!Array.isArray(current) || !Array.isArray(next)) return [schema, next]
       return [rebuilt(schema), spreadElements(current, next)]
@@ -171,7 +171,7 @@ function partsKept(schema: Schema, change: Change): [Schema, unknown] {
   }
 }
 
-/** The required members that a transform has left out of the current value, and that nobody adds now. */
+/** The required properties that a transform has left out of the current value, and that nobody adds now. */
 function leftOut(shape: Shape, current: Item, next: Item): [name: string, part: Schema][] {
   return Object.entries(shape).filter(
     ([name, part]) =>
@@ -183,7 +183,7 @@ function leftOut(shape: Shape, current: Item, next: Item): [name: string, part: 
   )
 }
 
-function spreadMembers(current: Item, next: Item): Record<string, unknown> {
+function spreadProperties(current: Item, next: Item): Record<string, unknown> {
   const spread = Object.entries(next).map(([name, value]) => [
     name,
     changeOf(Object.hasOwn(current, name) ? current[name] : undefined, value),
@@ -234,7 +234,7 @@ function rebuild(schema: Schema): Schema {
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
   switch (def.type) {
     case 'object': {
-      // An unknown member is refused before a schema sees it.
+      // An unknown property is refused before a schema sees it.
       const open = def.catchall && def.catchall._zod.def.type !== 'never'
       const catchall = open && def.catchall ? { catchall: keepingSchema(def.catchall) } : {}
       return derive(schema, { shape: keepingShape(def.shape), ...catchall })

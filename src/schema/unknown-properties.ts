@@ -21,7 +21,7 @@ interface Search {
 }
 
 /**
- * Adds the members that a field does not know: zod drops them, and a client must hear of them instead.
+ * Adds the properties that a field does not know: zod drops them, and a client must hear of them instead.
  * What is there already may be sent back. More than are told are not looked for: to find near names
  * takes long.
  */
@@ -37,7 +37,7 @@ export function findUnknown(
     findUnknown(value, current, field.again(), { ...search, again: true })
     return
   }
-  const { element, members } = field
+  const { element, properties } = field
   const below = (name: string | number) => ({ prefix: `${prefix}${name}.`, found, again })
   const options = field.options?.filter(option => suits(value, option)) ?? []
   if (options.length > 0) {
@@ -46,7 +46,7 @@ export function findUnknown(
     // At each level of a recursive schema there would be as many ways again.
     if (again && rivals.length > 0) return
     // Where one option is meant, what is left of another goes with it; else nobody can say which goes.
-    const names = rivals.flatMap(option => [...(option.members?.keys() ?? [])])
+    const names = rivals.flatMap(option => [...(option.properties?.keys() ?? [])])
     const named = new Set([...(others ?? []), ...names])
     // What suits one of several options is no issue; else the fewest issues are told.
     const lists = options.map(option => {
@@ -63,29 +63,29 @@ export function findUnknown(
     for (const [at, each] of value.entries()) findUnknown(each, before[at], element, below(at))
     return
   }
-  if (!members) {
+  if (!properties) {
     if (field.kind !== 'record' || !element) return
     for (const [name, each] of Object.entries(value))
       findUnknown(each, getProperty(current, name), element, below(name))
     return
   }
   for (const [name, each] of Object.entries(value)) {
-    const member = members.get(name)
+    const property = properties.get(name)
     const known = getProperty(current, name)
-    if (member) findUnknown(each, known, member, below(name))
+    if (property) findUnknown(each, known, property, below(name))
     else if (field.open) continue
     else if (known === undefined || others?.has(name) || !sameJson(known, each))
       found.push(
         others?.has(name)
           ? otherOption(prefix + name)
-          : unknownMember(prefix + name, members.keys()),
+          : unknownProperty(prefix + name, properties.keys()),
       )
     if (found.length >= MAX_ISSUES) return
   }
 }
 
 /**
- * Adds the members that a plain schema dropped, though it knows them: of several options of a union that an
+ * Adds the properties that a plain schema dropped, though it knows them: of several options of a union that an
  * object fits, zod takes the first. What was there already goes with the option that was meant before.
  */
 export function findDropped(
@@ -117,24 +117,24 @@ function placeIn(path: string, name: string | number): string {
 }
 
 /** Whether an object or a list may be meant for an option of a union: what tells the options apart agrees. */
-function suits(value: Item | Json[], { kind, members, options }: Field): boolean {
+function suits(value: Item | Json[], { kind, properties, options }: Field): boolean {
   if (options) return options.some(option => suits(value, option))
   if (Array.isArray(value)) return kind === 'array' || kind === 'any'
-  if (!members) return kind === 'record' || kind === 'any'
-  return [...members].every(([name, { choices, optional, nullable }]) => {
+  if (!properties) return kind === 'record' || kind === 'any'
+  return [...properties].every(([name, { choices, optional, nullable }]) => {
     const given = getProperty(value, name)
     if (!choices || given === undefined) return !choices || optional
     return given === null ? nullable : choices.some(choice => choice === given)
   })
 }
 
-/** Of a member that goes with others than are there. */
+/** Of a property that goes with others than are there. */
 function otherOption(field: string): Issue {
   const message = `${field.slice(0, 64)} does not go with the other fields here: it is of another option`
   return { message, field: field.slice(0, 128), type: 'unknown_field' }
 }
 
-export function unknownMember(field: string, names: Iterable<string>): Issue {
+export function unknownProperty(field: string, names: Iterable<string>): Issue {
   const name = field.slice(field.lastIndexOf('.') + 1)
   const message = `There is no field ${JSON.stringify(field.slice(0, 64))}${suggestion(name, names)}`
   return { message, field: field.slice(0, 128), type: 'unknown_field' }

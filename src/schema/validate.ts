@@ -15,7 +15,7 @@ import {
 } from './fields.ts'
 import { withForeign, withoutForeign } from './foreign.ts'
 import { changeOf, isPlain, keepingSchema, typesIn } from './keeping.ts'
-import { findDropped, findUnknown, unknownMember } from './unknown-properties.ts'
+import { findDropped, findUnknown, unknownProperty } from './unknown-properties.ts'
 import { fieldsOf, rootField, type Schema } from './zod-fields.ts'
 
 /** Checks what a client sent against a collection's schema; all issues of a value in one `HttpError` 400. */
@@ -28,7 +28,7 @@ export interface Validator {
   patch(current: Item, patched: Json): Promise<Item>
   /**
    * Checked values as a program has changed them. A schema with transforms, which may not run twice,
-   * only says which members there are.
+   * only says which properties there are.
    */
   adopt(current: Item, changed: Json): Promise<Item>
 }
@@ -69,10 +69,10 @@ export function buildValidator(schema: Schema): Validator {
 
 /**
  * Compiles the check of an object that a client sent: what the schema makes of it.
- * @throws HttpError 400 with every issue, members that the schema does not know included.
+ * @throws HttpError 400 with every issue, properties that the schema does not know included.
  */
 export function buildChecker(schema: Schema) {
-  const members = fieldsOf(schema, 'input')
+  const properties = fieldsOf(schema, 'input')
   const input = rootField(schema, 'input')
   const types = typesIn(schema)
   // Of what a transform or a `catch` gives nobody can tell what it was made of.
@@ -89,7 +89,7 @@ export function buildChecker(schema: Schema) {
     const issues: Issue[] = []
     findUnknown(value, current, input, { prefix: '', found: issues })
     const result = await z.safeParseAsync(instead.schema, instead.value)
-    if (!result.success) issues.push(...toIssues(result.error.issues, value, members))
+    if (!result.success) issues.push(...toIssues(result.error.issues, value, properties))
     else if (chooses && issues.length === 0) findDropped(value, current, result.data, '', issues)
     throwIfAny(issues)
     return result.data
@@ -103,21 +103,21 @@ const ABSENT: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'i
 export function toIssues(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
-  members: Fields,
+  properties: Fields,
 ): Issue[] {
   return issues.slice(0, MAX_ISSUES).flatMap(issue => {
     const field = issue.path.map(String).join('.')
     if (issue.code === 'unrecognized_keys') {
-      const known = field ? findField(members, issue.path.map(String))?.members : members
+      const known = field ? findField(properties, issue.path.map(String))?.properties : properties
       return issue.keys
         .slice(0, MAX_ISSUES)
-        .map(key => unknownMember(field ? `${field}.${key}` : key, known?.keys() ?? []))
+        .map(key => unknownProperty(field ? `${field}.${key}` : key, known?.keys() ?? []))
     }
     const absent = ABSENT.has(issue.code)
     const missing = absent && valueBelow(value, issue.path) === undefined
     // The schema wants the record that becomes of a file.
-    const member = members.get(field)
-    const file = absent && member?.kind === 'blob' && !member.optional
+    const property = properties.get(field)
+    const file = absent && property?.kind === 'blob' && !property.optional
     const plain = missing ? issue.message.replace(/, received undefined$/, '') : issue.message
     const said = file ? 'a file is needed' : plain
     const message = missing ? `${field} is required: ${said}` : field ? `${field}: ${said}` : said
@@ -161,18 +161,18 @@ function isPlainObject(value: unknown): value is object {
 /** Members in the order of the schema: what zod awaited comes late. */
 function inOrder<T extends Json>(value: T, field: Field | undefined): T {
   if (!field || typeof value !== 'object' || value === null) return value
-  const { element, members } = field
+  const { element, properties } = field
   const ordered = Array.isArray(value)
     ? value.map(each => inOrder(each, element))
     : Object.fromEntries(
-        [...new Set([...(members?.keys() ?? []), ...Object.keys(value)])]
+        [...new Set([...(properties?.keys() ?? []), ...Object.keys(value)])]
           .filter(name => Object.hasOwn(value, name))
           .map(name => [
             name,
-            inOrder(getProperty(value, name) ?? null, element ?? members?.get(name)),
+            inOrder(getProperty(value, name) ?? null, element ?? properties?.get(name)),
           ]),
       )
-  // The same value but for the order of its members.
+  // The same value but for the order of its properties.
   return ordered as T
 }
 
@@ -192,20 +192,20 @@ function restore(
   const switched = field?.kind === 'union' && isSwitched(current, given, field)
   const restored: Item = {}
   for (const [name, value] of Object.entries(given)) {
-    const member = getPropertyField(field, name)
+    const property = getPropertyField(field, name)
     const before = getProperty(current, name)
     const wanted = getProperty(patched, name)
-    const made = field?.members !== undefined && !field.open && member === undefined
+    const made = field?.properties !== undefined && !field.open && property === undefined
     if (made) restored[name] = value
     else if (before !== undefined || wanted !== undefined || switched)
-      restored[name] = restore(before, wanted, value, member)
+      restored[name] = restore(before, wanted, value, property)
   }
   return restored
 }
 
-/** Whether a member that tells the options of a union apart has changed. */
-function isSwitched(current: Item, given: Item, { members }: Field): boolean {
-  return [...(members ?? [])].some(
+/** Whether a property that tells the options of a union apart has changed. */
+function isSwitched(current: Item, given: Item, { properties }: Field): boolean {
+  return [...(properties ?? [])].some(
     ([name, { kind, choices, options }]) =>
       (choices !== undefined || (kind === 'union' && options?.some(each => each.choices))) &&
       !sameJson(getProperty(current, name), getProperty(given, name)),

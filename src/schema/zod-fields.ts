@@ -34,8 +34,8 @@ type Side = 'input' | 'output'
  */
 export function fieldsOf(schema: SomeSchema, side: Side = 'output'): Fields {
   const field = rootField(toZod(schema), side)
-  const members = field.members ?? mergedMembers(field.options ?? [])
-  if (!members) {
+  const properties = field.properties ?? mergedProperties(field.options ?? [])
+  if (!properties) {
     const { def } = (toZod(schema) as z.core.$ZodTypes)._zod
     const hint =
       def.type === 'pipe' ? '; behind a transform say what it gives: .pipe(z.object({ … }))' : ''
@@ -43,17 +43,19 @@ export function fieldsOf(schema: SomeSchema, side: Side = 'output'): Fields {
       `The schema of a collection must be an object, such as z.object({ … })${hint}`,
     )
   }
-  for (const [name, member] of members) {
-    const below = blobBelow(member, name)
+  for (const [name, property] of properties) {
+    const below = blobBelow(property, name)
     if (below !== undefined)
-      throw new TypeError(`${below}: a blob() must be a member of the item itself`)
+      throw new TypeError(`${below}: a blob() must be a property of the item itself`)
   }
-  return members
+  return properties
 }
 
 /** The dotted path of a blob() in what a field holds: in an object, a list, a record or a union. */
-function blobBelow({ members, element, options = [] }: Field, path: string): string | undefined {
-  const named = [...(members ?? [])].map(([name, member]) => [`${path}.${name}`, member] as const)
+function blobBelow({ properties, element, options = [] }: Field, path: string): string | undefined {
+  const named = [...(properties ?? [])].map(
+    ([name, property]) => [`${path}.${name}`, property] as const,
+  )
   const others = [...(element ? [element] : []), ...options].map(part => [path, part] as const)
   for (const [at, part] of [...named, ...others]) {
     const below = part.kind === 'blob' ? at : blobBelow(part, at)
@@ -67,18 +69,18 @@ export function rootField(schema: Schema, side: Side): Field {
   return fieldOf(schema, side, [], [])
 }
 
-function mergedMembers(options: readonly Field[]): Fields | undefined {
+function mergedProperties(options: readonly Field[]): Fields | undefined {
   const merged = new Map<string, Field>()
   for (const option of options) {
-    if (!option.members) return undefined
-    for (const [name, field] of option.members) {
+    if (!option.properties) return undefined
+    for (const [name, field] of option.properties) {
       const known = merged.get(name)
       merged.set(name, known ? unionOf([known, field]) : field)
     }
   }
   if (merged.size === 0) return undefined
   for (const [name, field] of merged) {
-    if (options.some(option => !option.members?.has(name)))
+    if (options.some(option => !option.properties?.has(name)))
       merged.set(name, { ...field, optional: true })
   }
   return merged
@@ -191,10 +193,10 @@ function fieldOf(
     case 'null':
       return { kind: 'any', nullable: true, optional: false }
     case 'object': {
-      const members = new Map<string, Field>()
-      for (const [name, part] of Object.entries(def.shape)) members.set(name, inner(part, name))
+      const properties = new Map<string, Field>()
+      for (const [name, part] of Object.entries(def.shape)) properties.set(name, inner(part, name))
       const open = def.catchall !== undefined && def.catchall._zod.def.type !== 'never'
-      return { kind: 'object', ...plain, members, ...(open && { open }) }
+      return { kind: 'object', ...plain, properties, ...(open && { open }) }
     }
     case 'array':
       return { kind: 'array', ...plain, element: inner(def.element) }
@@ -246,7 +248,7 @@ function fieldOf(
   }
 }
 
-/** The field of what fits two: with the members of both, each of which fits both where both have it. */
+/** The field of what fits two: with the properties of both, each of which fits both where both have it. */
 function bothOf(one: Field, other: Field): Field {
   if (one === other) return one
   if (one.again || other.again) {
@@ -257,21 +259,21 @@ function bothOf(one: Field, other: Field): Field {
     nullable: one.nullable && other.nullable,
     optional: one.optional && other.optional,
   }
-  if (!holdsMembers(one) && !holdsMembers(other)) {
+  if (!holdsProperties(one) && !holdsProperties(other)) {
     const element = one.element && other.element && bothOf(one.element, other.element)
     return { ...(other.kind === 'any' ? one : other), ...known, ...(element && { element }) }
   }
-  const members = new Map(one.members)
-  for (const [name, member] of other.members ?? []) {
-    const before = members.get(name)
-    members.set(name, before ? bothOf(before, member) : member)
+  const properties = new Map(one.properties)
+  for (const [name, property] of other.properties ?? []) {
+    const before = properties.get(name)
+    properties.set(name, before ? bothOf(before, property) : property)
   }
   const open = [one, other].some(({ open, kind }) => open || kind === 'record' || kind === 'any')
-  return { kind: 'object', ...known, members, ...(open && { open }) }
+  return { kind: 'object', ...known, properties, ...(open && { open }) }
 }
 
-function holdsMembers({ kind, members }: Field): boolean {
-  return members !== undefined || kind === 'record'
+function holdsProperties({ kind, properties }: Field): boolean {
+  return properties !== undefined || kind === 'record'
 }
 
 /** What takes the place of a value that does not fit; null where only such a value tells. */
@@ -355,8 +357,8 @@ function unionOf(options: readonly Field[]): Field {
   const [first] = distinct
   if (!first) return { kind: 'any', nullable, optional }
   if (distinct.length === 1) return { ...first, nullable, optional }
-  const members = mergedMembers(distinct)
-  return { kind: 'union', options: distinct, nullable, optional, ...(members && { members }) }
+  const properties = mergedProperties(distinct)
+  return { kind: 'union', options: distinct, nullable, optional, ...(properties && { properties }) }
 }
 
 /** Options with one more, which another may hold already, or come to hold. */

@@ -210,7 +210,7 @@ export function findDatabase(db: Pick<Kysely<unknown>, 'getExecutor'>): Database
   return supportsTransactionalDdl ? 'postgres' : 'sqlite'
 }
 
-/** The name of a member, as a literal where the schema has it, so that an index on the same expression serves it. */
+/** The name of a property, as a literal where the schema has it, so that an index on the same expression serves it. */
 export function literalOrBound(text: string, declared: boolean): Fragment {
   return declared ? sql.lit(text) : sql`${text}`
 }

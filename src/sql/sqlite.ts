@@ -22,7 +22,7 @@ function sqlitePath({ names, declared }: JsonPath): Fragment | undefined {
   return literalOrBound(text, declared)
 }
 
-/** `json_extract` or `json_type`; for names that no path can say, a walk through the members. */
+/** `json_extract` or `json_type`; for names that no path can say, a walk through the properties. */
 function sqliteInside(column: Fragment, path: JsonPath, what: 'value' | 'type'): Fragment {
   const inside = sqlitePath(path)
   if (inside) {
@@ -35,7 +35,7 @@ function sqliteInside(column: Fragment, path: JsonPath, what: 'value' | 'type'):
   return sql`(select ${sql.raw(what)} from ${sqliteEach(column, parent, 'object')} where key = ${name})`
 }
 
-/** The members of an object, or the elements of an array, as rows. */
+/** The properties of an object, or the elements of an array, as rows. */
 function sqliteEach(column: Fragment, path: JsonPath, of: 'object' | 'array'): Fragment {
   const inside = sqlitePath(path)
   if (inside) return sql`json_each(${column}, ${inside})`

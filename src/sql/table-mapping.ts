@@ -80,7 +80,7 @@ export class TableMapping {
     const { table = shape.name, columns = {}, version = 'version' } = options
     if (shape.open) {
       throw new TypeError(
-        `${shape.name}: its schema takes members that it does not name, and a table has no column for them; say z.object() or z.strictObject(), and give the others a member of their own, such as extra: z.record(z.string(), z.json())`,
+        `${shape.name}: its schema takes properties that it does not name, and a table has no column for them; say z.object() or z.strictObject(), and give the others a property of their own, such as extra: z.record(z.string(), z.json())`,
       )
     }
     this.shape = shape
@@ -185,7 +185,7 @@ export class TableMapping {
 
   /**
    * The values of an item, in the order of the columns without the version.
-   * @throws TypeError for a member that has no column: it would be lost.
+   * @throws TypeError for a property that has no column: it would be lost.
    */
   encode(item: Item, columns = this.columns): unknown[] {
     for (const name of Object.keys(item)) {

@@ -66,7 +66,8 @@ function mergeField(one: Field, other: Field): Field {
     kind: one.kind,
     nullable: one.nullable || other.nullable,
     optional: one.optional || other.optional,
-    ...(one.members && other.members && { members: mergeFields(one.members, other.members) }),
+    ...(one.properties &&
+      other.properties && { properties: mergeFields(one.properties, other.properties) }),
     ...((one.open || other.open) && { open: true }),
     ...(one.element && other.element && { element: mergeField(one.element, other.element) }),
   }

@@ -34,7 +34,7 @@ export interface Shape {
   readonly name: string
   /** Every field of an item, the server-owned ones included, in the order of printing. */
   readonly fields: Fields
-  /** Whether items may have members beyond the named ones. */
+  /** Whether items may have properties beyond the named ones. */
   readonly open?: boolean
   readonly identity: Identity
   /** The names of the dates that the store sets; absent where items have none. */
@@ -118,7 +118,7 @@ export interface Store {
   /**
    * Adds an item. Ids made by the store grow, and become visible in their order: who has seen an id
    * will not later find a new smaller one. An id is never made twice.
-   * @param values the members without dates; with the id where the client chose it.
+   * @param values the properties without dates; with the id where the client chose it.
    * @param options.idempotencyKey a key that `begin` gave to this caller: in the same step its answer
    * becomes `{ id, item, version, updatedAt }` of what was created.
    * @throws UniqueError, UnstorableError, ConflictError; UnavailableError, nothing added, for a key whose

@@ -29,7 +29,7 @@ export function shapeWith(ids: Identity['kind']): Shape {
       ['sold', { ...text, kind: 'boolean', optional: true }],
       ['day', { kind: 'date', ...maybe }],
       ['at', { ...text, kind: 'date-time', optional: true }],
-      ['model', { kind: 'object', ...maybe, members: MODEL }],
+      ['model', { kind: 'object', ...maybe, properties: MODEL }],
       ['tags', { ...text, kind: 'array', optional: true, element: text }],
       ['rates', { ...text, kind: 'record', optional: true, element: { ...text, kind: 'number' } }],
       ['extra', { kind: 'any', ...maybe }],

@@ -28,7 +28,7 @@ function isUnique(...fields: string[]): (error: unknown) => boolean {
 
 const keeping: Check[] = [
   {
-    name: 'what is stored is what was given, member for member, in the shape’s order',
+    name: 'what is stored is what was given, property for property, in the shape’s order',
     async check(store) {
       for (const [at, made] of (await fill(store)).entries()) {
         const { id, created_at, updated_at, ...values } = made.item

@@ -26,11 +26,11 @@ export const FORMATS: Readonly<Record<string, Shown>> = {
   json: { type: 'application/json', read: text => JSON.parse(text) },
   xml: {
     type: 'application/xml',
-    read(text, members, list) {
+    read(text, properties, list) {
       documents.push(text)
-      const item: Field = { kind: 'object', ...plain, ...(members && { members }) }
+      const item: Field = { kind: 'object', ...plain, ...(properties && { properties }) }
       const field: Field = list ? { kind: 'array', ...plain, element: item } : item
-      return parseXml(text, members ? shapeOf(field) : shapeOf(), buildLimits())
+      return parseXml(text, properties ? shapeOf(field) : shapeOf(), buildLimits())
     },
   },
   html: {

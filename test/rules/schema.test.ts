@@ -151,8 +151,8 @@ describe('fields', () => {
     })
     const fields = fieldsOf(schema)
     const within = { a: 'string', b: 'integer', both: 'string' }
-    expect(kinds(fields.get('list')?.element?.members)).toEqual(within)
-    expect(kinds(fields.get('object')?.members?.get('in')?.members)).toEqual(within)
+    expect(kinds(fields.get('list')?.element?.properties)).toEqual(within)
+    expect(kinds(fields.get('object')?.properties?.get('in')?.properties)).toEqual(within)
     expect(fields.get('any')?.open).toBe(true)
     expect(fields.get('object')?.open).toBeUndefined()
   })
@@ -161,17 +161,17 @@ describe('fields', () => {
     const One: z.ZodType = z.lazy(() => z.object({ one: z.string(), kids: z.array(One) }))
     const Two: z.ZodType = z.lazy(() => z.object({ two: z.string(), kids: z.array(Two) }))
     const kid = (schema: z.ZodType) =>
-      rootField(schema, 'output').members?.get('kids')?.element?.again?.()
-    expect(kinds(kid(One.and(One))?.members)).toEqual({ one: 'string', kids: 'array' })
+      rootField(schema, 'output').properties?.get('kids')?.element?.again?.()
+    expect(kinds(kid(One.and(One))?.properties)).toEqual({ one: 'string', kids: 'array' })
     const both = { one: 'string', two: 'string', kids: 'array' }
-    expect(kinds(kid(One.and(Two))?.members)).toEqual(both)
+    expect(kinds(kid(One.and(Two))?.properties)).toEqual(both)
     const Leaf = z.object({ kids: z.array(z.object({ leaf: z.string() })) })
-    expect(kinds(kid(One.and(Leaf))?.members)).toEqual({
+    expect(kinds(kid(One.and(Leaf))?.properties)).toEqual({
       one: 'string',
       kids: 'array',
       leaf: 'string',
     })
-    expect(kinds(kid(Leaf.and(One))?.members)).toEqual({
+    expect(kinds(kid(Leaf.and(One))?.properties)).toEqual({
       one: 'string',
       kids: 'array',
       leaf: 'string',
@@ -215,7 +215,12 @@ describe('a TypeError for', () => {
   it.each<[string, Schema, RegExp, 'input' | 'output']>([
     ['a schema that is a text', z.string(), /must be an object/, 'output'],
     ['a union with a text', z.union([z.object({}), z.string()]), /must be an object/, 'output'],
-    ['a union without members', z.union([z.object({}), z.looseObject({})]), /an object/, 'output'],
+    [
+      'a union without properties',
+      z.union([z.object({}), z.looseObject({})]),
+      /an object/,
+      'output',
+    ],
     ['a date itself', z.date(), /^The schema is z\.date\(\)/, 'output'],
     ['a date', z.object({ at: z.date() }), /^at is z\.date\(\).*z\.iso/, 'output'],
     ['a date that is taken', z.object({ at: z.date() }), /^at is z\.date\(\)/, 'input'],

@@ -31,7 +31,7 @@ export async function servesCarPool(
       ['doors', { kind: 'integer', ...maybe }],
       ['price', { kind: 'number', ...maybe, optional: false }],
       ['extra', { kind: 'any', ...maybe }],
-      ['model', { kind: 'object', ...maybe, members: new Map([['name', text]]) }],
+      ['model', { kind: 'object', ...maybe, properties: new Map([['name', text]]) }],
     ]),
     identity: { name: 'id', kind: 'text' },
     unique: [['color', 'doors']],

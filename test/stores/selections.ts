@@ -33,7 +33,7 @@ export const SHAPE: Shape = {
       {
         kind: 'object',
         ...maybe,
-        members: new Map<string, Field>([
+        properties: new Map<string, Field>([
           ['name', text],
           ['year', { kind: 'integer', ...maybe }],
         ]),

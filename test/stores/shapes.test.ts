@@ -17,10 +17,10 @@ function shape(schema: Schema, more: Partial<Shape> = {}): Shape {
 }
 
 /** A field as a text: `string?` may be absent, `string|null` may be null. */
-const show = ({ kind, optional, nullable, members, element, open }: Field): unknown => {
+const show = ({ kind, optional, nullable, properties, element, open }: Field): unknown => {
   const own = kind + (optional ? '?' : '') + (nullable ? '|null' : '') + (open ? ' and more' : '')
-  if (members)
-    return [own, Object.fromEntries([...members].map(([name, each]) => [name, show(each)]))]
+  if (properties)
+    return [own, Object.fromEntries([...properties].map(([name, each]) => [name, show(each)]))]
   return element ? [own, show(element)] : own
 }
 

@@ -78,10 +78,10 @@ describe('SQLite gives the answer of the store in memory', () => {
 
   const list: Field = { kind: 'array', ...plain, optional: true, element: text }
   const recordOf = (element: Field): Field => ({ kind: 'record', ...plain, element })
-  const members = new Map<string, Field>([['tags', { ...list, nullable: true }]])
+  const properties = new Map<string, Field>([['tags', { ...list, nullable: true }]])
 
   test.each(['a', 'a"', '\\', '\n"'])('below the name %j', async name => {
-    const deep = recordOf({ kind: 'object', ...plain, members })
+    const deep = recordOf({ kind: 'object', ...plain, properties })
     const fields = [['lists', recordOf(list)] as const, ['deep', deep] as const]
     const items = [
       { lists: { [name]: ['x', 'y'] }, deep: { [name]: {} } },
@@ -501,7 +501,7 @@ describe('a table that exists', () => {
       { columns: { tags: { json: false } } },
       'must hold JSON',
     ],
-    ['members without a name', { ...LEGACY, open: true }, {}, 'extra: z.record('],
+    ['properties without a name', { ...LEGACY, open: true }, {}, 'extra: z.record('],
     [
       'no field for the id',
       { ...LEGACY, identity: { name: 'key', kind: 'text' } },
@@ -544,7 +544,7 @@ test('a field that is added asks for its column, and the version before goes on 
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-test('a collection whose schema takes any members says so at definition', () => {
+test('a collection whose schema takes any properties says so at definition', () => {
   const store = sqlStore({
     db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(':memory:') }) }),
   })

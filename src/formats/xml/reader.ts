@@ -36,7 +36,7 @@ const parser = new XMLParser({
   onDangerousProperty: name => name,
 })
 
-/** A node as fast-xml-parser gives it: one member with the content, maybe one with the attributes. */
+/** A node as fast-xml-parser gives it: one property with the content, maybe one with the attributes. */
 type Node = { readonly [name: string]: string | readonly Node[] | Readonly<Record<string, string>> }
 
 interface Element {
@@ -168,7 +168,7 @@ function objectOf(children: readonly Element[], shape: Shape, path: string, issu
       issues.push(issue(at, 'is given more than once', 'repeated_key'))
       continue
     }
-    value[name] = readElement(child, shape.member(name), at, issues)
+    value[name] = readElement(child, shape.property(name), at, issues)
   }
   return value
 }

@@ -14,8 +14,8 @@ export interface Shape {
   readonly takesText: boolean
   /** What an element with elements in it is, where it has no `type`. */
   readonly structure: 'object' | 'array'
-  /** The shape of an object's or record's member. */
-  readonly member: (name: string) => Shape
+  /** The shape of an object's or record's property. */
+  readonly property: (name: string) => Shape
   /** The shape of an array's element. */
   readonly element: () => Shape
   /** The shape that its elements are read by, where that is another. */
@@ -36,18 +36,18 @@ export function shapeOf(field: Field = ANY): Shape {
   return shape
 }
 
-/** The shape of an object with these members. */
+/** The shape of an object with these properties. */
 export function objectShape(fields: Fields): Shape {
   const known = roots.get(fields)
   if (known) return known
-  const shape = shapeOf({ kind: 'object', nullable: false, optional: false, members: fields })
+  const shape = shapeOf({ kind: 'object', nullable: false, optional: false, properties: fields })
   roots.set(fields, shape)
   return shape
 }
 
 const pairs = new WeakMap<Shape, WeakMap<Shape, Shape>>()
 
-/** A shape to write by, where another reads: equal but for the members that the two know differently. */
+/** A shape to write by, where another reads: equal but for the properties that the two know differently. */
 export function readBy(shape: Shape, taken: Shape): Shape {
   const others = pairs.get(shape) ?? new WeakMap<Shape, Shape>()
   pairs.set(shape, others)
@@ -58,7 +58,7 @@ export function readBy(shape: Shape, taken: Shape): Shape {
     : {
         ...shape,
         taken,
-        member: name => readBy(shape.member(name), taken.member(name)),
+        property: name => readBy(shape.property(name), taken.property(name)),
         element: () => readBy(shape.element(), taken.element()),
       }
   others.set(taken, pair)
@@ -74,9 +74,9 @@ function fits(one: Field, other: Field): boolean {
   return [...partsOf(one)].every(([name, part]) => fits(part, others.get(name) ?? ANY))
 }
 
-/** The members of a field, or what it holds under any name. */
-function partsOf({ element, members = NONE }: Field): Fields {
-  return element ? new Map([['', element]]) : members
+/** The properties of a field, or what it holds under any name. */
+function partsOf({ element, properties = NONE }: Field): Fields {
+  return element ? new Map([['', element]]) : properties
 }
 
 /** Whether a value must be marked with its type, because the shape alone would read it as another. */
@@ -98,7 +98,7 @@ function makeShape(field: Field): Shape {
   const options = optionsOf(field)
   const types = new Set(options.map(typeOf))
   const [first] = types
-  const members = new Map<string, Shape>()
+  const properties = new Map<string, Shape>()
   let element: Shape | undefined
   return {
     field,
@@ -107,12 +107,12 @@ function makeShape(field: Field): Shape {
       ({ kind, choices }) => kind === 'any' || (kind === 'string' && !choices),
     ),
     structure: types.has('array') && !types.has('object') ? 'array' : 'object',
-    member(name) {
-      const known = members.get(name)
+    property(name) {
+      const known = properties.get(name)
       if (known) return known
-      const shape = shapeOf(eitherOf(options.map(option => memberOf(option, name))))
+      const shape = shapeOf(eitherOf(options.map(option => findProperty(option, name))))
       // Names that the schema does not list come from clients: they must not pile up.
-      if (options.some(option => option.members?.has(name))) members.set(name, shape)
+      if (options.some(option => option.properties?.has(name))) properties.set(name, shape)
       return shape
     },
     element() {
@@ -149,8 +149,8 @@ function typeOf({ kind }: Field): Type | undefined {
   }
 }
 
-function memberOf(field: Field, name: string): Field | undefined {
-  return field.members?.get(name) ?? (field.kind === 'record' ? field.element : undefined)
+function findProperty(field: Field, name: string): Field | undefined {
+  return field.properties?.get(name) ?? (field.kind === 'record' ? field.element : undefined)
 }
 
 /** One field that stands for several: the fields that a union's options have under one name. */

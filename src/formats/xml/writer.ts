@@ -7,7 +7,7 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 /** The name of an array's elements. */
 const ELEMENT = 'item'
-/** The name of members whose own name no element can have. */
+/** The name of properties whose own name no element can have. */
 export const MEMBER = 'member'
 
 /** A document whose root has this name. */
@@ -102,8 +102,8 @@ const writers = new WeakMap<Shape, ContentWriter>()
 function contentWriter(shape: Shape): ContentWriter {
   const known = writers.get(shape)
   if (known) return known
-  const members = new Map<string, ElementWriter>()
-  for (const name of namesOf(shape)) members.set(name, elementWriter(name, shape.member(name)))
+  const properties = new Map<string, ElementWriter>()
+  for (const name of namesOf(shape)) properties.set(name, elementWriter(name, shape.property(name)))
   let element: ElementWriter | undefined
   const writer: ContentWriter = {
     array(values) {
@@ -116,10 +116,10 @@ function contentWriter(shape: Shape): ContentWriter {
     object(value) {
       let text = ''
       for (const name of Object.keys(value)) {
-        const member = value[name]
-        if (member === undefined) continue
-        const write = members.get(name) ?? elementWriter(name, shape.member(name))
-        text += write(member)
+        const property = value[name]
+        if (property === undefined) continue
+        const write = properties.get(name) ?? elementWriter(name, shape.property(name))
+        text += write(property)
       }
       return text
     },
@@ -129,8 +129,10 @@ function contentWriter(shape: Shape): ContentWriter {
 }
 
 function namesOf({ field }: Shape): string[] {
-  const names = [...(field.members?.keys() ?? [])]
-  return names.concat((field.options ?? []).flatMap(option => [...(option.members?.keys() ?? [])]))
+  const names = [...(field.properties?.keys() ?? [])]
+  return names.concat(
+    (field.options ?? []).flatMap(option => [...(option.properties?.keys() ?? [])]),
+  )
 }
 
 /** `<color`, or `<member name="…"` where the name is none that XML allows. */
