@@ -1,7 +1,7 @@
 // `defineCollection`: one declaration, checked once, to a definition and its doors.
 
 import { type Access, checkAccess } from './auth/scheme.ts'
-import { listBlobFields, toReadableFields } from './blobs/blob-store.ts'
+import { toReadableFields } from './blobs/blob-store.ts'
 import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
 import { buildApi, createHandlers, type Handlers } from './model/build-api.ts'
@@ -21,14 +21,9 @@ import {
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { checkOptions } from './options.ts'
 import { RESERVED } from './query.ts'
-import {
-  type Field,
-  type Fields,
-  findField,
-  listPaths,
-  type Path,
-  toPath,
-} from './schema/fields.ts'
+import { listBlobFields } from './schema/blob.ts'
+import { type Field, type Fields, findField, listPaths } from './schema/fields.ts'
+import { type Path, toPath } from './schema/paths.ts'
 import { buildChecker, buildValidator } from './schema/validate.ts'
 import { fieldsOf, rootField, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
 import { withTieBreak } from './store/selection.ts'

@@ -18,13 +18,7 @@ export {
   printChallenge,
   type Scheme,
 } from './auth/scheme.ts'
-export type {
-  BinaryForm,
-  BlobGiven,
-  BlobOptions,
-  BlobRecord,
-  BlobStore,
-} from './blobs/blob-store.ts'
+export type { BinaryForm, BlobStore } from './blobs/blob-store.ts'
 export { fileBlobs } from './blobs/file-blobs.ts'
 export { memoryBlobs } from './blobs/memory-blobs.ts'
 export { type Collection, defineAction, defineCollection } from './collection.ts'
@@ -132,9 +126,12 @@ export {
   type QueryOptions,
   readQuery,
 } from './query.ts'
-export type { Field, Fields, Item, Json, Kind, Path, Scalar } from './schema/fields.ts'
+export type { BlobGiven, BlobOptions, BlobRecord } from './schema/blob.ts'
+export { blob } from './schema/blob.ts'
+export type { Field, Fields, Kind } from './schema/fields.ts'
+export type { Path } from './schema/paths.ts'
+export type { Item, Json, Scalar } from './schema/values.ts'
 export {
-  blob,
   fieldsOf,
   type Input,
   type Output,

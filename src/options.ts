@@ -2,7 +2,7 @@
 // types say the same; it is told here to who writes JavaScript.
 import { suggestion } from './errors.ts'
 import { isFieldName } from './http/message.ts'
-import { isObject } from './schema/fields.ts'
+import { isObject } from './schema/values.ts'
 
 /** What an option must be. */
 export interface Rule {

@@ -2,7 +2,7 @@
 // `cursor` in; `Content-Range` (§14.4), `Link` (RFC 8288) and `X-Result-Count` out.
 import type { Issue } from './errors.ts'
 import type { HeaderList, Parameter } from './http/message.ts'
-import type { Json } from './schema/fields.ts'
+import type { Json } from './schema/values.ts'
 
 /** First and last position, both inclusive and counted from 0; without a last, all that follows. */
 export interface Range {

@@ -6,23 +6,18 @@ import { type Parameter, printParameters } from './http/message.ts'
 import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './http/method-override.ts'
 import { joinValues, splitValues } from './http/value-list.ts'
 import { single } from './pagination.ts'
+import { isDate, LAST_INSTANT, parseInstant, printInstant } from './schema/dates.ts'
 import {
   describeField,
   type Field,
   type Fields,
   findField,
-  isDate,
   isFilterable,
-  isUuid,
-  LAST_INSTANT,
-  type Path,
-  parseInstant,
-  parseScalars,
-  printInstant,
-  type Scalar,
-  toPath,
   unknownField,
 } from './schema/fields.ts'
+import { type Path, toPath } from './schema/paths.ts'
+import { parseScalars } from './schema/scalars.ts'
+import { isUuid, type Scalar } from './schema/values.ts'
 import { findOperator, isPattern, OPERATOR_WORDS, unsupportedReason } from './store/operators.ts'
 import { type Filter, type Search, type Selection, searchWords } from './store/selection.ts'
 import { printSort, readSort, type SortOptions } from './store/sort.ts'

@@ -52,9 +52,8 @@ const KNOWN_UPWARD: readonly string[] = [
   'model/definition.ts imports dialects/dialects.ts',
   'operations/sweep.ts imports collection.ts',
   'options.ts imports http/message.ts',
-  'options.ts imports schema/fields.ts',
+  'options.ts imports schema/values.ts',
   'query.ts imports pagination.ts',
-  'schema/zod-fields.ts imports blobs/blob-store.ts',
   'store/sort.ts imports pagination.ts',
 ]
 

@@ -1,6 +1,8 @@
 // Binary properties (specification, "Naming conventions for fields"): where their bytes live, and the
 // three forms in which they are given and taken: address, object, inline Base64.
-import { type Field, type Fields, type Item, isObject, type Json } from '../schema/fields.ts'
+import type { BlobRecord } from '../schema/blob.ts'
+import type { Field, Fields } from '../schema/fields.ts'
+import { type Item, isObject, type Json } from '../schema/values.ts'
 
 /** Where bytes live. A key is made by the store, never taken from a client, and never used again. */
 export interface BlobStore {
@@ -24,51 +26,13 @@ export interface BlobStore {
   keys(): AsyncIterable<{ key: string; createdAt: number }>
 }
 
-/** What an item holds of a binary property. Clients see none of it as it is; the key is the download's entity tag. */
-export interface BlobRecord {
-  readonly key: string
-  /** The media type read from the bytes. */
-  readonly type: string
-  /** In bytes. */
-  readonly size: number
-  readonly updated_at: string
-  /** The file's name as the client gave it; only ever printed in `Content-Disposition`. */
-  readonly name?: string
-}
-
-/** Whether a value is the record of a content. */
-export function isRecord(value: Json | undefined): value is Item & BlobRecord {
-  return isObject(value) && typeof value.key === 'string' && typeof value.size === 'number'
-}
-
-/** The record of a binary property of a stored item. */
-export function findRecord(item: Item, name: string): BlobRecord | null | undefined {
-  const value = item[name]
-  return isRecord(value) ? value : value === null ? null : undefined
-}
-
 /** A content that comes in one piece. */
 export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-/** A binary property as a program gives it: Base64, the address that it has, or the record that was read. */
-export type BlobGiven = { readonly data: string } | { readonly url: string } | BlobRecord
-
-export interface BlobOptions {
-  /** The media types that are taken, such as `image/*`; compared with what the bytes say. Default: any. */
-  readonly accept?: readonly string[] | undefined
-  /** Up to this size in bytes the content is given inline too, as Base64. Default 0: only when `fields` asks. */
-  readonly inlineBelow?: number | undefined
-}
-
 /** Whether items give a binary property as `photo_url`, or as `photo: { url, updated_at }`. */
 export type BinaryForm = 'flat' | 'object'
-
-/** The binary properties of a field table. */
-export function listBlobFields(fields: Fields): string[] {
-  return [...fields].flatMap(([name, field]) => (field.kind === 'blob' ? [name] : []))
-}
 
 const TEXT: Field = { kind: 'string', nullable: false, optional: true, serverOwned: true }
 const DATE_TIME: Field = { ...TEXT, kind: 'date-time' }

@@ -3,7 +3,7 @@
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader, type HeaderList, type Parameter, printParameters } from '../http/message.ts'
 import { single } from '../pagination.ts'
-import { isObject } from '../schema/fields.ts'
+import { isObject } from '../schema/values.ts'
 
 export interface Dialect {
   readonly name: string

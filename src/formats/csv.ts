@@ -4,15 +4,9 @@
 //
 // Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of these
 // in full width, a tab or a line break has `'` put before it (OWASP, "CSV Injection"); numbers have not.
-import {
-  type Field,
-  type Fields,
-  getValue,
-  type Item,
-  isObject,
-  type Json,
-  type Path,
-} from '../schema/fields.ts'
+import type { Field, Fields } from '../schema/fields.ts'
+import { getValue, type Path } from '../schema/paths.ts'
+import { type Item, isObject, type Json } from '../schema/values.ts'
 import { type Format, inChunks, type Representation } from './format.ts'
 
 /** `text/csv`, written only: a list, whole, a column for each dotted path; `.csv`. */

@@ -8,7 +8,8 @@
 import { HttpError, type Issue, toHttpError } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
-import type { Fields, Json } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import { parseJson, tooManyMembers } from './json.ts'
 
 export const AS_PARAMETER = '_as'

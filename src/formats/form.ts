@@ -2,15 +2,9 @@
 // `model.name=` or `model[name]=`, lists as a repeated key, `tags[]=` or `tags[0]=`; typed by the schema.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { type Parameter, parseParameters, printParameters } from '../http/message.ts'
-import {
-  describeField,
-  type Field,
-  type Fields,
-  type Item,
-  isObject,
-  type Json,
-  parseScalars,
-} from '../schema/fields.ts'
+import { describeField, type Field, type Fields } from '../schema/fields.ts'
+import { parseScalars } from '../schema/scalars.ts'
+import { type Item, isObject, type Json } from '../schema/values.ts'
 import { type FormPair, type Part, stripHints, tooManyKeys } from './form-hints.ts'
 import {
   checkJson,

@@ -4,7 +4,8 @@ import { type ErrorEntry, HttpError, type Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { HeaderList, Parameter, ResponseBody } from '../http/message.ts'
 import { asJson } from '../schema/as-json.ts'
-import { type Fields, type Item, isObject, type Json } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
+import { type Item, isObject, type Json } from '../schema/values.ts'
 
 /** What an answer says, before any format prints it. */
 export type Representation =

@@ -1,6 +1,6 @@
 // JSON (RFC 8259), and what is served by it: every `+json` type, problem details (RFC 9457).
 import { HttpError, problemBody } from '../errors.ts'
-import type { Item, Json } from '../schema/fields.ts'
+import type { Item, Json } from '../schema/values.ts'
 import { checkJson, decodeText, type Format, type Representation, readBytes } from './format.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'

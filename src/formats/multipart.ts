@@ -5,7 +5,8 @@ import type { Readable } from 'node:stream'
 import busboy, { type FieldInfo, type FileInfo } from 'busboy'
 import { oneChunk } from '../blobs/blob-store.ts'
 import { HttpError, incompleteBody } from '../errors.ts'
-import { findField, type Json } from '../schema/fields.ts'
+import { findField } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import { form, formValue, namesOf, type Part } from './form.ts'
 import {
   checkName,

@@ -1,5 +1,5 @@
 // `application/x-ndjson`: one JSON value on each line. It only writes; a list is streamed whole.
-import type { Json } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import { type Format, inChunks, type Representation } from './format.ts'
 
 /** `application/x-ndjson`, written only: a list, whole, an item on each line; `.ndjson`. */

@@ -1,7 +1,8 @@
 // JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902, with the pointers of RFC 6901). What they
 // are applied to is never changed.
 import { HttpError } from '../errors.ts'
-import { type Fields, type Item, isObject, type Json, sameJson } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
+import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import { checkName } from './format.ts'
 
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'

@@ -3,16 +3,10 @@
 
 import { AS_PARAMETER, readHints } from '../formats/form-hints.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
-import {
-  type Field,
-  type Fields,
-  hasOneType,
-  type Item,
-  isDate,
-  isObject,
-  type Json,
-  parseScalars,
-} from '../schema/fields.ts'
+import { isDate } from '../schema/dates.ts'
+import type { Field, Fields } from '../schema/fields.ts'
+import { hasOneType, parseScalars } from '../schema/scalars.ts'
+import { type Item, isObject, type Json } from '../schema/values.ts'
 
 /** How a control is to be read: as it stands, or as a mark says (form-marks.ts). */
 export type Reading = 'plain' | 'text' | 'lines' | 'json'

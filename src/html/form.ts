@@ -4,7 +4,8 @@ import type { ErrorEntry } from '../errors.ts'
 import { AS_PARAMETER } from '../formats/form-hints.ts'
 import type { Offer } from '../formats/format.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
-import { describeField, type Field, type Fields, type Item, isObject } from '../schema/fields.ts'
+import { describeField, type Field, type Fields } from '../schema/fields.ts'
+import { type Item, isObject } from '../schema/values.ts'
 import {
   type FormState,
   isGroup,

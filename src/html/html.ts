@@ -5,7 +5,8 @@ import type { ErrorEntry } from '../errors.ts'
 import type { Format, Offer, Place, Representation, View } from '../formats/format.ts'
 import { getHeader } from '../http/message.ts'
 import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
-import { type Fields, type Item, isObject } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
+import { type Item, isObject } from '../schema/values.ts'
 import { controlId, controlOf, printForm } from './form.ts'
 import {
   type FormState,

@@ -4,14 +4,9 @@ import type { View } from '../formats/format.ts'
 import { getHeader, type Parameter, printParameters } from '../http/message.ts'
 import { parseContentRange, parseLink } from '../pagination.ts'
 import { RESERVED } from '../query.ts'
-import {
-  type Field,
-  type Fields,
-  getValue,
-  type Item,
-  type Json,
-  type Path,
-} from '../schema/fields.ts'
+import type { Field, Fields } from '../schema/fields.ts'
+import { getValue, type Path } from '../schema/paths.ts'
+import type { Item, Json } from '../schema/values.ts'
 import { parseSort, printSort } from '../store/sort.ts'
 import { choicesOf, controlId, hidden, select } from './form.ts'
 import { type Markup, markup, raw } from './markup.ts'

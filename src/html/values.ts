@@ -1,13 +1,7 @@
 // Values as people read them: in a cell of a table, in a definition list.
-import {
-  type Field,
-  type Fields,
-  type Item,
-  isDateTime,
-  isObject,
-  type Json,
-  parseInstant,
-} from '../schema/fields.ts'
+import { isDateTime, parseInstant } from '../schema/dates.ts'
+import type { Field, Fields } from '../schema/fields.ts'
+import { type Item, isObject, type Json } from '../schema/values.ts'
 import { type Markup, markup, raw } from './markup.ts'
 
 /** The address of the item that a value of a field names, if it names one. */

@@ -1,10 +1,10 @@
 // Paths to targets with their methods, and targets back to paths. path-to-regexp, whose syntax templates
 // have, is used here and nowhere else.
 import { parse } from 'path-to-regexp'
-import { listBlobFields } from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
 import { percentDecode } from '../http/message.ts'
-import { isUuid } from '../schema/fields.ts'
+import { listBlobFields } from '../schema/blob.ts'
+import { isUuid } from '../schema/values.ts'
 import type { Id } from '../store/store.ts'
 import type {
   ActionDefinition,

@@ -5,7 +5,7 @@ import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
 import { DOWNLOAD, type Match, type Target } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
-import type { Item } from '../schema/fields.ts'
+import type { Item } from '../schema/values.ts'
 import { buildRequest, type Described, PATCH_TYPES } from './requests.ts'
 import { buildHeadResponses, buildResponses } from './responses.ts'
 

@@ -1,8 +1,8 @@
 // What a description says of items: as they are given and as they are taken, binary properties in
 // their forms.
 import { isDeepStrictEqual } from 'node:util'
-import { listBlobFields } from '../blobs/blob-store.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
+import { listBlobFields } from '../schema/blob.ts'
 import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
 import { propertiesNotPlain } from '../schema/keeping.ts'
 import type { Schema } from '../schema/zod-fields.ts'

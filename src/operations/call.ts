@@ -1,7 +1,6 @@
 // One operation asked for, and what came of it: plain values, before and after which there are bytes.
 
 import type { Principal } from '../auth/scheme.ts'
-import type { BlobRecord } from '../blobs/blob-store.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import type { Representation, Upload } from '../formats/format.ts'
 import type { Preconditions, Validators } from '../http/conditional.ts'
@@ -16,7 +15,9 @@ import type {
   OperationEvent,
 } from '../model/definition.ts'
 import type { CollectionTarget, Parent, Target } from '../model/routes.ts'
-import { freezeDeep, getValue, type Item, isObject, type Json } from '../schema/fields.ts'
+import type { BlobRecord } from '../schema/blob.ts'
+import { getValue } from '../schema/paths.ts'
+import { freezeDeep, type Item, isObject, type Json } from '../schema/values.ts'
 import type { Filter } from '../store/selection.ts'
 import {
   type Id,

@@ -1,15 +1,11 @@
 // `GET /<collection>/<id>/<property>`: the bytes of a binary property, whole or in ranges.
 import { randomBytes } from 'node:crypto'
-import {
-  type BlobRecord,
-  type BlobStore,
-  findRecord,
-  printDisposition,
-} from '../blobs/blob-store.ts'
+import { type BlobStore, printDisposition } from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
 import { type ByteRange, parseByteRanges, printEnd, printPartHead } from '../http/byte-ranges.ts'
 import { evaluate, rangeHolds } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
+import { type BlobRecord, findRecord } from '../schema/blob.ts'
 import { type Call, lastModifiedOf, type OperationResult, requireItem, runBefore } from './call.ts'
 
 /** What stands on every download: whatever was uploaded, a browser may neither run nor guess at it. */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
 import { printPath } from '../model/routes.ts'
-import { isObject, type Json } from '../schema/fields.ts'
+import { isObject, type Json } from '../schema/values.ts'
 import type { IdempotencyRecord } from '../store/store.ts'
 import type { Call, OperationResult, Uploads } from './call.ts'
 

@@ -1,7 +1,7 @@
 // What each method does to each target: the operations by name, and the hooks around them.
 import type { Operation } from '../model/definition.ts'
 import type { DOWNLOAD, SEARCH } from '../model/routes.ts'
-import { freezeDeep } from '../schema/fields.ts'
+import { freezeDeep } from '../schema/values.ts'
 import { act } from './actions.ts'
 import { type Call, createEvent, type OperationResult, translateStoreError } from './call.ts'
 import { download } from './download.ts'

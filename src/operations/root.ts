@@ -6,7 +6,7 @@ import {
   type VersionDefinition,
 } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
-import type { Json } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import type { OperationResult } from './call.ts'
 
 /** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */

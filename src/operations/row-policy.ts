@@ -5,7 +5,7 @@ import type { Parameter } from '../http/message.ts'
 import { textsOf } from '../http/value-list.ts'
 import type { CollectionDefinition, ListParameters } from '../model/definition.ts'
 import { RESERVED, readQuery } from '../query.ts'
-import { type Item, isScalar } from '../schema/fields.ts'
+import { type Item, isScalar } from '../schema/values.ts'
 import { type Filter, matcher } from '../store/selection.ts'
 
 export interface RowFilter {

@@ -1,10 +1,13 @@
 // Items as they are given: their contents as addresses, inline where they are small or asked for.
-import { type BlobRecord, findRecord, listBlobFields, printBlob } from '../blobs/blob-store.ts'
+import { printBlob } from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { DOWNLOAD } from '../model/routes.ts'
-import { type Fields, type Item, type Path, picker, selectFields } from '../schema/fields.ts'
+import { type BlobRecord, findRecord, listBlobFields } from '../schema/blob.ts'
+import { type Fields, selectFields } from '../schema/fields.ts'
+import { type Path, picker } from '../schema/paths.ts'
+import type { Item } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import type { Call } from './call.ts'
 

@@ -1,6 +1,7 @@
 // Orphans: contents that no item holds, left where a process ended between a content and its record.
-import { type BlobStore, findRecord, listBlobFields } from '../blobs/blob-store.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Collection } from '../collection.ts'
+import { findRecord, listBlobFields } from '../schema/blob.ts'
 import { withTieBreak } from '../store/selection.ts'
 
 /**

@@ -1,19 +1,13 @@
 // The contents that a request brings, on their way to the blob store.
 import { createHash, type Hash } from 'node:crypto'
-import {
-  type BlobRecord,
-  type BlobStore,
-  isAccepted,
-  isRecord,
-  listBlobFields,
-  SNIFFED_BYTES,
-  sniffType,
-} from '../blobs/blob-store.ts'
+import { type BlobStore, isAccepted, SNIFFED_BYTES, sniffType } from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
 import { followedBy, uploadTooLarge } from '../formats/format.ts'
 import { withinTime } from '../http/timeouts.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { findField, toPath } from '../schema/fields.ts'
+import { type BlobRecord, isRecord, listBlobFields } from '../schema/blob.ts'
+import { findField } from '../schema/fields.ts'
+import { toPath } from '../schema/paths.ts'
 import { translateStoreError, type Uploads } from './call.ts'
 
 export interface UploadOptions {

@@ -5,7 +5,7 @@ import { JSON_PATCH_TYPE, jsonPatch, mergeForm, mergePatch } from '../formats/pa
 import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
-import { type Item, isObject, type Json, sameJson } from '../schema/fields.ts'
+import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import { type Id, type Store, type Stored, UniqueError } from '../store/store.ts'
 import { blobPatch, removeBlobs } from './blob-inputs.ts'
 import {

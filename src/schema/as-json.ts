@@ -1,6 +1,6 @@
 // What a program made, as JSON gives it back.
 import { type Issue, throwIfAny } from '../errors.ts'
-import type { Json } from './fields.ts'
+import type { Json } from './values.ts'
 
 /**
  * A value that a program made, as its JSON text gives it back: dates as texts, without `undefined`

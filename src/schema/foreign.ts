@@ -1,17 +1,9 @@
 // Members of an item that its schema does not know, since another version of its collection declares
 // them: set aside while the schema checks a change, and put back.
-import {
-  type Field,
-  getProperty,
-  getPropertyField,
-  hasOneType,
-  hasParts,
-  type Item,
-  isObject,
-  type Json,
-  sameJson,
-} from './fields.ts'
+import { type Field, getPropertyField, hasParts } from './fields.ts'
 import { elementsBefore } from './keeping.ts'
+import { hasOneType } from './scalars.ts'
+import { getProperty, type Item, isObject, type Json, sameJson } from './values.ts'
 
 /**
  * A value without what is foreign to the schema and stays as it is: a strict one would refuse it.

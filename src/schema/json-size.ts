@@ -1,5 +1,5 @@
 // How many bytes a value has as JSON, found without printing what is far below.
-import { isObject, type Json, type Scalar } from './fields.ts'
+import { isObject, type Json, type Scalar } from './values.ts'
 
 /** Whether a value has at most so many bytes as JSON. Of what is far below, nothing is printed. */
 export function isWithin(value: Json, bytes: number): boolean {

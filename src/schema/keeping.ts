@@ -1,7 +1,7 @@
 // Checks a change of an item so that what stays the same passes by: a transform must not run twice,
 // and a default need not suit the checks that it was declared with.
 import { z } from 'zod'
-import { type Item, isObject, type Json, sameJson } from './fields.ts'
+import { type Item, isObject, type Json, sameJson } from './values.ts'
 import { rootField, type Schema } from './zod-fields.ts'
 
 /** A value as it is and as it is wanted. */

@@ -1,15 +1,8 @@
 // Members that a schema does not know, or drops though it knows them: a client must hear of them.
 import { type Issue, MAX_ISSUES, suggestion } from '../errors.ts'
-import {
-  type Field,
-  getProperty,
-  hasParts,
-  type Item,
-  isObject,
-  type Json,
-  sameJson,
-} from './fields.ts'
+import { type Field, hasParts } from './fields.ts'
 import { elementsBefore } from './keeping.ts'
+import { getProperty, type Item, isObject, type Json, sameJson } from './values.ts'
 
 interface Search {
   readonly prefix: string

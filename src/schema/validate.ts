@@ -2,20 +2,11 @@
 import { z } from 'zod'
 import { HttpError, type Issue, MAX_ISSUES, throwIfAny } from '../errors.ts'
 import { asJson } from './as-json.ts'
-import {
-  type Field,
-  type Fields,
-  findField,
-  getProperty,
-  getPropertyField,
-  type Item,
-  isObject,
-  type Json,
-  sameJson,
-} from './fields.ts'
+import { type Field, type Fields, findField, getPropertyField } from './fields.ts'
 import { withForeign, withoutForeign } from './foreign.ts'
 import { changeOf, isPlain, keepingSchema, typesIn } from './keeping.ts'
 import { findDropped, findUnknown, unknownProperty } from './unknown-properties.ts'
+import { getProperty, type Item, isObject, type Json, sameJson } from './values.ts'
 import { fieldsOf, rootField, type Schema } from './zod-fields.ts'
 
 /** Checks what a client sent against a collection's schema; all issues of a value in one `HttpError` 400. */

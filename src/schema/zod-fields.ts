@@ -1,9 +1,10 @@
 // A zod schema as field tables: of what it takes and of what it gives.
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
-import type { BlobGiven, BlobOptions, BlobRecord } from '../blobs/blob-store.ts'
-import { checkOptions, listOf, type Rules } from '../options.ts'
-import { type Field, type Fields, type Kind, parseInstant, type Scalar } from './fields.ts'
+import type { z } from 'zod'
+import { binaries } from './blob.ts'
+import { parseInstant } from './dates.ts'
+import type { Field, Fields, Kind } from './fields.ts'
+import type { Scalar } from './values.ts'
 
 /** Any zod schema. */
 export type Schema = z.core.$ZodType
@@ -84,40 +85,6 @@ function mergedProperties(options: readonly Field[]): Fields | undefined {
       merged.set(name, { ...field, optional: true })
   }
   return merged
-}
-
-/** What `blob()` made. A registry tells it of copies too, which zod makes for a check or a description. */
-const binaries = z.registry<{ readonly options: BlobOptions }>()
-
-const BLOB_RULES: Rules<BlobOptions> = {
-  accept: listOf({
-    wanted: 'a media type, such as image/*',
-    fits: value => typeof value === 'string' && value.includes('/'),
-  }),
-  inlineBelow: {
-    wanted: 'a number of bytes from 0',
-    fits: value => typeof value === 'number' && value >= 0,
-  },
-}
-
-/**
- * A binary property: its bytes go to the collection's blob store, the item keeps a record of them.
- * Given as `photo_url` or as `photo: { url, updated_at }`; taken as a file of a multipart body, as
- * Base64 in `photo_data` or `photo.data`, or as the address it has already.
- * @throws TypeError for a issue in the options.
- */
-export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobGiven> {
-  checkOptions('blob', options, BLOB_RULES)
-  const schema = z.strictObject({
-    key: z.string(),
-    type: z.string(),
-    size: z.int(),
-    updated_at: z.iso.datetime(),
-    name: z.string().optional(),
-  })
-  binaries.add(schema, { options })
-  // What is given has become a record before the schema checks it.
-  return schema as unknown as z.ZodType<BlobRecord, BlobGiven>
 }
 
 /** Every type of zod that JSON cannot hold, and what to declare instead. */

@@ -11,7 +11,7 @@ import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
 import type { CallBody } from '../operations/call.ts'
-import { isObject, type Json } from '../schema/fields.ts'
+import { isObject, type Json } from '../schema/values.ts'
 
 /** A body whose format is known and whose bytes are still to be read. */
 export interface Content {

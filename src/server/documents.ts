@@ -2,7 +2,7 @@
 
 import { HttpError } from '../errors.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import type { Json } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 
 export interface ServedDocument {
   readonly name: string

@@ -13,7 +13,7 @@ import {
   type Router,
   type Target,
 } from '../model/routes.ts'
-import type { Json } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import type { Id } from '../store/store.ts'
 
 /** What a request has turned out to be; without a match nothing stands at its path. */

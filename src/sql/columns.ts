@@ -1,7 +1,8 @@
 // One column of a table: which field it holds, and how a value goes in and comes out.
 
 import { BOOLEAN, checkOptions, FILLED_TEXT, oneOf, type Rules, wholeFrom } from '../options.ts'
-import type { Field, Json } from '../schema/fields.ts'
+import type { Field } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import { UnstorableError } from '../store/store.ts'
 import type { ColumnType, OwnType, SqlDatabase } from './database.ts'
 import { COLUMN_TYPES } from './indexes.ts'

@@ -2,7 +2,7 @@
 // transaction is the only writer, or one row of a table, locked until the end of the transaction,
 // has all makers of ids wait for each other.
 import { randomInt } from 'node:crypto'
-import type { Item } from '../schema/fields.ts'
+import type { Item } from '../schema/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 import { assemble, type Id, type Stored, type StoreOptions } from '../store/store.ts'
 import type { Known } from './catalog.ts'

@@ -1,6 +1,8 @@
 // What differs from one database to another: all of it stands behind `SqlDialect`.
 import type { Kysely } from 'kysely'
-import type { Kind, Path, Scalar } from '../schema/fields.ts'
+import type { Kind } from '../schema/fields.ts'
+import type { Path } from '../schema/paths.ts'
+import type { Scalar } from '../schema/values.ts'
 import type { LikeStep } from '../store/selection.ts'
 import { type Fragment, type Spelling, sql } from './sql-text.ts'
 import type { CastType, DeclaredType } from './types.ts'

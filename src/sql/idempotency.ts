@@ -1,5 +1,5 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
-import type { Json } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import {
   CLAIM_TTL_MS,
   type IdempotencyRecord,

@@ -1,6 +1,8 @@
 // What stands in the indexes of a table: columns, expressions, or columns made for them.
 import { createHash } from 'node:crypto'
-import { findField, hasOneType, type Kind, toPath } from '../schema/fields.ts'
+import { findField, type Kind } from '../schema/fields.ts'
+import { toPath } from '../schema/paths.ts'
+import { hasOneType } from '../schema/scalars.ts'
 import { indexesOf } from '../store/shapes.ts'
 import type { Shape } from '../store/store.ts'
 import type { ColumnType, SqlDatabase } from './database.ts'

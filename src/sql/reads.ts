@@ -1,6 +1,6 @@
 // Lists and counts of a table. A total is counted once and then remembered until the database
 // changes: counting is most of what a filtered list costs.
-import { sameJson } from '../schema/fields.ts'
+import { sameJson } from '../schema/values.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
 import type { Page, Slice, Stored, StoreOptions } from '../store/store.ts'
 import type { Known } from './catalog.ts'

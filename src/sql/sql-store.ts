@@ -10,7 +10,7 @@ import {
   type Rules,
   wholeFrom,
 } from '../options.ts'
-import { type Scalar, sameJson } from '../schema/fields.ts'
+import { type Scalar, sameJson } from '../schema/values.ts'
 import { createVersion } from '../store/ids.ts'
 import { sortKeyOf } from '../store/selection.ts'
 import { BATCH, mergeShapes } from '../store/shapes.ts'

@@ -2,7 +2,9 @@
 // is no scalar.
 import { createHash } from 'node:crypto'
 import { FILLED_TEXT, OBJECT, type Rules } from '../options.ts'
-import { type Field, findField, type Item, type Kind, type Path, toPath } from '../schema/fields.ts'
+import { type Field, findField, type Kind } from '../schema/fields.ts'
+import { type Path, toPath } from '../schema/paths.ts'
+import type { Item } from '../schema/values.ts'
 import type { Id, Shape, Stored } from '../store/store.ts'
 import {
   buildColumn,

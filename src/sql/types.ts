@@ -1,5 +1,7 @@
 // Types of columns that hold no JSON value as such: which texts they hold, and as what they are read.
-import { isDate, isUuid, type Kind, parseInstant } from '../schema/fields.ts'
+import { isDate, parseInstant } from '../schema/dates.ts'
+import type { Kind } from '../schema/fields.ts'
+import { isUuid } from '../schema/values.ts'
 
 /** A type that a column of a table which exists may have: of PostgreSQL, or of MySQL and MariaDB. */
 export type DeclaredType = 'uuid' | 'timestamp' | 'date'

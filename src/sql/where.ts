@@ -1,13 +1,9 @@
 // Filters, search, places and order as SQL: what `matcher` and `comparer` mean, for a table.
 
-import {
-  type Field,
-  findField,
-  isOfKind,
-  type Kind,
-  parseInstant,
-  type Scalar,
-} from '../schema/fields.ts'
+import { parseInstant } from '../schema/dates.ts'
+import { type Field, findField, type Kind } from '../schema/fields.ts'
+import { isOfKind } from '../schema/scalars.ts'
+import type { Scalar } from '../schema/values.ts'
 import {
   type Filter,
   type Operator,

@@ -1,5 +1,5 @@
 // Idempotency keys in memory.
-import type { Json } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 import { CLAIM_TTL_MS, type IdempotencyRecord, RECORD_TTL_MS, UnavailableError } from './store.ts'
 
 interface Claim {

@@ -1,19 +1,10 @@
 // An index in memory: a sorted list of what the items have at some paths, their ids last. A filter
 // that fits is a range of it, so its count is a subtraction; a sort that fits is a walk along it.
-import {
-  compareText,
-  findField,
-  getValue,
-  hasOneType,
-  type Item,
-  isOfKind,
-  type Json,
-  type Kind,
-  type Path,
-  parseInstant,
-  type Scalar,
-  toPath,
-} from '../schema/fields.ts'
+import { parseInstant } from '../schema/dates.ts'
+import { findField, type Kind } from '../schema/fields.ts'
+import { getValue, type Path, toPath } from '../schema/paths.ts'
+import { hasOneType, isOfKind } from '../schema/scalars.ts'
+import { compareText, type Item, type Json, type Scalar } from '../schema/values.ts'
 import { isOrdering } from './operators.ts'
 import type { Filter, SortKey } from './selection.ts'
 import { SortedList } from './sorted-list.ts'

@@ -2,15 +2,10 @@
 // it returns its promise, so each is atomic.
 
 import { checkOptions, FUNCTION, type Rules, wholeFrom } from '../options.ts'
-import {
-  findField,
-  getValue,
-  hasOneType,
-  type Item,
-  type Json,
-  type Scalar,
-  toPath,
-} from '../schema/fields.ts'
+import { findField } from '../schema/fields.ts'
+import { getValue, toPath } from '../schema/paths.ts'
+import { hasOneType } from '../schema/scalars.ts'
+import type { Item, Json, Scalar } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'

@@ -1,5 +1,6 @@
 // The operators of filters: their words in a query, and which fields they are for.
-import { type Field, hasOneType } from '../schema/fields.ts'
+import type { Field } from '../schema/fields.ts'
+import { hasOneType } from '../schema/scalars.ts'
 import type { Operator } from './selection.ts'
 
 /** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */

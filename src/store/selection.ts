@@ -1,21 +1,9 @@
 // Which items a list holds and in which order: filters, search and sort as plain values, and what
 // they mean, as a matcher and a comparison of items in memory. Every store agrees with these.
-import {
-  compareValues,
-  type Field,
-  type Fields,
-  findField,
-  getValue,
-  hasOneType,
-  type Item,
-  isObject,
-  isOfKind,
-  isScalar,
-  type Json,
-  type Kind,
-  type Path,
-  type Scalar,
-} from '../schema/fields.ts'
+import { type Field, type Fields, findField, type Kind } from '../schema/fields.ts'
+import { getValue, type Path } from '../schema/paths.ts'
+import { compareValues, hasOneType, isOfKind } from '../schema/scalars.ts'
+import { type Item, isObject, isScalar, type Json, type Scalar } from '../schema/values.ts'
 
 /**
  * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a

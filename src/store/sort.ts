@@ -9,9 +9,9 @@ import {
   type Fields,
   findField,
   isFilterable,
-  toPath,
   unknownField,
 } from '../schema/fields.ts'
+import { toPath } from '../schema/paths.ts'
 import { type SortKey, withTieBreak } from './selection.ts'
 
 export interface SortOptions {

@@ -1,6 +1,7 @@
 // The contract of a store: its few methods and what each promises. `storeCases()` in
 // `rest-conventions/testing` shows whether an implementation keeps it.
-import type { Fields, Item, Json, Scalar } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
+import type { Item, Json, Scalar } from '../schema/values.ts'
 import type { Selection } from './selection.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */

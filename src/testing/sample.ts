@@ -1,6 +1,8 @@
 // What the cases of the store contract work with: one shape with a field of every kind, and its items.
 import assert from 'node:assert/strict'
-import { type Field, type Item, type Scalar, toPath } from '../schema/fields.ts'
+import type { Field } from '../schema/fields.ts'
+import { toPath } from '../schema/paths.ts'
+import type { Item, Scalar } from '../schema/values.ts'
 import { type Filter, type Operator, type SortKey, withTieBreak } from '../store/selection.ts'
 import { parseSort } from '../store/sort.ts'
 import type { Id, Identity, Shape, Slice, Store, Stored } from '../store/store.ts'

@@ -1,6 +1,7 @@
 // The store contract, writing: what is kept, ids, versions, uniqueness, idempotency.
 import assert from 'node:assert/strict'
-import type { Fields, Item } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
+import type { Item } from '../schema/values.ts'
 import { type Id, type Stored, UnavailableError, UniqueError } from '../store/store.ts'
 import {
   ALL,

@@ -10,7 +10,7 @@ import {
   jsonPatch,
   memoryStore,
 } from '../../src/index.ts'
-import { isObject } from '../../src/schema/fields.ts'
+import { isObject } from '../../src/schema/values.ts'
 import { samples, tell } from './schemas.ts'
 
 const MERGE = 'application/merge-patch+json'

@@ -6,7 +6,6 @@ import { insufficientScope, printChallenge, type Scheme } from '../../src/auth/s
 import {
   type BinaryForm,
   type BlobInput,
-  type BlobRecord,
   decodeBase64,
   printBlob,
   printDisposition,
@@ -22,6 +21,7 @@ import {
 } from '../../src/http/message.ts'
 import { parsePrefer } from '../../src/http/prefer.ts'
 import type { Item } from '../../src/index.ts'
+import type { BlobRecord } from '../../src/schema/blob.ts'
 
 describe('splitList', () => {
   it.each<[string, string[]]>([

@@ -11,14 +11,10 @@ import {
   type Scalar,
 } from '../../src/index.ts'
 import { asJson } from '../../src/schema/as-json.ts'
-import {
-  compareValues,
-  describeField,
-  isOfKind,
-  parseScalars,
-  picker,
-} from '../../src/schema/fields.ts'
+import { describeField } from '../../src/schema/fields.ts'
 import { isWithin } from '../../src/schema/json-size.ts'
+import { picker } from '../../src/schema/paths.ts'
+import { compareValues, isOfKind, parseScalars } from '../../src/schema/scalars.ts'
 import { comparer, isSortKey, matcher, type SortKey } from '../../src/store/selection.ts'
 
 const field = (kind: Kind, more: Partial<Field> = {}): Field => ({

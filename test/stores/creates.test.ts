@@ -1,7 +1,8 @@
 // Creates that wait together go into the table by few statements, and each comes to its own end.
 import { type CompiledQuery, type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { Field, Item } from '../../src/schema/fields.ts'
+import type { Field } from '../../src/schema/fields.ts'
+import type { Item } from '../../src/schema/values.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
 import { noMariadb, openMariadb, useMariadb } from './mariadb.ts'

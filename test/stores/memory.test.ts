@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Field, Item } from '../../src/schema/fields.ts'
+import type { Field } from '../../src/schema/fields.ts'
+import type { Item } from '../../src/schema/values.ts'
 import { createVersion, nextId, nextUuid } from '../../src/store/ids.ts'
 import { MemoryIndex } from '../../src/store/memory-index.ts'
 import { type MemoryStore, memoryStore } from '../../src/store/memory-store.ts'

@@ -3,7 +3,8 @@
 import fc from 'fast-check'
 import { type Kysely, sql } from 'kysely'
 import { expect } from 'vitest'
-import type { Field, Item, Json } from '../../src/schema/fields.ts'
+import type { Field } from '../../src/schema/fields.ts'
+import type { Item, Json } from '../../src/schema/values.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
 import {
   type Filter,

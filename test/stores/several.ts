@@ -1,7 +1,7 @@
 // What stores on one database with many connections must do, whichever database it is.
 import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import type { Item } from '../../src/schema/fields.ts'
+import type { Item } from '../../src/schema/values.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import { type Id, type Shape, type Store, UnavailableError } from '../../src/store/store.ts'
 import { by, is, plain, SHAPE } from './selections.ts'

@@ -3,13 +3,9 @@
 import { XMLParser } from 'fast-xml-parser'
 import { type Issue, throwIfAny } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
-import {
-  describeField,
-  type Field,
-  type Item,
-  type Json,
-  parseScalars,
-} from '../../schema/fields.ts'
+import { describeField, type Field } from '../../schema/fields.ts'
+import { parseScalars } from '../../schema/scalars.ts'
+import type { Item, Json } from '../../schema/values.ts'
 import { checkJson, checkName } from '../format.ts'
 import type { Shape, Type } from './shape.ts'
 import { checkXml, isBlank, readAttribute, readText } from './syntax.ts'

@@ -1,7 +1,9 @@
 // What an element means where it does not say so itself: decided by the field alone, and asked by
 // writer and reader alike, so that what one leaves out the other fills in.
 import { isDeepStrictEqual } from 'node:util'
-import { type Field, type Fields, type Json, parseScalars } from '../../schema/fields.ts'
+import type { Field, Fields } from '../../schema/fields.ts'
+import { parseScalars } from '../../schema/scalars.ts'
+import type { Json } from '../../schema/values.ts'
 
 /** The values of the `type` attribute; null has `nil="true"` instead. */
 export type Type = 'string' | 'number' | 'boolean' | 'object' | 'array'

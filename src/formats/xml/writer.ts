@@ -1,5 +1,5 @@
 // JSON values as XML elements, by shapes.
-import { type Item, isObject, type Json } from '../../schema/fields.ts'
+import { type Item, isObject, type Json } from '../../schema/values.ts'
 import { needsType, type Shape, type Type } from './shape.ts'
 import { isElementName, printAttribute, printJsonText, printText } from './syntax.ts'
 

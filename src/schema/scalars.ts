@@ -1,0 +1,102 @@
+// Single values of a field: parses them from text, compares them by the kind of the field.
+import { isDate, isDateTime, parseInstant } from './dates.ts'
+import type { Field, Kind } from './fields.ts'
+import { compareText, type Json, type Scalar } from './values.ts'
+
+/**
+ * The order of two values of one field: absent and null first, then numbers, texts by code point,
+ * date-times by their instant, false before true.
+ */
+export function compareValues(
+  one: Json | undefined,
+  other: Json | undefined,
+  kind: Kind = 'any',
+): number {
+  const a = one ?? null
+  const b = other ?? null
+  if (a === null || b === null) return Number(a !== null) - Number(b !== null)
+  if (typeof a === 'string' && typeof b === 'string') {
+    return kind === 'date-time' ? parseInstant(a) - parseInstant(b) : compareText(a, b)
+  }
+  const order = rank(a) - rank(b)
+  return order !== 0 || typeof a === 'object' ? order : Number(a) - Number(b)
+}
+
+/** Values of different types: numbers and booleans before texts before the rest. */
+function rank(value: Json): number {
+  if (typeof value === 'number' || typeof value === 'boolean') return 0
+  return typeof value === 'string' ? 1 : 2
+}
+
+const ONE_TYPE: ReadonlySet<Kind> = new Set<Kind>([
+  'string',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'date-time',
+])
+
+/** Whether all values of a kind have one type, and so one order. */
+export function hasOneType(kind: Kind | undefined): boolean {
+  return kind !== undefined && ONE_TYPE.has(kind)
+}
+
+/** Whether a value can be one of a kind that has one type; false for the kinds that have not. */
+export function isOfKind(value: unknown, kind: Kind): boolean {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return typeof value === 'number'
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'date-time':
+      return typeof value === 'string' && !Number.isNaN(parseInstant(value))
+    case 'string':
+    case 'date':
+      return typeof value === 'string'
+    default:
+      return false
+  }
+}
+
+const INTEGER = /^[+-]?\d{1,16}$/
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?$/
+const TRUE = new Set(['true', '1', 'on', 'yes'])
+const FALSE = new Set(['false', '0', 'off', 'no'])
+
+/**
+ * The values that a text can mean for a field, by its kind and never by how the text looks: one,
+ * or none where it is ill-typed; a union's options each give theirs.
+ */
+export function parseScalars(text: string, field: Field): Scalar[] {
+  if (field.kind === 'union') {
+    const all = (field.options ?? []).flatMap(option => parseScalars(text, option))
+    return [...new Set(all)]
+  }
+  if (field.kind === 'array') return field.element ? parseScalars(text, field.element) : []
+  const value = scalarOf(text, field.kind)
+  if (value === undefined || (field.choices && !field.choices.includes(value))) return []
+  return [value]
+}
+
+function scalarOf(text: string, kind: Kind): Scalar | undefined {
+  switch (kind) {
+    case 'string':
+    case 'any':
+      return text
+    case 'number':
+      return NUMBER.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined
+    case 'integer':
+      return INTEGER.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined
+    case 'boolean':
+      if (TRUE.has(text.toLowerCase())) return true
+      return FALSE.has(text.toLowerCase()) ? false : undefined
+    case 'date':
+      return isDate(text) ? text : undefined
+    case 'date-time':
+      return isDateTime(text) || isDate(text) ? text : undefined
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,78 @@
+// JSON values: what they are, whether two are equal, how texts are ordered.
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+
+/** An item as stored and printed: a JSON object. */
+export type Item = { [name: string]: Json }
+
+export type Scalar = string | number | boolean
+
+/** A value, or a promise of one: nothing waits where nothing has to. */
+export type Awaitable<T> = T | Promise<T>
+
+/** What an object has under a name. Own properties only. */
+export function getProperty(value: Json | undefined, name: string): Json | undefined {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+}
+
+export function isScalar(value: unknown): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+export function isObject(value: unknown): value is Item {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Freezes a JSON value at every depth: what a store has given is changed by nobody who is told of it. */
+export function freezeDeep(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const property of Object.values(value)) freezeDeep(property)
+  Object.freeze(value)
+}
+
+/** Whether two JSON values are the same; the order of an object's properties does not count. */
+export function sameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((value, at) => sameJson(value, other[at]))
+  }
+  if (!isObject(one) || !isObject(other)) return false
+  const names = Object.keys(one)
+  return (
+    names.length === Object.keys(other).length &&
+    names.every(name => Object.hasOwn(other, name) && sameJson(one[name], other[name]))
+  )
+}
+
+/**
+ * Compares texts by Unicode code point, as SQLite's `BINARY` and PostgreSQL's `"C"` do; JavaScript's
+ * own `<` compares UTF-16 units and puts U+1F600 before U+FF5E.
+ */
+export function compareText(one: string, other: string): number {
+  if (one === other) return 0
+  const length = Math.min(one.length, other.length)
+  let at = 0
+  // What long texts begin with alike is passed over in pieces.
+  while (at + PIECE < length && one.slice(at, at + PIECE) === other.slice(at, at + PIECE))
+    at += PIECE
+  for (; at < length; at++) {
+    const a = one.charCodeAt(at)
+    const b = other.charCodeAt(at)
+    if (a !== b) return surrogatesLast(a) - surrogatesLast(b)
+  }
+  return one.length - other.length
+}
+
+const PIECE = 512
+
+function surrogatesLast(unit: number): number {
+  if (unit < 0xd800) return unit
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Whether a text is a UUID, in either case (RFC 9562 §4). */
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}
