@@ -95,8 +95,11 @@ test('the package holds what is built and its papers, nothing else', () => {
     'docs/architecture.md',
     'docs/auth.md',
     'docs/collections.md',
+    'docs/conformance.md',
+    'docs/conventions.md',
     'docs/growing.md',
     'docs/proxies.md',
+    'docs/specification.md',
     'package.json',
   ])
   const built = packed.filter(name => name.startsWith('dist/'))

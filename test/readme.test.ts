@@ -16,9 +16,9 @@ const readme = await readFile(join(root, 'README.md'), 'utf8')
 /** The project's own names, as they stand in the source. */
 const SOURCES: Readonly<Record<string, string>> = {
   'rest-conventions': 'src/index.ts',
-  'rest-conventions/sql': 'src/stores/sql.ts',
-  'rest-conventions/s3': 'src/stores/s3-blobs.ts',
-  'rest-conventions/testing': 'src/testing.ts',
+  'rest-conventions/sql': 'src/sql/sql-store.ts',
+  'rest-conventions/s3': 'src/s3/s3-blobs.ts',
+  'rest-conventions/testing': 'src/testing/store-cases.ts',
 }
 
 const collections = await readFile(join(root, 'docs', 'collections.md'), 'utf8')
@@ -128,20 +128,18 @@ it('names both commands of the set-up, and only those', () => {
   expect(commands).toEqual(['npm install && npm start', 'npm install && npm test'])
 })
 
-/** The rows of the last table: what a line of the specification means here, and the test that shows it. */
+const conformance = await readFile(join(root, 'docs', 'conformance.md'), 'utf8')
+
+/** The rows of docs/conformance.md: a line of the specification, and the test that shows it. */
 function namedTests(): (readonly [string, string, string])[] {
-  const table = readme.slice(readme.indexOf('\n## What each line of the specification means here'))
-  return [...table.matchAll(/^\| (.+?) \|.*\| `(test\/[\w/.-]+)`: (.+?) \|$/gm)].map(
+  return [...conformance.matchAll(/^\| (.+?) \|.*\| `(test\/[\w/.-]+)`: (.+?) \|$/gm)].map(
     ([, row = '', file = '', name = '']) => [row, file, name] as const,
   )
 }
 
-describe('each row names the test that shows it', () => {
+describe('each row of docs/conformance.md names the test that shows it', () => {
   it('in every row', () => {
-    const table = readme.slice(
-      readme.indexOf('\n## What each line of the specification means here'),
-    )
-    const rows = table.match(/^\| (?!specification|---)/gm) ?? []
+    const rows = conformance.match(/^\| (?!specification|---)/gm) ?? []
     expect(namedTests()).toHaveLength(rows.length)
     expect(rows.length).toBeGreaterThan(30)
   })
