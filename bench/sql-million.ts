@@ -71,7 +71,7 @@ async function measure(
   await store.count({ where: [] }, 'exact')
   await fill(engine, db, 1, rows)
   const hand = await byHand(engine, address)
-  const page = (where: Filter[], slice: Slice, total: 'exact' | 'none') =>
+  const page = async (where: Filter[], slice: Slice, total: 'exact' | 'none') =>
     store.list({ where, sort: ID }, slice, total)
   const start: Slice = { limit: 25, key: undefined, backward: false }
   const depth: Slice = { ...start, key: [Math.floor(rows * 0.9)] }

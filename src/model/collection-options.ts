@@ -126,8 +126,8 @@ const STORE_METHODS: readonly (keyof Store)[] = [
   'create',
   'update',
   'delete',
-  'begin',
-  'finish',
+  'claim',
+  'complete',
   'close',
 ]
 

@@ -50,7 +50,7 @@ export async function act(call: Call, action: ActionDefinition): Promise<Operati
     }
   }
   if (safe) return answered(await work())
-  return once(call, work, answered, (key, answer) => store.finish(key, answer))
+  return once(call, work, answered, (key, answer) => store.complete(key, answer))
 }
 
 /** The item acted on; preconditions are for actions that change something. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
 import { printPath } from '../model/routes.ts'
 import { isObject, type Json } from '../schema/values.ts'
-import type { IdempotencyRecord } from '../store/store.ts'
+import type { Awaitable, IdempotencyRecord } from '../store/store.ts'
 import type { Call, OperationResult, Uploads } from './call.ts'
 
 /**
@@ -19,7 +19,7 @@ export async function once<T extends Json>(
   call: Call,
   work: (key: string | undefined) => Promise<T>,
   answered: (answer: T) => OperationResult | Promise<OperationResult>,
-  keep?: (key: string, answer: T) => Promise<void>,
+  keep?: (key: string, answer: T) => Awaitable<void>,
 ): Promise<OperationResult> {
   const { target, idempotencyKey, principal, method, body } = call
   if (idempotencyKey === undefined) return answered(await work(undefined))
@@ -28,7 +28,7 @@ export async function once<T extends Json>(
   const { value = null, issues = [] } = body ?? {}
   const said = issues.map(({ message }) => message)
   const fingerprint = hash([withDigests(value, call.uploads), ...said])
-  const attempt = await store.begin(key, fingerprint, call.caller)
+  const attempt = await store.claim(key, fingerprint, call.caller)
   if (attempt.state !== 'new') {
     // An answer under this key was kept by this same function.
     const earlier = earlierAnswer(attempt, fingerprint) as T
@@ -39,7 +39,7 @@ export async function once<T extends Json>(
     answer = await work(key)
   } catch (error) {
     try {
-      await store.finish(key, undefined)
+      await store.complete(key, undefined)
     } catch {
       // What the work was refused for is what the client must hear; the key is free again in a minute.
     }

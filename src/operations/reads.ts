@@ -76,12 +76,7 @@ async function page(
 ): Promise<OperationResult> {
   const { collection } = call.target
   const mode = listMode(call)
-  // One more than the page tells whether there is a next one, whatever the total.
-  const wanted = { ...slice, limit: window.limit === 0 ? 0 : window.limit + 1 }
-  const { items: given, total } = await collection.store.list(query, wanted, mode, call.caller)
-  const more = given.length > window.limit
-  const backward = 'backward' in slice && slice.backward
-  const items = more ? (backward ? given.slice(1) : given.slice(0, -1)) : given
+  const { items, more, total } = await collection.store.list(query, slice, mode, call.caller)
   const found = foundOf(items, more, total, query)
 
   const validators = listValidators(call, items, found, window)

@@ -6,7 +6,7 @@ import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts
 import type { HeaderList } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import { type Id, type Store, type Stored, UniqueError } from '../store/store.ts'
+import { type Id, type Store, type Stored, toAnswer, UniqueError } from '../store/store.ts'
 import { blobPatch, removeBlobs } from './blob-inputs.ts'
 import {
   assertVisible,
@@ -44,8 +44,7 @@ export async function create(call: Call): Promise<OperationResult> {
     const values = await newValues(call)
     const keyed =
       idempotencyKey === undefined ? call.caller : { signal: call.caller.signal, idempotencyKey }
-    const made = await store.create(values, keyed)
-    return { ...made } satisfies Json
+    return toAnswer(await store.create(values, keyed))
   }
   return once(call, work, stored => created(call, stored))
 }

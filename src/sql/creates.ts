@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto'
 import type { Item } from '../schema/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
-import { assemble, type Id, type Stored, type StoreOptions } from '../store/store.ts'
+import { assemble, type Id, type Stored, type StoreOptions, toAnswer } from '../store/store.ts'
 import type { Known } from './catalog.ts'
 import type { SqlIdempotencyRecords } from './idempotency.ts'
 import { compileFor, type Prepared, type Row, type Runner, type Session } from './session.ts'
@@ -192,7 +192,7 @@ export class SqlCreates {
     const kept = row.kept ?? (this.#known.own ? undefined : await this.#read(item, runner))
     if (!kept && !this.#known.own) throw noRow(this.#layout.table)
     const stored = kept ?? this.#layout.storedItem(item, version)
-    if (key !== undefined) await this.#attempts.answer(key, { ...stored }, runner)
+    if (key !== undefined) await this.#attempts.answer(key, toAnswer(stored), runner)
     return stored
   }
 

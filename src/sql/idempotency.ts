@@ -39,7 +39,7 @@ export class SqlIdempotencyRecords {
     this.#clock = clock
   }
 
-  async begin(given: string, print: string, options?: StoreOptions): Promise<IdempotencyRecord> {
+  async claim(given: string, print: string, options?: StoreOptions): Promise<IdempotencyRecord> {
     await this.#sweep(options)
     for (;;) {
       if (await this.#claim(given, print, options)) return { state: 'new' }
@@ -71,7 +71,7 @@ export class SqlIdempotencyRecords {
     return numAffectedRows === 1n
   }
 
-  finish(given: string, value: Json | undefined, options?: StoreOptions): Promise<void> {
+  complete(given: string, value: Json | undefined, options?: StoreOptions): Promise<void> {
     return this.#session.write(
       async runner => {
         if (value !== undefined) await this.#keep(given, value, runner)

@@ -2,12 +2,14 @@
 // changes: counting is most of what a filtered list costs.
 import { sameJson } from '../schema/values.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
-import type { Page, Slice, Stored, StoreOptions } from '../store/store.ts'
+import type { Slice, Stored, StoreOptions } from '../store/store.ts'
 import type { Known } from './catalog.ts'
 import { type Beside, besideStatement, listStatement, matchesStatement } from './list-statements.ts'
 import { compileFor, type Row, type Runner, type Session } from './session.ts'
 import type { TableMapping } from './table-mapping.ts'
 
+/** Items and the total, both of one moment. */
+type Found = { readonly items: readonly Stored[]; readonly total: number }
 type Filters = Pick<Selection, 'where' | 'search'>
 
 /** How many totals are remembered at most. */
@@ -77,7 +79,7 @@ export class SqlReads {
   }
 
   /** The items of a slice and a guess of the total, never less than what the items show. */
-  async estimatedPage(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Page> {
+  async estimatedPage(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Found> {
     const items = await this.items(selection, slice, options)
     const before = 'offset' in slice ? slice.offset : 0
     const atEnd = items.length < slice.limit && (items.length > 0 || before === 0)
@@ -87,7 +89,7 @@ export class SqlReads {
   }
 
   /** The items of a slice and the total, both of one moment. */
-  async page(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Page> {
+  async page(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Found> {
     const key = keyOf(selection)
     const page = await this.#session.read(async runner => {
       const { generation } = this.#session

@@ -24,6 +24,7 @@ import {
   type Stored,
   type StoreOptions,
   throwIfAborted,
+  toPage,
   UniqueError,
   UnstorableError,
 } from '../store/store.ts'
@@ -262,6 +263,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   }
 
   return {
+    pages: 'key',
+    idempotency: 'store',
     attach(next) {
       const shape: Shape = own ? mergeShapes(own.layout.shape, next) : next
       const layout = new TableMapping(shape, dialect, options)
@@ -280,13 +283,17 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       const { reads } = attached()
       if (slice.limit === 0) {
         return mode === 'none'
-          ? { items: [] }
-          : { items: [], total: await reads.total(selection, mode, given) }
+          ? { items: [], more: false }
+          : { items: [], more: false, total: await reads.total(selection, mode, given) }
       }
-      if (mode === 'none') return { items: await reads.items(selection, slice, given) }
-      return mode === 'exact'
-        ? reads.page(selection, slice, given)
-        : reads.estimatedPage(selection, slice, given)
+      const wanted = { ...slice, limit: slice.limit + 1 }
+      if (mode === 'none') {
+        return toPage(await reads.items(selection, wanted, given), slice, undefined)
+      }
+      const { items, total } = await (mode === 'exact'
+        ? reads.page(selection, wanted, given)
+        : reads.estimatedPage(selection, wanted, given))
+      return toPage(items, slice, total)
     },
     async count(filters, mode, given) {
       throwIfAborted(given)
@@ -333,11 +340,11 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         given,
       ).catch(named)
     },
-    async begin(key, fingerprint, given) {
-      return attached().attempts.begin(key, fingerprint, given)
+    async claim(key, fingerprint, given) {
+      return attached().attempts.claim(key, fingerprint, given)
     },
-    async finish(key, answer, given) {
-      return attached().attempts.finish(key, answer, given)
+    async complete(key, answer, given) {
+      return attached().attempts.complete(key, answer, given)
     },
     async close() {
       await session.close()

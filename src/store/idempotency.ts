@@ -12,10 +12,10 @@ interface Answered extends Claim {
 }
 
 export interface IdempotencyRecords {
-  begin(key: string, fingerprint: string): IdempotencyRecord
+  claim(key: string, fingerprint: string): IdempotencyRecord
   /** @throws UnavailableError for a key that is not claimed, or no longer: somebody else may have it. */
   requireClaim(key: string): void
-  finish(key: string, answer: Json | undefined): void
+  complete(key: string, answer: Json | undefined): void
   clear(): void
 }
 
@@ -36,7 +36,7 @@ export function createIdempotencyRecords(clock: () => number, most: number): Ide
   }
 
   return {
-    begin(key, fingerprint) {
+    claim(key, fingerprint) {
       sweep(claims, CLAIM_TTL_MS)
       sweep(answers, RECORD_TTL_MS)
       const done = answers.get(key)
@@ -50,7 +50,7 @@ export function createIdempotencyRecords(clock: () => number, most: number): Ide
       if (claims.has(key)) return
       throw new UnavailableError('The claim of the idempotency key has expired')
     },
-    finish(key, answer) {
+    complete(key, answer) {
       const claim = claims.get(key)
       claims.delete(key)
       if (!claim || answer === undefined) return

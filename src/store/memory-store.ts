@@ -1,5 +1,4 @@
-// Items in memory: the reference for what a store means. Every method does its step at once, before
-// it returns its promise, so each is atomic.
+// Items in memory: the reference for what a store means. Every method answers at once, so each is atomic.
 
 import { checkOptions, FUNCTION, type Rules, wholeFrom } from '../options.ts'
 import { findField } from '../schema/fields.ts'
@@ -21,6 +20,8 @@ import {
   type Stored,
   type StoreOptions,
   throwIfAborted,
+  toAnswer,
+  toPage,
   UnavailableError,
   UniqueError,
 } from './store.ts'
@@ -82,7 +83,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** Puts an item in the place of another, or of none; with neither index nor row touched on an error. */
-  function put(own: Shape, old: Stored | undefined, id: Id, values: Item): Stored {
+  function put(own: Shape, old: Stored | undefined, id: Id, values: Item) {
     const now = clock()
     const date = new Date(now).toISOString()
     const created = (old && own.createdAt && getValue(old.item, [own.createdAt])) || date
@@ -91,7 +92,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const key = uniqueKey(item, set)
       if (key !== undefined && (owners.get(key) ?? id) !== id) throw new UniqueError(set)
     }
-    const stored = Object.freeze({ id, item, version: createVersion(), updatedAt: now })
+    const stored = { id, item, version: createVersion(), updatedAt: now, printed: undefined }
     reindex(old?.item, item, id)
     rows.set(id, stored)
     return stored
@@ -127,15 +128,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       shape = merged
       for (const { id, item } of rows.values()) reindex(undefined, item, id)
     },
-    async get(id, options) {
+    pages: 'key',
+    idempotency: 'store',
+    get(id, options) {
       open(options)
       return rows.get(id)
     },
-    async list(selection, slice, mode, options): Promise<Page> {
-      const { items, total } = sliceOf(selection, slice, mode !== 'none', source(options))
-      return mode === 'none' || total === undefined ? { items } : { items, total }
+    list(selection, slice, mode, options): Page {
+      const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
+      const { items, total } = sliceOf(selection, wanted, mode !== 'none', source(options))
+      return toPage(items, slice, mode === 'none' ? undefined : total)
     },
-    async count(filters, mode, options) {
+    count(filters, mode, options) {
       const from = source(options)
       return mode === 'none' ? undefined : countOf(filters, from)
     },
@@ -156,7 +160,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         key = sortKeyOf(end.item, selection.sort)
       }
     },
-    async create(values, options) {
+    create(values, options) {
       const own = open(options)
       const key = options?.idempotencyKey
       if (key !== undefined) known.requireClaim(key)
@@ -164,29 +168,29 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (rows.has(id)) throw new UniqueError([own.identity.name])
       const stored = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      if (key !== undefined) known.finish(key, { ...stored })
+      if (key !== undefined) known.complete(key, toAnswer(stored))
       return stored
     },
-    async update(id, version, values, options) {
+    update(id, version, values, options) {
       const own = open(options)
       const old = rows.get(id)
       if (old?.version !== version) return undefined
       return put(own, old, id, values)
     },
-    async delete(id, version, options) {
+    delete(id, version, options) {
       open(options)
       const old = rows.get(id)
       if (old?.version !== version) return false
       reindex(old.item, undefined, id)
       return rows.delete(id)
     },
-    async begin(key, fingerprint, options) {
+    claim(key, fingerprint, options) {
       open(options)
-      return known.begin(key, fingerprint)
+      return known.claim(key, fingerprint)
     },
-    async finish(key, answer, options) {
+    complete(key, answer, options) {
       open(options)
-      known.finish(key, answer === undefined ? undefined : frozen(answer))
+      known.complete(key, answer === undefined ? undefined : frozen(answer))
     },
     async close() {
       closed = true

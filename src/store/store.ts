@@ -1,8 +1,11 @@
-// The contract of a store: its few methods and what each promises. `storeCases()` in
-// `rest-conventions/testing` shows whether an implementation keeps it.
+// The contract of a store: its few methods and what each promises. `storeCases()` of
+// `rest-conventions/testing` tests an implementation against it.
 import type { Fields } from '../schema/fields.ts'
 import type { Item, Json, Scalar } from '../schema/values.ts'
 import type { Selection } from './selection.ts'
+
+/** A value, or a promise of it. A store that knows its answer at once returns it without a promise. */
+export type Awaitable<T> = T | Promise<T>
 
 /** What identifies an item: a text, or a whole number where the collection says so. */
 export type Id = string | number
@@ -12,10 +15,24 @@ export interface Stored {
   readonly id: Id
   /** The whole item, `id` and the dates included. Never changed in place: a write makes a new one. */
   readonly item: Item
-  /** Opaque and never used again, not even for another item of the same id: a new one for each write. */
+  /** Opaque. Each write makes a new one; it is never used again, not even for another item of the same id. */
   readonly version: string
-  /** When the last write was, in milliseconds since 1970; absent where the store does not know. */
+  /** The time of the last write, in milliseconds since 1970; absent where the store does not know it. */
   readonly updatedAt?: number
+  /**
+   * The server keeps the printed item here, for as long as the store returns this same object. A store
+   * never reads or sets it; a store that makes new objects for each read may leave it out.
+   */
+  printed?: PrintedItem | undefined
+}
+
+/** The printed form of one stored item. */
+export interface PrintedItem {
+  readonly json: string
+  /** The length of the text in bytes of UTF-8. */
+  readonly bytes: number
+  /** The value of `Last-Modified`. */
+  readonly lastModified: string | undefined
 }
 
 /** How an item is identified. */
@@ -29,7 +46,7 @@ export interface Identity {
   readonly kind: 'uuid' | 'integer' | 'text'
 }
 
-/** What a store must know of the collection it serves. */
+/** Describes a collection to its store. */
 export interface Shape {
   /** The collection's name, for tables and messages. */
   readonly name: string
@@ -47,7 +64,7 @@ export interface Shape {
   readonly indexes: readonly (readonly string[])[]
 }
 
-/** Which part of a selection: by position, or onwards (or backwards) from a place in the sort. */
+/** A part of a selection: by position, or forward (or backward) from a place in the sort. */
 export type Slice =
   | { readonly limit: number; readonly offset: number }
   | {
@@ -58,26 +75,36 @@ export type Slice =
       readonly backward: boolean
     }
 
-/** How to count: every item, by the database's own guess, or not at all. */
+/** How to count: every item, by the database's own estimate, or not at all. */
 export type TotalMode = 'exact' | 'estimated' | 'none'
 
 export interface Page {
+  /** At most `limit` items. */
   readonly items: readonly Stored[]
-  /** Of the whole selection, at the moment of the items; absent with `none`. */
+  /** Whether further items follow in the direction of the slice; false where `limit` is 0. */
+  readonly more: boolean
+  /** The size of the whole selection, at the moment of the items; absent with `none`. */
   readonly total?: number
 }
 
 export interface StoreOptions {
   /**
-   * Ends the work early; the store then throws the signal's reason. May be made when it is first asked
-   * for, by a getter that a copy of the options loses: hand them on as they are.
+   * Ends the work early; the store then throws the signal's reason. It may be a getter that makes the
+   * signal when it is first read, and that a copy of the options loses: pass the object on as it is.
    */
   readonly signal?: AbortSignal
-  /**
-   * What the signal says, without making it: that takes an eighth of a read of SQLite. Absent: ask the
-   * signal.
-   */
+  /** Whether the signal is aborted, known without making it. Absent: ask the signal. */
   readonly aborted?: boolean
+}
+
+export interface ListOptions extends StoreOptions {
+  /** The size of the JSON text at which a page may end early, with `more`. A store may ignore it. */
+  readonly maxBytes?: number
+}
+
+export interface WriteOptions extends StoreOptions {
+  /** A claimed idempotency key, to be completed in the same step as the write. */
+  readonly idempotencyKey?: string
 }
 
 /** @throws the signal's reason, where the work is to end. */
@@ -85,15 +112,22 @@ export function throwIfAborted(options: StoreOptions | undefined): void {
   if (options?.aborted !== false) options?.signal?.throwIfAborted()
 }
 
-/** What `begin` found under an idempotency key. */
+/** The state of an idempotency key when `claim` looked. */
 export type IdempotencyRecord =
-  /** Nothing: the caller does the work now and ends with `create` or `finish`. */
+  /** The key is now claimed: the caller does the work and ends with `create` or `complete`. */
   | { readonly state: 'new' }
-  /** Somebody does the work at this moment. */
+  /** Another request does the work at this moment. */
   | { readonly state: 'running'; readonly fingerprint: string }
   | { readonly state: 'done'; readonly fingerprint: string; readonly answer: Json }
 
+/** Keeps the items of a collection. A method may return its result at once, or a promise of it. */
 export interface Store {
+  /** `key`: lists continue from a sort key. `offset`: the store cannot seek and takes positions only. */
+  readonly pages: 'key' | 'offset'
+
+  /** Where idempotency keys are kept: with the items, in this process, or nowhere. */
+  readonly idempotency: 'store' | 'process' | 'none'
+
   /**
    * Called at definition, once for each collection on this store; several may share it where they
    * agree on the identity.
@@ -101,64 +135,79 @@ export interface Store {
    */
   attach(shape: Shape): void
 
-  get(id: Id, options?: StoreOptions): Promise<Stored | undefined>
+  get(id: Id, options?: StoreOptions): Awaitable<Stored | undefined>
 
-  /** A slice of a selection with its total, both of one moment. `limit` 0 gives no items. */
-  list(selection: Selection, slice: Slice, total: TotalMode, options?: StoreOptions): Promise<Page>
+  /** Finds a slice of a selection with its total, both of one moment. `limit` 0 gives no items. */
+  list(selection: Selection, slice: Slice, total: TotalMode, options?: ListOptions): Awaitable<Page>
 
-  /** The number of items that the filters and the search let through; absent with `none`. */
+  /** Counts the items that pass the filters and the search; `undefined` with `none`. */
   count(
     selection: Pick<Selection, 'where' | 'search'>,
     total: TotalMode,
     options?: StoreOptions,
-  ): Promise<number | undefined>
+  ): Awaitable<number | undefined>
 
   /** The whole selection in its order, a batch at a time, in constant memory; leaving early frees all. */
   stream(selection: Selection, options?: StoreOptions): AsyncIterable<readonly Stored[]>
 
   /**
-   * Adds an item. Ids made by the store grow, and become visible in their order: who has seen an id
-   * will not later find a new smaller one. An id is never made twice.
+   * Adds an item. Ids made by the store grow, and become visible in their order: a client that has seen
+   * an id will not later find a new smaller one. An id is never made twice.
    * @param values the properties without dates; with the id where the client chose it.
-   * @param options.idempotencyKey a key that `begin` gave to this caller: in the same step its answer
-   * becomes `{ id, item, version, updatedAt }` of what was created.
-   * @throws UniqueError, UnstorableError, ConflictError; UnavailableError, nothing added, for a key whose
-   * claim is lost: it took so long that somebody else may have it.
+   * @param options.idempotencyKey a claimed key: in the same step its answer becomes
+   * `{ id, item, version, updatedAt }` of the new item.
+   * @throws UniqueError, UnstorableError, ReferenceConflictError; UnavailableError, nothing added, for a
+   * key whose claim has expired: another request may have it.
    */
-  create(
-    values: Item,
-    options?: StoreOptions & { readonly idempotencyKey?: string },
-  ): Promise<Stored>
+  create(values: Item, options?: WriteOptions): Awaitable<Stored>
 
   /**
    * Replaces the values of an item, if it is still at this version, in one step.
-   * @returns `undefined` where it is not: changed or deleted meanwhile.
-   * @throws UniqueError, UnstorableError, ConflictError
+   * @param options.idempotencyKey not used yet.
+   * @returns `undefined` where the item was changed or deleted meanwhile.
+   * @throws UniqueError, UnstorableError, ReferenceConflictError
    */
-  update(id: Id, version: string, values: Item, options?: StoreOptions): Promise<Stored | undefined>
+  update(
+    id: Id,
+    version: string,
+    values: Item,
+    options?: WriteOptions,
+  ): Awaitable<Stored | undefined>
 
   /**
    * Removes an item, if it is still at this version, in one step.
-   * @throws ConflictError
+   * @param options.idempotencyKey not used yet.
+   * @throws ReferenceConflictError
    */
-  delete(id: Id, version: string, options?: StoreOptions): Promise<boolean>
+  delete(id: Id, version: string, options?: WriteOptions): Awaitable<boolean>
 
   /**
-   * Claims an idempotency key, in one step. A claim that was never finished is free again after
-   * a minute; an answer is kept for a day.
+   * Claims an idempotency key, in one step. A claim that is never completed ends after a minute; an
+   * answer is kept for a day.
    * @param key opaque, at most 64 characters.
-   * @param fingerprint of what is asked: kept with the key and given back.
+   * @param fingerprint of the request: kept with the key and returned with its record.
    */
-  begin(key: string, fingerprint: string, options?: StoreOptions): Promise<IdempotencyRecord>
+  claim(key: string, fingerprint: string, options?: StoreOptions): Awaitable<IdempotencyRecord>
 
-  /** Keeps the answer of a claimed key; without one (the work failed) the key is free again. */
-  finish(key: string, answer: Json | undefined, options?: StoreOptions): Promise<void>
+  /** Keeps the answer of a claimed key; without an answer (the work failed) the key is free again. */
+  complete(key: string, answer: Json | undefined, options?: StoreOptions): Awaitable<void>
+
+  /**
+   * Runs work on several stores of one database in one transaction: all of its writes happen, or none.
+   * Absent where the store has no transactions; not used yet.
+   * @param work gets the same stores, in the same order, bound to the transaction.
+   */
+  transaction?<T>(
+    stores: readonly Store[],
+    work: (stores: readonly Store[]) => Promise<T>,
+    options?: StoreOptions,
+  ): Promise<T>
 
   /** Frees what the store holds; running calls end first. */
   close(): Promise<void>
 }
 
-/** How long a claimed idempotency key waits for its answer, and how long an answer is kept; milliseconds. */
+/** How long the claim of an idempotency key lasts, and how long its answer is kept; milliseconds. */
 export const CLAIM_TTL_MS = 60_000
 export const RECORD_TTL_MS = 86_400_000
 
@@ -201,6 +250,19 @@ export class UnstorableError extends Error {
 /** Thrown by a store that cannot be reached at the moment, or has given a claim away: the same call may work later. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
+}
+
+/** Makes a page of the items found for a slice with one more item than its limit. */
+export function toPage(found: readonly Stored[], slice: Slice, total: number | undefined): Page {
+  const more = found.length > slice.limit
+  const backward = 'key' in slice && slice.backward
+  const items = more ? (backward ? found.slice(1) : found.slice(0, -1)) : found
+  return total === undefined ? { items, more } : { items, more, total }
+}
+
+/** Makes the answer that `create` keeps under an idempotency key. */
+export function toAnswer({ id, item, version, updatedAt }: Stored) {
+  return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
 }
 
 /** The item that a store keeps: the id first, then the values in their order, then the dates. */

@@ -218,15 +218,18 @@ const order: Check[] = [
           for (let at = 0; at <= whole.length; at++) {
             const place = whole[at]
             const key = place && (sortKeyOf(place.item, sort) as (string | null)[])
-            const parts: [Slice, readonly Stored[]][] = [
-              [{ limit: 2, offset: at }, whole.slice(at, at + 2)],
-              [{ limit: 2, key, backward: false }, whole.slice(key ? at + 1 : 0).slice(0, 2)],
-              [{ limit: 2, key, backward: true }, whole.slice(Math.max(0, at - 2), at)],
+            const start = key ? at + 1 : 0
+            const { length } = whole
+            const parts: [slice: Slice, from: number, to: number, more: boolean][] = [
+              [{ limit: 2, offset: at }, at, at + 2, at + 2 < length],
+              [{ limit: 2, key, backward: false }, start, start + 2, start + 2 < length],
+              [{ limit: 2, key, backward: true }, Math.max(0, at - 2), at, at > 2],
             ]
-            for (const [slice, expected] of parts) {
-              const { items, total } = await store.list({ ...selected, sort }, slice, 'exact')
-              assert.equal(codes(items), codes(expected), `${shown} ${JSON.stringify(slice)}`)
-              assert.equal(total, whole.length)
+            for (const [slice, from, to, more] of parts) {
+              const page = await store.list({ ...selected, sort }, slice, 'exact')
+              const each = `${shown} ${JSON.stringify(slice)}`
+              assert.equal(codes(page.items), codes(whole.slice(from, to)), each)
+              assert.deepEqual([page.more, page.total], [more, length], each)
             }
           }
         }
@@ -256,11 +259,16 @@ const order: Check[] = [
       await fill(store)
       const selection = { where: [filter('seats', 'gt', 2)], sort: by('code') }
       const none = { limit: 0, offset: 0 }
-      assert.deepEqual(await store.list(selection, none, 'exact'), { items: [], total: 2 })
-      assert.deepEqual(await store.list(selection, none, 'none'), { items: [] })
+      assert.deepEqual(await store.list(selection, none, 'exact'), {
+        items: [],
+        more: false,
+        total: 2,
+      })
+      assert.deepEqual(await store.list(selection, none, 'none'), { items: [], more: false })
       assert.equal(await store.count(selection, 'none'), undefined)
       assert.deepEqual(await store.list(selection, { limit: 5, offset: 50 }, 'exact'), {
         items: [],
+        more: false,
         total: 2,
       })
       for (const { total } of [
@@ -320,7 +328,7 @@ const order: Check[] = [
     name: 'an aborted signal ends the work with its reason',
     async check(store) {
       const [first] = await createMany(store, 600)
-      await store.begin('claimed', 'print')
+      await store.claim('claimed', 'print')
       const reason = new Error('enough')
       const signal = AbortSignal.abort(reason)
       const selection = { where: [], sort: by() }
@@ -333,10 +341,13 @@ const order: Check[] = [
           () => store.create({ code: 'x', price: 1 }, options),
           () => store.update(id, version, { code: 'x', price: 1 }, options),
           () => store.delete(id, version, options),
-          () => store.begin('key', 'print', options),
-          () => store.finish('claimed', 'answer', options),
+          () => store.claim('key', 'print', options),
+          () => store.complete('claimed', 'answer', options),
         ]) {
-          await assert.rejects(call, each => each === reason)
+          await assert.rejects(
+            async () => call(),
+            each => each === reason,
+          )
         }
       }
       const later = new AbortController()
@@ -349,8 +360,8 @@ const order: Check[] = [
       )
       assert.equal(await store.count(selection, 'exact'), 600)
       assert.equal((await store.get(id))?.version, version)
-      assert.equal((await store.begin('key', 'print')).state, 'new')
-      assert.equal((await store.begin('claimed', 'print')).state, 'running')
+      assert.equal((await store.claim('key', 'print')).state, 'new')
+      assert.equal((await store.claim('claimed', 'print')).state, 'running')
     },
   },
 ]

@@ -60,8 +60,8 @@ const keeping: Check[] = [
       const where = [filter('weight', 'lt', 2)]
       const page = await store.list({ where, sort: by('-weight') }, ALL, 'exact')
       assert.deepEqual([idsOf(page.items), page.total], [[light.id], 1])
-      await assert.rejects(store.create({ code: 'C', weight: 1.5 }), isUnique('weight'))
-      await assert.rejects(store.create({ code: 'B' }), isUnique('code'))
+      await assert.rejects(async () => store.create({ code: 'C', weight: 1.5 }), isUnique('weight'))
+      await assert.rejects(async () => store.create({ code: 'B' }), isUnique('code'))
       assert.equal(present(await store.get(other.id)).item.price, 3)
     },
   },
@@ -123,10 +123,10 @@ const keeping: Check[] = [
       for (let round = 0; round < 3; round++) {
         const { id, version } = await store.create({ code: `c${round}`, price: 0 })
         const wins = await Promise.all(
-          Array.from({ length: 100 }, (_, at) =>
+          Array.from({ length: 100 }, async (_, at) =>
             round === 2 && at % 2
               ? store.delete(id, version)
-              : store.update(id, version, { code: `c${round}`, price: at }).then(made => !!made),
+              : store.update(id, version, { code: `c${round}`, price: at }),
           ),
         )
         assert.equal(wins.filter(Boolean).length, 1)
@@ -171,7 +171,7 @@ const ids: Check[] = (['uuid', 'integer'] as const).flatMap((kind): Check[] => [
       const made = await createMany(store, 3)
       const newest = present(made[2])
       await store.delete(newest.id, newest.version)
-      await assert.rejects(store.create({ code: 'n0', price: 1 }), isUnique('code'))
+      await assert.rejects(async () => store.create({ code: 'n0', price: 1 }), isUnique('code'))
       const next = await store.create({ code: 'next', price: 1 })
       assert.ok(next.id > newest.id)
       assert.equal(typeof next.id, kind === 'integer' ? 'number' : 'string')
@@ -200,7 +200,10 @@ const chosen: Check[] = [
       const { items } = await store.list({ where: [], sort: by() }, ALL, 'exact')
       assert.deepEqual(idsOf(items), ["'; --", '10', '9', 'B', 'b', 'ä/ö?#', '\uFF5E', '\u{1F600}'])
       for (const id of names) assert.equal((await store.get(id))?.item.code, id)
-      await assert.rejects(store.create({ id: 'b', code: 'other', price: 1 }), isUnique('id'))
+      await assert.rejects(
+        async () => store.create({ id: 'b', code: 'other', price: 1 }),
+        isUnique('id'),
+      )
       const made = await store.create({ code: 'made', price: 1 })
       assert.match(String(made.id), /^[0-9a-f-]{36}$/)
       const before = { where: [], sort: by() }
@@ -215,13 +218,13 @@ const unique: Check[] = [
     name: 'a unique set refuses the same values, and a null or absent one frees it',
     async check(store) {
       const made = await fill(store)
-      const take = (values: Item) => store.create({ price: 1, ...values })
+      const take = async (values: Item) => store.create({ price: 1, ...values })
       await assert.rejects(take({ code: 'A' }), isUnique('code'))
       const clio = { name: 'Clio', year: 1990 }
       await assert.rejects(take({ code: 'N', model: clio }), isUnique('model.name', 'model.year'))
       const second = present(made[1])
       await assert.rejects(
-        store.update(second.id, second.version, { code: 'B', price: 1, model: clio }),
+        async () => store.update(second.id, second.version, { code: 'B', price: 1, model: clio }),
         isUnique('model.name', 'model.year'),
       )
       assert.deepEqual((await store.get(second.id))?.item, second.item)
@@ -239,7 +242,7 @@ const unique: Check[] = [
       const { id, version } = present(first)
       const moved = present(await store.update(id, version, { code: 'moved', price: 1 }))
       const takers = await Promise.allSettled(
-        Array.from({ length: 20 }, () => store.create({ code: 'A', price: 1 })),
+        Array.from({ length: 20 }, async () => store.create({ code: 'A', price: 1 })),
       )
       assert.equal(takers.filter(({ status }) => status === 'fulfilled').length, 1)
       await store.delete(id, moved.version)
@@ -252,67 +255,67 @@ const idempotency: Check[] = [
   {
     name: 'an idempotency key: new, running, then its answer',
     async check(store) {
-      assert.deepEqual(await store.begin('key', 'print'), { state: 'new' })
-      assert.deepEqual(await store.begin('key', 'other'), {
+      assert.deepEqual(await store.claim('key', 'print'), { state: 'new' })
+      assert.deepEqual(await store.claim('key', 'other'), {
         state: 'running',
         fingerprint: 'print',
       })
-      assert.deepEqual(await store.begin('other', 'other'), { state: 'new' })
+      assert.deepEqual(await store.claim('other', 'other'), { state: 'new' })
       const answer = { status: 200, body: [1, null, 'x'] }
-      await store.finish('key', answer)
+      await store.complete('key', answer)
       const done = { state: 'done', fingerprint: 'print', answer }
-      assert.deepEqual(await store.begin('key', 'other'), done)
-      assert.deepEqual(await store.begin('key', 'print'), done)
+      assert.deepEqual(await store.claim('key', 'other'), done)
+      assert.deepEqual(await store.claim('key', 'print'), done)
     },
   },
   {
-    name: 'an idempotency key finished without an answer is free again',
+    name: 'an idempotency key completed without an answer is free again',
     async check(store) {
-      await store.begin('key', 'print')
-      await store.finish('key', undefined)
-      assert.deepEqual(await store.begin('key', 'second'), { state: 'new' })
-      assert.deepEqual(await store.begin('key', 'x'), { state: 'running', fingerprint: 'second' })
+      await store.claim('key', 'print')
+      await store.complete('key', undefined)
+      assert.deepEqual(await store.claim('key', 'second'), { state: 'new' })
+      assert.deepEqual(await store.claim('key', 'x'), { state: 'running', fingerprint: 'second' })
     },
   },
   {
     name: 'of 20 parallel claims of an idempotency key one is new',
     async check(store) {
-      const found = await Promise.all(Array.from({ length: 20 }, () => store.begin('key', 'print')))
+      const found = await Promise.all(Array.from({ length: 20 }, () => store.claim('key', 'print')))
       assert.equal(found.filter(({ state }) => state === 'new').length, 1)
     },
   },
   {
     name: 'a create under an idempotency key keeps what it made as the answer',
     async check(store) {
-      await store.begin('key', 'print')
+      await store.claim('key', 'print')
       const made = await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
-      const attempt = await store.begin('key', 'print')
+      const attempt = await store.claim('key', 'print')
       assert.equal(attempt.state, 'done')
       assert.deepEqual('answer' in attempt && attempt.answer, { ...made })
-      await store.begin('failing', 'print')
+      await store.claim('failing', 'print')
       await assert.rejects(
-        store.create({ code: 'A', price: 1 }, { idempotencyKey: 'failing' }),
+        async () => store.create({ code: 'A', price: 1 }, { idempotencyKey: 'failing' }),
         isUnique('code'),
       )
-      assert.equal((await store.begin('failing', 'print')).state, 'running')
+      assert.equal((await store.claim('failing', 'print')).state, 'running')
     },
   },
   {
     name: 'a create under an idempotency key that is not claimed, or no longer, adds nothing',
     async check(store) {
-      await store.begin('key', 'print')
+      await store.claim('key', 'print')
       await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
-      await store.begin('freed', 'print')
-      await store.finish('freed', undefined)
+      await store.claim('freed', 'print')
+      await store.complete('freed', undefined)
       for (const idempotencyKey of ['key', 'freed', 'never claimed']) {
         await assert.rejects(
-          store.create({ code: 'B', price: 1 }, { idempotencyKey }),
+          async () => store.create({ code: 'B', price: 1 }, { idempotencyKey }),
           error => error instanceof UnavailableError,
           idempotencyKey,
         )
       }
       assert.equal(await store.count({ where: [] }, 'exact'), 1)
-      assert.equal((await store.begin('freed', 'print')).state, 'new')
+      assert.equal((await store.claim('freed', 'print')).state, 'new')
     },
   },
 ]

@@ -81,6 +81,8 @@ function brokenStore(error: () => Error): Store {
     throw error()
   }
   return {
+    pages: 'key',
+    idempotency: 'store',
     attach: () => {},
     get: fail,
     list: fail,
@@ -92,8 +94,8 @@ function brokenStore(error: () => Error): Store {
     create: fail,
     update: fail,
     delete: fail,
-    begin: fail,
-    finish: fail,
+    claim: fail,
+    complete: fail,
     close: async () => {},
   }
 }

@@ -76,7 +76,7 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
   test.skipIf(absent)('each come to their own end', async () => {
     const { store } = await opened(open, { ...SHAPE, unique: [['color']] })
     await closing([store], async () => {
-      for (const key of ['key', 'failing']) await store.begin(key, 'print')
+      for (const key of ['key', 'failing']) await store.claim(key, 'print')
       const reason = new Error('gone')
       const [made, taken, aborted, keyed, failing, last] = await Promise.allSettled([
         store.create(car('a')),
@@ -92,8 +92,8 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
       expect(keyed).toMatchObject({ value: { id: 2, item: { color: 'c' } } })
       expect(failing).toMatchObject({ reason: { fields: ['color'] } })
       expect(last).toMatchObject({ value: { id: 3, item: { color: 'd' } } })
-      expect(await store.begin('key', 'print')).toMatchObject({ state: 'done', answer: { id: 2 } })
-      expect(await store.begin('failing', 'print')).toMatchObject({ state: 'running' })
+      expect(await store.claim('key', 'print')).toMatchObject({ state: 'done', answer: { id: 2 } })
+      expect(await store.claim('failing', 'print')).toMatchObject({ state: 'running' })
       expect(await store.count({ where: [] }, 'exact')).toBe(3)
     })
   })
@@ -104,14 +104,14 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
       const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' } }
       const { store, inserted } = await opened(open, shape)
       await closing([store], async () => {
-        await store.begin('key', 'print')
+        await store.claim('key', 'print')
         const made = await Promise.all([
           store.create({ ...car('a'), id: 'chosen' }),
           store.create(car('b')),
           store.create(car('c'), { idempotencyKey: 'key' }),
         ])
         expect(inserted().toSorted()).toEqual([1, 2])
-        const attempt = await store.begin('key', 'print')
+        const attempt = await store.claim('key', 'print')
         expect(attempt).toEqual({ state: 'done', fingerprint: 'print', answer: made[2] })
         const found = await Promise.all(made.map(({ id }) => store.get(id)))
         expect(found).toEqual(made)

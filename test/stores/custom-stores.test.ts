@@ -82,8 +82,8 @@ describe('a store that refuses', () => {
         throw new Error('no connection')
       },
     ],
-  ])('to free the key of what is refused, %s', async (_, finish) => {
-    const { api } = example({ storeOf: (_name, store) => ({ ...store, finish }) })
+  ])('to free the key of what is refused, %s', async (_, complete) => {
+    const { api } = example({ storeOf: (_name, store) => ({ ...store, complete }) })
     const answer = await ask(api, '/cars', {
       method: 'POST',
       json: { color: 'none' },
@@ -100,7 +100,7 @@ describe('a store that refuses', () => {
     const cars = defineCollection({
       name: 'cars',
       schema: z.object({ paid: z.int() }),
-      store: { ...store, finish: () => Promise.reject(new UnavailableError()) },
+      store: { ...store, complete: () => Promise.reject(new UnavailableError()) },
       actions: {
         pay: { on: 'item', run: ({ update }) => update({ paid: ++runs }) },
       },

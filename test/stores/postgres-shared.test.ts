@@ -75,7 +75,7 @@ async function silencing(text: string) {
   }
 }
 
-test.each<[string, string, (store: Store) => Promise<unknown>[]]>([
+test.each<[string, string, (store: Store) => unknown[]]>([
   ['a read', 'select', store => [store.get(1)]],
   ['all that there are', 'select', store => [1, 2, 3].map(id => store.get(id))],
   ['a commit', 'commit', store => ['a', 'b'].map(color => store.create(car(color)))],

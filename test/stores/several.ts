@@ -322,7 +322,7 @@ export function severalStores(database: Database): void {
     const { id } = await store.create(car('red'))
     const work = [store.get(id), store.create(car('blue')), store.create(car('green'))] as const
     let ended = 0
-    for (const each of work) void each.then(() => ended++)
+    for (const each of work) void Promise.resolve(each).then(() => ended++)
     await store.close()
     expect(ended).toBe(work.length)
     await expect(store.get(id)).rejects.toThrow(UnavailableError)

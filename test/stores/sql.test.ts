@@ -224,13 +224,13 @@ describe('a SQLite file', () => {
       price: 0.1 + 0.2,
       tags: ['\u{1F600}'],
     })
-    await before.begin('key', 'print')
+    await before.claim('key', 'print')
     const newest = await before.create({ color: 'blue', year: 2 }, { idempotencyKey: 'key' })
     await before.delete(newest.id, newest.version)
     await before.close()
     const after = await open()
     expect(await after.get(kept.id)).toEqual(kept)
-    expect(await after.begin('key', 'other')).toEqual({
+    expect(await after.claim('key', 'other')).toEqual({
       state: 'done',
       fingerprint: 'print',
       answer: newest,
@@ -267,16 +267,16 @@ describe('a SQLite file', () => {
     let now = 1e12
     const store = sqlStore({ db: await openDatabase(), create: true, clock: () => now })
     store.attach(SHAPE)
-    await store.begin('a', 'p')
+    await store.claim('a', 'p')
     now += 59_999
-    expect(await store.begin('a', 'p')).toMatchObject({ state: 'running' })
+    expect(await store.claim('a', 'p')).toMatchObject({ state: 'running' })
     now += 1
-    expect(await store.begin('a', 'p')).toEqual({ state: 'new' })
-    await store.finish('a', { x: 1 })
+    expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
+    await store.complete('a', { x: 1 })
     now += 86_399_999
-    expect(await store.begin('a', 'p')).toMatchObject({ state: 'done', answer: { x: 1 } })
+    expect(await store.claim('a', 'p')).toMatchObject({ state: 'done', answer: { x: 1 } })
     now += 1
-    expect(await store.begin('a', 'p')).toEqual({ state: 'new' })
+    expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
     await store.close()
   })
 
@@ -301,7 +301,7 @@ describe('a SQLite file', () => {
   test('that another process has locked keeps nobody but those who write', async () => {
     const { store, first, other, colors } = await openLocked()
     const settled: unknown[] = []
-    const write = (work: Promise<unknown>) => work.finally(() => settled.push(work))
+    const write = async (work: unknown) => settled.push(await work)
     const writes = [write(store.update(first.id, first.version, { color: 'blue', year: 1 }))]
     await later()
     for (const color of ['a', 'b', 'c']) writes.push(write(store.create({ color, year: 2 })))
