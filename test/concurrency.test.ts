@@ -4,12 +4,10 @@ import { z } from 'zod'
 import { defineApi, defineCollection, type Item, memoryStore, type Store } from '../src/index.ts'
 import { sqlStore } from '../src/sql/sql-store.ts'
 import { HANDLER_NAMES, type OpenHandler, openHandler } from './handlers.ts'
-import { noMariadb, openMariadb, useMariadb } from './stores/mariadb.ts'
 import { openPostgres, usePostgres } from './stores/postgres.ts'
 import { openDatabase } from './stores/sqlite.ts'
 
 usePostgres()
-useMariadb()
 
 let tables = 0
 
@@ -19,12 +17,6 @@ const STORES: Readonly<Record<string, () => Promise<Store>>> = {
   SQLite: async () => sqlStore({ db: await openDatabase(), create: true }),
   PostgreSQL: async () =>
     sqlStore({ db: openPostgres(), table: `counters_${++tables}`, create: true }),
-  ...(noMariadb
-    ? {}
-    : {
-        MariaDB: async () =>
-          sqlStore({ db: openMariadb(), table: `counters_${++tables}`, create: true }),
-      }),
 }
 
 const MEMBERS = 100

@@ -36,9 +36,6 @@ export async function readCatalog(layout: TableMapping, { run }: Runner): Promis
     await run(compileFor(dialect, sql`select 1 from ${from} where 1 = 0`))
     return UNKNOWN
   }
-  for (const column of layout.columns) {
-    column.folds = column.type === 'text' && isTrue(rowOf(column.column, rows)?.folds)
-  }
   const issues = layout.columns.flatMap(column => mistakesOf(column, rows, layout))
   if (versionColumn !== undefined) {
     issues.push(...versionMistakes(versionColumn, rows, layout))

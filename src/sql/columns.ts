@@ -21,13 +21,13 @@ export interface ColumnOptions {
   readonly json?: boolean | undefined
   /**
    * What the column is, where it is none of text, numbers, booleans and JSON: `uuid` (PostgreSQL),
-   * `timestamp` (PostgreSQL: with or without a time zone; MySQL and MariaDB: `datetime` too), `date`.
+   * `timestamp` (with or without a time zone), `date`.
    * A `timestamp` without a time zone is taken for UTC. Not in SQLite: `text` for what is read and
    * sorted as a text, such as an enum; `double` for a number of another type, such as `real` or
    * `numeric` of any precision. No index on the column serves these two.
    */
   readonly type?: DeclaredType | CastType | undefined
-  /** How many digits of a second a `timestamp` keeps. Default 6 in PostgreSQL, 0 in MySQL and MariaDB. */
+  /** How many digits of a second a `timestamp` keeps. Default 6. */
   readonly digits?: number | undefined
 }
 
@@ -43,8 +43,6 @@ export interface Column {
   readonly cast?: CastType
   /** Whether it is JSON only so that a scalar may be both null and absent, and nobody has said so. */
   readonly tellsNull: boolean
-  /** Whether it sorts texts by a collation of its own, not by code point: what is learned of the table. */
-  folds?: boolean
   /** What is read of it, and what that is called among the columns read. */
   readonly readable: Fragment
   readonly read: string

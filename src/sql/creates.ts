@@ -78,9 +78,7 @@ export class SqlCreates {
       await this.#insert([row], runner)
       return this.#answered(row, runner)
     }
-    // Without `returning` a row of others is read again in the same transaction.
-    const single = unkeyed && (this.#layout.dialect.returns || this.#known.own)
-    return this.#session.write(insert, options, single)
+    return this.#session.write(insert, options, unkeyed)
   }
 
   /** Rows under ids that are made for them. */
@@ -154,7 +152,7 @@ export class SqlCreates {
 
   /** What an insert gives: others' tables may keep another value than they are given. */
   get #gives(): 'id' | 'whole' {
-    return this.#known.own || !this.#layout.dialect.returns ? 'id' : 'whole'
+    return this.#known.own ? 'id' : 'whole'
   }
 
   /** @returns the ids, if the database chains. */
@@ -189,17 +187,11 @@ export class SqlCreates {
   /** What was stored, kept as the answer to its idempotency key. */
   async #answered(row: NewRow, runner: Runner): Promise<Stored> {
     const { item, version, key } = row
-    const kept = row.kept ?? (this.#known.own ? undefined : await this.#read(item, runner))
+    const { kept } = row
     if (!kept && !this.#known.own) throw noRow(this.#layout.table)
     const stored = kept ?? this.#layout.storedItem(item, version)
     if (key !== undefined) await this.#attempts.answer(key, toAnswer(stored), runner)
     return stored
-  }
-
-  async #read(item: Item, { run }: Runner): Promise<Stored | undefined> {
-    const id = item[this.#layout.shape.identity.name]
-    const [row] = (await run(this.#statements.get, [id])).rows
-    return row && this.#layout.stored(row)
   }
 }
 

@@ -59,7 +59,7 @@ export interface ServedColumn {
 export interface Catalog {
   /**
    * A row for each column, with what the table is: `name`, `type`, `category` (PostgreSQL's), `collation`;
-   * `folds`, whether texts are sorted by that and no other where nothing is said; `alone`, whether an index keeps it unique, null where that cannot be told or asked for; `base`,
+   * `alone`, whether an index keeps it unique, null where that cannot be told or asked for; `base`,
    * whether the table's rows change by changes alone, as those of a view do not; `ruled`, whether it
    * has triggers. No row where there is no table, or it is not told of.
    */
@@ -88,8 +88,6 @@ export type Failure =
   | { readonly kind: 'again' }
   /** It was ended by a timeout or a signal. */
   | { readonly kind: 'cancelled' }
-  /** What is made is there. */
-  | { readonly kind: 'exists' }
 
 /** What a pool of connections is told. */
 export interface SessionCommands {
@@ -103,9 +101,8 @@ export interface SessionCommands {
   cancel(backend: number): string
   /** Breaks the connection to a backend off, where that is known: what waits for it fails then. */
   hangUp?(backend: number): void
-  /** Begin what tables are made in, by one process at a time; ended by `commit`, then by `unlock`. */
+  /** Begin what tables are made in, by one process at a time. */
   readonly lock: readonly string[]
-  readonly unlock: readonly string[]
 }
 
 export interface SqlDatabase extends Spelling {
@@ -119,16 +116,6 @@ export interface SqlDatabase extends Spelling {
   readonly catalog: Catalog
   /** How many digits of a second a `timestamp` keeps where nothing is said. */
   readonly digits: number
-  /** A text column that stands in a key or an index; absent where it needs no other type. */
-  readonly keys?: {
-    /** How many characters it holds at most where it stands with `parts` others. */
-    longest(parts: number): number
-    type(longest: number): string
-  }
-  /** Whether an index on a value inside a JSON column needs a column of its own for it. */
-  readonly generates: boolean
-  /** Stands before the name of an index, or a column, that may be there. */
-  readonly ifNotExists: string
   /** The longest name of a table or an index, in bytes; absent where there is no limit. */
   readonly longestName?: number
   /** Begin a transaction that no other writer gets into, or in which each statement sees what is committed. */
@@ -137,14 +124,10 @@ export interface SqlDatabase extends Spelling {
   readonly beginRead: readonly string[]
   /** Absent where there is one connection. */
   readonly pool?: SessionCommands
-  /** Whether `returning` gives what an `insert` or an `update` has written, and `on conflict` can change a row that is there. */
-  readonly returns: boolean
   /** Whether an `insert` may take the rows that an `update` in its `with` returns. */
   readonly chains: boolean
   /** Stands before the values of an `insert` that gives an id which the table might make itself. */
   readonly overriding: Fragment
-  /** An `insert`, without that word, that does nothing where a row of the same key is there. */
-  insertNew(into: Fragment): Fragment
   /** Stands at the end of a `select` whose rows nobody shall change until the transaction ends. */
   readonly forUpdate: Fragment
   /** What the driver is given for a boolean that goes into a column. */
@@ -181,12 +164,6 @@ export interface SqlDatabase extends Spelling {
    * @param maybe whether there may be null.
    */
   orderBy(value: Fragment, descending: boolean, maybe: boolean): Fragment
-  /** Whether an index finds `(a, b) > (1, 2)`. */
-  readonly findsRows: boolean
-  /** Whether an index finds values and null at once: `a < 1 or a is null`. */
-  readonly findsNulls: boolean
-  /** Whether an order by `a desc, id` takes an index on `a, id` and sorts the equals alone. */
-  readonly sortsEquals: boolean
   /**
    * A text that is another after every change to the database, whoever made it, or null; absent where
    * there is none. Totals are remembered by it.
@@ -197,8 +174,6 @@ export interface SqlDatabase extends Spelling {
     statement(statement: Fragment): Fragment
     read(row: Readonly<Record<string, unknown>>): { readonly rows: number; readonly cost: number }
   }
-  /** The columns of an index, where an error gives its name alone. */
-  indexColumns?(table: string, index: string): Fragment
   /** What an error means; `undefined` for any other failure. */
   failure(error: unknown): Failure | undefined
 }

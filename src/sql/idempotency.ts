@@ -59,16 +59,8 @@ export class SqlIdempotencyRecords {
   async #claim(given: string, print: string, options?: StoreOptions): Promise<boolean> {
     const now = this.#clock()
     const columns = sql`(${name}, ${key}, ${fingerprint}, ${expires}) values (${this.#name}, ${given}, ${print}, ${now + CLAIM_TTL_MS})`
-    if (this.#dialect.returns) {
-      const claim = sql`insert into ${table} as kept ${columns} on conflict (${name}, ${key}) do update set ${fingerprint} = excluded.${fingerprint}, ${answer} = null, ${expires} = excluded.${expires} where kept.${expires} <= ${now} returning 1 as claimed`
-      return (await this.#row(claim, options)) !== undefined
-    }
-    const over = sql`delete from ${table} where ${name} = ${this.#name} and ${key} = ${given} and ${expires} <= ${now}`
-    await this.#row(over, options)
-    const claim = compileFor(this.#dialect, this.#dialect.insertNew(sql`${table} ${columns}`))
-    const write = ({ run }: Runner) => run(claim)
-    const { numAffectedRows } = await this.#session.write(write, options, true)
-    return numAffectedRows === 1n
+    const claim = sql`insert into ${table} as kept ${columns} on conflict (${name}, ${key}) do update set ${fingerprint} = excluded.${fingerprint}, ${answer} = null, ${expires} = excluded.${expires} where kept.${expires} <= ${now} returning 1 as claimed`
+    return (await this.#row(claim, options)) !== undefined
   }
 
   complete(given: string, value: Json | undefined, options?: StoreOptions): Promise<void> {

@@ -8,8 +8,8 @@ import type { Shape } from '../store/store.ts'
 import type { ColumnType, SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
-/** Of sets that no two items may share, and of those that lists filter and sort by: upwards, and down to the id. */
-export type IndexKind = 'unique' | 'by' | 'down'
+/** Of sets that no two items may share, and of those that lists filter and sort by. */
+export type IndexKind = 'unique' | 'by'
 
 /** What an index has to know of a value's place. */
 export interface Indexed {
@@ -22,14 +22,6 @@ export interface Indexed {
   readonly order: Fragment
   /** Where the value may be of more than one type. */
   readonly mixed?: unknown
-}
-
-/** A column for what stands in an index and has none of its own. */
-export interface Generated {
-  readonly name: string
-  readonly path: string
-  readonly type: ColumnType
-  readonly value: Fragment
 }
 
 export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
@@ -46,8 +38,6 @@ export class Indexes {
   readonly #shape: Shape
   readonly #dialect: SqlDatabase
   readonly #place: (path: string) => Indexed | undefined
-  /** Empty where the database indexes expressions. */
-  readonly generated: readonly Generated[]
 
   /** @param place where the value at a dotted path lies. */
   constructor(
@@ -60,17 +50,11 @@ export class Indexes {
     this.#shape = shape
     this.#dialect = dialect
     this.#place = place
-    this.generated = dialect.generates ? [...this.#generate('unique'), ...this.#generate('by')] : []
   }
 
   /** The sets of dotted paths to index. */
   sets(kind: IndexKind): readonly (readonly string[])[] {
     if (kind === 'unique') return this.#shape.unique
-    if (kind === 'down') {
-      return this.#dialect.sortsEquals
-        ? []
-        : this.sets('by').filter(set => !set.includes(this.#shape.identity.name))
-    }
     return indexesOf(this.#shape).filter(set =>
       set.every(path => {
         const each = findField(this.#shape.fields, toPath(path))?.kind
@@ -86,30 +70,10 @@ export class Indexes {
   /** What stands in an index, as its statement lists it. */
   parts(set: readonly string[], kind: IndexKind): Fragment[] {
     return this.#paths(set, kind).map(path => {
-      const down = kind === 'down' && path !== this.#shape.identity.name
       const { value, column, maybe } = this.#part(path, kind)
-      const part = this.column(path, kind) ?? column ?? sql`(${value})`
-      return kind === 'unique' ? part : this.#dialect.orderBy(part, down, maybe)
+      const part = column ?? sql`(${value})`
+      return kind === 'unique' ? part : this.#dialect.orderBy(part, false, maybe)
     })
-  }
-
-  /** The column made for the value at a path. */
-  column(path: string, kind: IndexKind): Fragment | undefined {
-    if (this.generated.length === 0) return undefined
-    const name = this.#columnName(path, kind)
-    return this.generated.some(each => each.name === name) ? sql.id(name) : undefined
-  }
-
-  /** How many characters of the text at a path are kept at most; `undefined` for any number. */
-  longest(path: string): number | undefined {
-    const { identity } = this.#shape
-    const sets = [
-      [identity.name],
-      ...this.#shape.unique,
-      ...this.sets('by').map(set => this.#paths(set, 'by')),
-    ]
-    const lengths = sets.filter(set => set.includes(path)).map(set => set.length)
-    return lengths.length === 0 ? undefined : this.#dialect.keys?.longest(Math.max(...lengths))
   }
 
   /** The dotted paths of an index, by its name; none for somebody else's. */
@@ -135,23 +99,7 @@ export class Indexes {
     const { column, mixed, order, maybe } = place
     const value = kind === 'unique' && !mixed ? place.value : order
     const plain = column && (kind === 'unique' || order === place.value || order === column)
-    return { value, column: plain ? column : undefined, maybe, kind: place.kind }
-  }
-
-  #generate(kind: IndexKind): Generated[] {
-    const paths = new Set(this.sets(kind).flatMap(set => this.#paths(set, kind)))
-    return [...paths].flatMap(path => {
-      const { value, column, kind: of } = this.#part(path, kind)
-      if (column) return []
-      // Numbers inside JSON are numbers of one type; instants are milliseconds.
-      const plain = of === 'integer' ? 'real' : (COLUMN_TYPES[of] ?? 'text')
-      const type = kind === 'by' && of === 'date-time' ? 'integer' : plain
-      return [{ name: this.#columnName(path, kind), path, type, value }]
-    })
-  }
-
-  #columnName(path: string, kind: IndexKind): string {
-    return this.#cut(`rest_${kind === 'down' ? 'by' : kind}_${path}`)
+    return { value, column: plain ? column : undefined, maybe }
   }
 
   #cut(name: string): string {

@@ -273,7 +273,7 @@ export class PoolSession implements Session {
   async #make(): Promise<void> {
     const prepare = this.#prepare
     if (!prepare) return
-    const { lock, unlock, meet } = this.#words
+    const { lock, meet } = this.#words
     await this.#executor.provideConnection(async connection => {
       // To make an index takes as long as it takes.
       const patient = this.#timeout === undefined ? this.#meeting : meet(0)
@@ -282,7 +282,6 @@ export class PoolSession implements Session {
       try {
         await inTransaction(lock, prepare, runner)
       } finally {
-        for (const each of unlock) await runner.say(each).catch(() => undefined)
         // Another store, which has met it already, may be the next on it.
         if (patient !== this.#meeting) {
           await this.#tell(connection, this.#meeting).catch(() => this.#met.delete(connection))

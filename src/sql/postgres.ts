@@ -348,8 +348,6 @@ export const postgres: SqlDatabase = {
   },
   digits: 6,
   longestName: 63,
-  generates: false,
-  ifNotExists: 'if not exists ',
   begin: [BEGIN],
   beginRead: ['begin isolation level repeatable read read only'],
   pool: {
@@ -366,12 +364,9 @@ export const postgres: SqlDatabase = {
     },
     // `if not exists` alone is an error where two make the same table at the same time.
     lock: [BEGIN, `select pg_advisory_xact_lock(${LOCK}::bigint)`],
-    unlock: [],
   },
-  returns: true,
   chains: true,
   overriding: sql` overriding system value`,
-  insertNew: into => sql`insert into ${into} on conflict do nothing`,
   forUpdate: sql` for update`,
   boolean: value => value,
   bind,
@@ -398,9 +393,6 @@ export const postgres: SqlDatabase = {
     if (!maybe) return descending ? sql`${value} desc` : value
     return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`
   },
-  findsRows: true,
-  findsNulls: false,
-  sortsEquals: true,
   /**
    * What a statement sees is decided by its snapshot: two of the same text see the same rows. After
    * a restart numbers may come again; of a standby the text does not say all, nor of databases that

@@ -56,8 +56,7 @@ export {
 export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {
   /**
    * The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}; a pool of pg must
-   * have gone through {@link preparePostgres}; one of mysql2 is told by the store, for each of its
-   * connections, what this store needs, and so is best its own.
+   * have gone through {@link preparePostgres} .
    */
   readonly db: Kysely<Database>
   /** Which database it is. Default: by what the dialect of the Kysely says of itself. */
@@ -68,7 +67,7 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    */
   readonly create?: boolean | undefined
   /**
-   * How long a call may take in PostgreSQL, MySQL or MariaDB, in milliseconds, before it is cancelled
+   * How long a call may take in PostgreSQL, in milliseconds, before it is cancelled
    * there and throws an `UnavailableError`; the wait for a connection not counted. Each connection is
    * told it for its statements, whoever sends them: give all stores of a pool the same. Default: no
    * limit, and a call that was given up is cancelled only where a connection is free.
@@ -77,8 +76,7 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
   /**
    * Whether exact totals are remembered until the database changes. Default true; say false for a
    * database that is not plain PostgreSQL although it says so. Never in effect on a standby, on a view
-   * (of which rows may come and go by the time), a foreign table or one with row security, nor in MySQL
-   * and MariaDB, which do not tell of changes.
+   * (of which rows may come and go by the time), a foreign table or one with row security.
    */
   readonly rememberTotals?: boolean | undefined
   /** The time in milliseconds since 1970. Default `Date.now`. */
@@ -108,7 +106,7 @@ interface Attached {
 
 /**
  * A store in a table of a SQL database: a column for each top-level field. SQLite as of 3.38,
- * PostgreSQL as of 13 with the encoding UTF8, MariaDB as of 10.6, MySQL as of 8.0.21 with InnoDB.
+ * PostgreSQL as of 13 with the encoding UTF8.
  * Dates of creation and update are `toISOString()` text. At first use the database is asked for the
  * columns: a call of a table that lacks one, or of which one cannot be served as it is declared, throws
  * an `Error` that says so. Not checked: that values are what the schema says. Without a version column
@@ -125,9 +123,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     rememberTotals = true,
   } = options
   if (kind === undefined) {
-    throw new TypeError(
-      'This Kysely is for none of SQLite, PostgreSQL, MySQL and MariaDB; say which: dialect',
-    )
+    throw new TypeError('This Kysely is for neither SQLite nor PostgreSQL; say which: dialect')
   }
   const dialect = DIALECTS[kind]
   let own: Attached | undefined
@@ -135,14 +131,12 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   const prepare = async (runner: Runner) => {
     if (!own) return
     for (const statement of create ? tableStatements(own.layout) : []) {
-      await runner.run(compileFor(dialect, statement)).catch(error => {
-        if (dialect.failure(error)?.kind !== 'exists') throw error
-      })
+      await runner.run(compileFor(dialect, statement))
     }
     Object.assign(own.known, await readCatalog(own.layout, runner))
   }
   // To learn takes no lock, which a standby or a pooler may refuse.
-  const words = dialect.pool && !create && { ...dialect.pool, lock: dialect.beginRead, unlock: [] }
+  const words = dialect.pool && !create && { ...dialect.pool, lock: dialect.beginRead }
   const session: Session = dialect.pool
     ? new PoolSession(db, dialect, words || dialect.pool, prepare, timeout)
     : new SerialSession(db, dialect, prepare)
@@ -171,13 +165,10 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     const date = new Date(clock()).toISOString()
     const item = assemble(layout.shape, id, values, date, date)
     const given = layout.idGiven(id)
-    // It never changes: where the update does not give it, it is read before.
-    const [known] = dialect.returns ? [] : (await runner.run(statements.created, [given])).rows
     const next = createVersion()
     const row = layout.encode(item, layout.changing)
     const parameters = [...row, next, given, version]
-    const { rows, numAffectedRows } = await runner.run(statements.update, parameters)
-    const found = dialect.returns ? rows[0] : numAffectedRows === 1n && known
+    const [found] = (await runner.run(statements.update, parameters)).rows
     if (!found) return undefined
     if (layout.created) {
       item[layout.created.name] = String(decodeValue(Object.values(found)[0], layout.created))
@@ -204,9 +195,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     const set = [...layout.encode(item, columns), ...next]
     if (set.length === 0) return before
     const parameters = [...set, layout.idGiven(id)]
-    const { rows, numAffectedRows } = await runner.run(statements.change(columns), parameters)
-    atMostOne(id, dialect.returns ? rows.length : numAffectedRows)
-    if (!dialect.returns) return find(id, runner)
+    const { rows } = await runner.run(statements.change(columns), parameters)
+    atMostOne(id, rows.length)
     return rows[0] && layout.stored(rows[0])
   }
 
@@ -239,7 +229,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   }
 
   /** What a rule of the table refuses, with the fields of a unique set, or of a value too long for its index. */
-  async function named(error: unknown): Promise<never> {
+  function named(error: unknown): never {
     const failure = dialect.failure(error)
     const { layout } = attached()
     if (failure?.kind === 'unstorable') {
@@ -248,18 +238,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     if (failure?.kind === 'conflict') throw new ReferenceConflictError({ cause: error })
     if (failure?.kind !== 'unique') throw error
     const { index, columns } = failure
-    const set = layout.uniqueSet(index, columns ?? (await columnsOf(index)))
+    const set = layout.uniqueSet(index, columns)
     throw new UniqueError(set, { cause: error })
-  }
-
-  /** The columns of somebody else's index, where the database is to be asked. */
-  async function columnsOf(index: string | undefined): Promise<string[]> {
-    const { layout } = attached()
-    if (index === undefined || !dialect.indexColumns) return []
-    if (layout.indexed(index).length > 0) return []
-    const statement = compileFor(dialect, dialect.indexColumns(layout.table, index))
-    const { rows } = await session.read(({ run }) => run(statement))
-    return rows.map(({ column }) => String(column))
   }
 
   return {

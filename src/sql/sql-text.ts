@@ -61,16 +61,13 @@ sql.join = (fragments: readonly Fragment[], separator = ', '): Fragment => {
 export interface Spelling {
   /** What stands for a bound value; positions count from 1. */
   placeholder(position: number): string
-  /** The mark around names. Default the standard's, which is `"`. */
-  readonly quote?: string
 }
 
 /** A fragment as a whole statement. */
 export function print(
-  { text: standard, values }: Fragment,
-  { placeholder, quote }: Spelling,
+  { text, values }: Fragment,
+  { placeholder }: Spelling,
 ): { readonly sql: string; readonly parameters: readonly unknown[] } {
-  const text = quote === undefined ? standard : requoted(standard, quote)
   let printed = ''
   let from = 0
   for (let position = 1; position <= values.length; position++) {
@@ -79,21 +76,6 @@ export function print(
     from = to + 1
   }
   return { sql: printed + text.slice(from), parameters: values }
-}
-
-/** Literals first: a name's mark inside of one is none. */
-function requoted(text: string, quote: string): string {
-  return text.replace(/'[^']*'|"(?:[^"]|"")*"/g, part => {
-    if (part.startsWith("'")) return part
-    return (
-      quote +
-      part
-        .slice(1, -1)
-        .replaceAll('""', '"')
-        .replaceAll(quote, quote + quote) +
-      quote
-    )
-  })
 }
 
 function quoted(name: string): string {

@@ -89,14 +89,10 @@ export const sqlite: SqlDatabase = {
     },
   },
   digits: 0,
-  generates: false,
-  ifNotExists: 'if not exists ',
   begin: ['begin immediate'],
   beginRead: ['begin'],
-  returns: true,
   chains: false,
   overriding: sql``,
-  insertNew: into => sql`insert into ${into} on conflict do nothing`,
   forUpdate: sql``,
   boolean: Number,
   bind(value) {
@@ -123,9 +119,6 @@ export const sqlite: SqlDatabase = {
   like: (text, pattern) => sql`${text} glob ${pattern.map(globOf).join('')}`,
   contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
   orderBy: (value, descending) => (descending ? sql`${value} desc` : value),
-  findsRows: true,
-  findsNulls: false,
-  sortsEquals: true,
   // The changes of this connection, and those of all others.
   state: sql`(total_changes() || '-' || (select data_version from pragma_data_version))`,
   failure(error) {

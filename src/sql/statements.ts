@@ -19,13 +19,11 @@ export interface Statements {
   insert(rows: number, whole: boolean): Prepared
   /**
    * `[...columns but the id and the creation date, version, id, old version]`; gives the creation
-   * date, if the database does.
+   * date.
    */
   readonly update: Prepared
-  /** `[...columns, version, id]`; gives all columns, if the database does. */
+  /** `[...columns, version, id]`; gives all columns. */
   change(columns: readonly Column[]): Prepared
-  /** `[id]`; the creation date alone. */
-  readonly created: Prepared
   /** `[id, version]` */
   readonly remove: Prepared
   /**
@@ -55,7 +53,7 @@ export function buildStatements(layout: TableMapping): Statements {
   }
   const same = sql`${layout.id.ref} = ${layout.idValue}`
   const which = version ? sql`${same} and ${version} = ${value}` : same
-  const { chains, forUpdate, overriding, returns } = layout.dialect
+  const { chains, forUpdate, overriding } = layout.dialect
   const given = (layout.created ?? layout.id).readable
   const counted = shape.identity.kind !== 'text'
   const none = shape.identity.kind === 'integer' ? '0' : ''
@@ -78,16 +76,15 @@ export function buildStatements(layout: TableMapping): Statements {
       return made
     },
     update: compile(
-      sql`update ${from} set ${sql.join(changed.map(column => sql`${column} = ${value}`))} where ${which}${returns ? sql` returning ${given}` : sql``}`,
+      sql`update ${from} set ${sql.join(changed.map(column => sql`${column} = ${value}`))} where ${which} returning ${given}`,
     ),
     change(columns) {
       const set = columns.map(({ column }) => sql.id(column))
       if (version) set.push(version)
       return compile(
-        sql`update ${from} set ${sql.join(set.map(column => sql`${column} = ${value}`))} where ${same}${returns ? sql` returning ${layout.all}` : sql``}`,
+        sql`update ${from} set ${sql.join(set.map(column => sql`${column} = ${value}`))} where ${same} returning ${layout.all}`,
       )
     },
-    created: compile(sql`select ${given} from ${from} where ${same}`),
     remove: compile(sql`delete from ${from} where ${which}`),
     last: compile(
       sql`select ${lastId} as ${sql.id('last')}, (${counted ? layout.greatestId : sql`null`}) as ${sql.id('most')} from ${sql.table(SEQUENCES)} where ${name} = ${value}${forUpdate}`,
@@ -96,9 +93,7 @@ export function buildStatements(layout: TableMapping): Statements {
       sql`update ${sql.table(SEQUENCES)} set ${lastId} = ${value} where ${name} = ${value}`,
     ),
     startLast: compile(
-      layout.dialect.insertNew(
-        sql`${sql.table(SEQUENCES)} (${name}, ${lastId}) values (${value}, ${sql.lit(none)})`,
-      ),
+      sql`insert into ${sql.table(SEQUENCES)} (${name}, ${lastId}) values (${value}, ${sql.lit(none)}) on conflict do nothing`,
     ),
   }
 }

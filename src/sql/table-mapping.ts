@@ -54,8 +54,6 @@ export interface Place {
   /** As it is compared for being equal, where an index serves that of which the order is another. */
   readonly equal?: Fragment
   readonly declared?: Declared
-  /** Whether it is sorted by a collation of its own, and so a place in the order too. */
-  readonly folds?: boolean | undefined
   /** Where the value may be of more than one type. */
   readonly mixed?: Mixed
   /** Inside of which column it lies, if that is JSON. */
@@ -134,9 +132,7 @@ export class TableMapping {
 
   /** Where the value at a path lies; `undefined` where no field is there. */
   at(path: Path): Place | undefined {
-    const place = this.#expressed(path, this.#owner)
-    const order = place && this.indexes.column(path.join('.'), 'by')
-    return order ? { ...place, order } : place
+    return this.#expressed(path, this.#owner)
   }
 
   /** @param owner stands before the name of a JSON column: the functions that take it apart have columns of their own. */
@@ -146,7 +142,7 @@ export class TableMapping {
     const field = inner.length === 0 ? column?.field : findField(this.shape.fields, path)
     if (!column || !field) return undefined
     const { dialect } = this
-    const { ref, cast, folds } = column
+    const { ref, cast } = column
     const { kind } = field
     if (column.type !== 'json') {
       const maybe = field.nullable || field.optional
@@ -162,7 +158,7 @@ export class TableMapping {
       }
       const equal = dialect.equalsAnyhow ? ref : value
       const plain = cast ? undefined : ref
-      return { kind, maybe, column: plain, value, order: value, equal, canonical: own, folds }
+      return { kind, maybe, column: plain, value, order: value, equal, canonical: own }
     }
     const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
     const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))
@@ -286,8 +282,7 @@ export class TableMapping {
   indexed(index: string | undefined, column?: string): readonly string[] {
     if (column === undefined) return this.indexes.pathsOf(index)
     const own = this.columns.find(each => each.column === column)?.name
-    const path = own ?? this.indexes.generated.find(each => each.name === column)?.path
-    return path === undefined ? [] : [path]
+    return own === undefined ? [] : [own]
   }
 }
 

@@ -3,7 +3,7 @@ import { CompiledQuery, type Kysely } from 'kysely'
 import { checkOptions, oneOf } from '../options.ts'
 import type { Shape } from '../store/store.ts'
 import type { Column } from './columns.ts'
-import type { ColumnType, DatabaseName, SqlDatabase } from './database.ts'
+import type { DatabaseName, SqlDatabase } from './database.ts'
 import type { IndexKind } from './indexes.ts'
 import { type PostgresClient, postgres, remember } from './postgres.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
@@ -44,46 +44,32 @@ export function tableStatements(layout: TableMapping): Fragment[] {
   if (layout.versionColumn !== undefined) {
     columns.push(sql`${sql.id(layout.versionColumn)} ${sql.raw(text)} not null`)
   }
-  const key = sql.raw(dialect.keys?.type(dialect.keys.longest(2)) ?? text)
-  const ifNot = sql.raw(dialect.ifNotExists)
+  const key = sql.raw(text)
   return [
     sql`create table if not exists ${layout.from} (${sql.join(columns)})`,
-    ...layout.indexes.generated.map(
-      ({ name, path, type, value }) =>
-        sql`alter table ${layout.from} add column ${ifNot}${sql.id(name)} ${sql.raw(typeOf(layout, path, type))} as (${value}) virtual`,
-    ),
     ...layout.indexes.sets('unique').map(set => indexStatement(layout, set, 'unique')),
     ...layout.indexes.sets('by').map(set => indexStatement(layout, set, 'by')),
-    ...layout.indexes.sets('down').map(set => indexStatement(layout, set, 'down')),
     sql`create table if not exists ${sql.table(SEQUENCES)} (${sql.id('name')} ${key} primary key not null, ${sql.id('last_id')} ${sql.raw(text)} not null)`,
     sql`create table if not exists ${sql.table(IDEMPOTENCY)} (${sql.id('name')} ${key} not null, ${sql.id('key')} ${key} not null, ${sql.id('fingerprint')} ${sql.raw(text)} not null, ${sql.id('answer')} ${sql.raw(text)}, ${sql.id('expires_at')} ${sql.raw(integer)} not null, primary key (${sql.id('name')}, ${sql.id('key')}))`,
-    sql`create index ${ifNot}${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
+    sql`create index if not exists ${sql.id(`${IDEMPOTENCY}_by_expires_at`)} on ${sql.table(IDEMPOTENCY)} (${sql.id('expires_at')})`,
   ]
 }
 
 /** The type of a column that the store makes. */
-export function madeType(layout: TableMapping, { name, type, declared }: Column): string {
-  return declared ? declared.own.made(declared.digits ?? 0) : typeOf(layout, name, type)
-}
-
-function typeOf({ indexes, dialect }: TableMapping, path: string, type: ColumnType): string {
-  const longest = type === 'text' ? indexes.longest(path) : undefined
-  const key = longest === undefined ? undefined : dialect.keys?.type(longest)
-  return key ?? dialect.types[type]
+export function madeType({ dialect }: TableMapping, { type, declared }: Column): string {
+  return declared ? declared.own.made(declared.digits ?? 0) : dialect.types[type]
 }
 
 /** An index of `set` and then the id, or one that keeps the set unique. */
 function indexStatement(layout: TableMapping, set: readonly string[], kind: IndexKind): Fragment {
   const what = sql.raw(kind === 'unique' ? 'unique index' : 'index')
   const name = sql.id(layout.indexes.name(set, kind))
-  const ifNot = sql.raw(layout.dialect.ifNotExists)
-  return sql`create ${what} ${ifNot}${name} on ${layout.from} (${sql.join(layout.indexes.parts(set, kind))})`
+  return sql`create ${what} if not exists ${name} on ${layout.from} (${sql.join(layout.indexes.parts(set, kind))})`
 }
 
 /**
  * The same statements as text, for a migration. An index ends in the id; one on a path inside JSON,
- * or on a date-time, is on an expression, and only the very same expression is served by it; in
- * MySQL and MariaDB it is on a generated column, `rest_by_…`, that lists of such an index ask for.
+ * or on a date-time, is on an expression, and only the very same expression is served by it.
  * @param shape of a collection: `cars.definition.shape`.
  * @param given `dialect`, by default `sqlite`, and what the store is told of the table.
  * @throws TypeError as `attach` does.

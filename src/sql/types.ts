@@ -3,7 +3,7 @@ import { isDate, parseInstant } from '../schema/dates.ts'
 import type { Kind } from '../schema/fields.ts'
 import { isUuid } from '../schema/values.ts'
 
-/** A type that a column of a table which exists may have: of PostgreSQL, or of MySQL and MariaDB. */
+/** A type that a column of a table which exists may have: of PostgreSQL. */
 export type DeclaredType = 'uuid' | 'timestamp' | 'date'
 
 /** Columns of other types are read, compared and sorted as texts by code point, or as doubles. */

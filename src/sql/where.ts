@@ -230,7 +230,7 @@ export interface Range {
 
 /**
  * What stands after a place in a sort (before it, if backward), in the order of the ranges. Where
- * both null and values are left, most databases find the place in two ranges only.
+ * both null and values are left, a database finds the place in two ranges only.
  */
 export function rangesAfter(
   sort: readonly SortKey[],
@@ -248,7 +248,7 @@ export function rangesAfter(
   const [first, ...others] = keys
   const [by, ...rest] = sort
   const both = first?.place.maybe && (first.value !== null) === first.down && others.length > 0
-  if (!both || !by || dialect.findsNulls) {
+  if (!both || !by) {
     return [{ condition: afterCondition(keys, dialect), order }]
   }
   // Of equals, the direction of what follows is the one of the index.
@@ -279,10 +279,10 @@ function afterCondition(keys: readonly PlaceKey[], dialect: SqlDatabase): Fragme
     const same =
       value === null
         ? sql`${place.order} is null`
-        : sql`${place.order} = ${boundOf(value, place, dialect)}`
+        : sql`${place.order} = ${bind(value, place, dialect)}`
     return sql`(${strictly} or (${same} and ${beyond(at + 1)}))`
   }
-  const whole = keys.length > 1 && dialect.findsRows ? rowCondition(keys, dialect) : undefined
+  const whole = keys.length > 1 ? rowCondition(keys, dialect) : undefined
   if (whole) return whole
   const [first] = keys
   const bound = first && keys.length > 1 ? leadingBound(first, dialect) : undefined
@@ -301,7 +301,7 @@ function rowCondition(keys: readonly PlaceKey[], dialect: SqlDatabase): Fragment
   const bound: Fragment[] = []
   for (const { place, value, down: each } of keys) {
     if (each !== down || value === null || (down && place.maybe)) return undefined
-    bound.push(boundOf(value, place, dialect))
+    bound.push(bind(value, place, dialect))
   }
   const row = sql.join(keys.map(({ place }) => place.order))
   return sql`(${row}) ${sql.raw(down ? '<' : '>')} (${sql.join(bound)})`
@@ -309,7 +309,7 @@ function rowCondition(keys: readonly PlaceKey[], dialect: SqlDatabase): Fragment
 
 function strictlyAfter({ place, value, down }: PlaceKey, dialect: SqlDatabase): Fragment {
   if (value === null) return down || !place.maybe ? FALSE : sql`${place.order} is not null`
-  const bound = boundOf(value, place, dialect)
+  const bound = bind(value, place, dialect)
   if (!down) return sql`${place.order} > ${bound}`
   const less = sql`${place.order} < ${bound}`
   return place.maybe ? sql`(${less} or ${place.order} is null)` : less
@@ -321,12 +321,5 @@ function leadingBound(
 ): Fragment | undefined {
   if (value === null) return down ? sql`${place.order} is null` : undefined
   if (down && place.maybe) return undefined
-  return sql`${place.order} ${sql.raw(down ? '<=' : '>=')} ${boundOf(value, place, dialect)}`
-}
-
-/** A value to go on after: compared as the rows are sorted, else some would be skipped. */
-function boundOf(value: Scalar, place: Place, dialect: SqlDatabase): Fragment {
-  return place.folds && typeof value === 'string'
-    ? sql`${value.toWellFormed()}`
-    : bind(value, place, dialect)
+  return sql`${place.order} ${sql.raw(down ? '<=' : '>=')} ${bind(value, place, dialect)}`
 }

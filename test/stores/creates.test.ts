@@ -5,21 +5,18 @@ import type { Field } from '../../src/schema/fields.ts'
 import type { Item } from '../../src/schema/values.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import type { Shape, Store } from '../../src/store/store.ts'
-import { noMariadb, openMariadb, useMariadb } from './mariadb.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { by, SHAPE } from './selections.ts'
 import { closing, newTable } from './several.ts'
 import { openDatabase } from './sqlite.ts'
 
 usePostgres()
-useMariadb()
 
 type Open = (onStatement: (statement: CompiledQuery) => void) => Promise<Kysely<unknown>>
 
-const DATABASES: [string, boolean, Open][] = [
-  ['SQLite', false, onStatement => openDatabase(undefined, onStatement)],
-  ['PostgreSQL', false, async onStatement => openPostgres({}, onStatement)],
-  ['MariaDB', noMariadb, async onStatement => openMariadb({}, onStatement)],
+const DATABASES: [string, Open][] = [
+  ['SQLite', onStatement => openDatabase(undefined, onStatement)],
+  ['PostgreSQL', async onStatement => openPostgres({}, onStatement)],
 ]
 
 interface Opened {
@@ -48,8 +45,8 @@ const car = (color: string): Item => ({ color, price: 1, year: 1 })
 const LONG = 'x'.repeat(60_000)
 const everything = { where: [], sort: by('') }
 
-describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) => {
-  test.skipIf(absent)('of a hundred go into the table by three statements', async () => {
+describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
+  test('of a hundred go into the table by three statements', async () => {
     const { store, inserted } = await opened(open)
     await closing([store], async () => {
       const calls = Array.from({ length: 100 }, (_, at) => store.create(car(`c${at}`)))
@@ -62,7 +59,7 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
     })
   })
 
-  test.skipIf(absent)('with long texts go one by one', async () => {
+  test('with long texts go one by one', async () => {
     const { store, inserted } = await opened(open)
     await closing([store], async () => {
       const calls = [LONG, LONG, LONG, ''].map(note => store.create({ ...car('red'), note }))
@@ -73,7 +70,7 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
     })
   })
 
-  test.skipIf(absent)('each come to their own end', async () => {
+  test('each come to their own end', async () => {
     const { store } = await opened(open, { ...SHAPE, unique: [['color']] })
     await closing([store], async () => {
       for (const key of ['key', 'failing']) await store.claim(key, 'print')
@@ -98,29 +95,25 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
     })
   })
 
-  test.skipIf(absent)(
-    'under an idempotency key and without go into the table together',
-    async () => {
-      const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' } }
-      const { store, inserted } = await opened(open, shape)
-      await closing([store], async () => {
-        await store.claim('key', 'print')
-        const made = await Promise.all([
-          store.create({ ...car('a'), id: 'chosen' }),
-          store.create(car('b')),
-          store.create(car('c'), { idempotencyKey: 'key' }),
-        ])
-        expect(inserted().toSorted()).toEqual([1, 2])
-        const attempt = await store.claim('key', 'print')
-        expect(attempt).toEqual({ state: 'done', fingerprint: 'print', answer: made[2] })
-        const found = await Promise.all(made.map(({ id }) => store.get(id)))
-        expect(found).toEqual(made)
-      })
-    },
-  )
+  test('under an idempotency key and without go into the table together', async () => {
+    const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' } }
+    const { store, inserted } = await opened(open, shape)
+    await closing([store], async () => {
+      await store.claim('key', 'print')
+      const made = await Promise.all([
+        store.create({ ...car('a'), id: 'chosen' }),
+        store.create(car('b')),
+        store.create(car('c'), { idempotencyKey: 'key' }),
+      ])
+      expect(inserted().toSorted()).toEqual([1, 2])
+      const attempt = await store.claim('key', 'print')
+      expect(attempt).toEqual({ state: 'done', fingerprint: 'print', answer: made[2] })
+      const found = await Promise.all(made.map(({ id }) => store.get(id)))
+      expect(found).toEqual(made)
+    })
+  })
 
-  // MariaDB has no row of so many columns.
-  test.skipIf(absent || name === 'MariaDB')('of many columns go in smaller parts', async () => {
+  test('of many columns go in smaller parts', async () => {
     const names = Array.from({ length: 600 }, (_, at) => `column_${at}`)
     const fields = new Map<string, Field>(SHAPE.fields)
     for (const each of names) fields.set(each, { kind: 'string', nullable: false, optional: true })
@@ -138,8 +131,8 @@ describe.each(DATABASES)('creates at the same time on %s', (name, absent, open) 
 
 describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
   'creates at the same time on %s',
-  (_, absent, open) => {
-    test.skipIf(absent)('are not held up by others that are given up', async () => {
+  (_name, open) => {
+    test('are not held up by others that are given up', async () => {
       const others = Array.from({ length: 40 }, () => new AbortController())
       let inserts = 0
       const table = newTable()
