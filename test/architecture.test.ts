@@ -66,7 +66,6 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   'fast-xml-parser': /^formats\/xml\/reader\.ts$/,
   kysely: /^sql\//,
   '@aws-sdk/client-s3': /^s3\//,
-  'rate-limiter-flexible': /^auth\/rate-limit\.ts$/,
   jose: /^auth\/bearer-jwt\.ts$/,
 }
 

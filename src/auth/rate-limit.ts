@@ -1,9 +1,7 @@
-// How much one client may ask: limits counted over rate-limiter-flexible, told in `X-RateLimit-*`, in
-// `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers), and refused with 429 (RFC 6585 §4).
-import { createHash } from 'node:crypto'
-import { RateLimiterMemory } from 'rate-limiter-flexible'
+// Rate limits: how many requests a client may send in a window, reported in `X-RateLimit-*`, `RateLimit`
+// and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers); 429 over the limit (RFC 6585 §4).
 import { HttpError } from '../errors.ts'
-import type { HeaderList, HttpRequest } from '../http/message.ts'
+import type { HeaderList } from '../http/message.ts'
 import {
   checkOptions,
   having,
@@ -15,8 +13,9 @@ import {
   TEXT,
   wholeFrom,
 } from '../options.ts'
+import { type CountedWindow, WindowCounter } from './window-counter.ts'
 
-/** What a limiter says of a key. */
+/** The state of a key in a limiter. */
 export interface LimiterResult {
   readonly remainingPoints: number
   /** Milliseconds until the window ends. */
@@ -25,7 +24,7 @@ export interface LimiterResult {
 
 /** A limiter of rate-limiter-flexible, or anything that behaves like one. */
 export interface Limiter {
-  /** Requests of a window. */
+  /** Requests per window. */
   readonly points: number
   /** The window, in seconds. */
   readonly duration: number
@@ -41,7 +40,7 @@ export type RateLimitPolicy = {
   readonly on?: 'reads' | 'writes' | undefined
 } & (
   | {
-      /** Requests of a window: a whole number from 1. */
+      /** Requests per window: a whole number from 1. */
       readonly limit: number
       /** Seconds: a whole number from 1. */
       readonly window: number
@@ -52,7 +51,7 @@ export type RateLimitPolicy = {
 
 export interface RateLimitOptions {
   readonly policies: readonly RateLimitPolicy[]
-  /** What happens while the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */
+  /** While the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */
   readonly whenDown?: 'open' | 'closed' | undefined
   /** Milliseconds that a {@link Limiter} of yours may take; then its store counts as down. Default 1,000. */
   readonly timeout?: number | undefined
@@ -65,26 +64,25 @@ interface Policy {
   /** As it stands in `RateLimit-Policy`. */
   readonly printed: string
   readonly on: 'reads' | 'writes' | undefined
-  readonly limiter: Limiter
-  /** Milliseconds to wait for the limiter; absent for one that counts in this process. */
-  readonly timeout: number | undefined
-  /** Counts failed authentications of an address, in this process alone. */
-  readonly failures: RateLimiterMemory
+  readonly points: number
+  readonly duration: number
+  /** Counts the requests in a shared store; without one `counter` counts them here. */
+  readonly limiter: Limiter | undefined
+  readonly counter: WindowCounter
+  /** Counts failed logins by address, always in this process. */
+  readonly failedLogins: WindowCounter
 }
 
-/** A look at credentials that has begun. */
-export interface Guess {
-  readonly request: Pick<HttpRequest, 'aborted' | 'signal'>
-  readonly judged: Promise<unknown>
-}
-
-/** The options checked, the limiters made. */
+/** The options checked, the counters created. */
 export interface RateLimit {
+  /** The shortest window first: what it refuses does not use up the longer ones. */
   readonly policies: readonly Policy[]
+  /** Those that count reads, and those that count writes. */
+  readonly reads: readonly Policy[]
+  readonly writes: readonly Policy[]
   readonly whenDown: 'open' | 'closed'
+  readonly timeout: number
   readonly reset: 'epoch' | 'iso'
-  /** By address. */
-  readonly guesses: Map<string, Set<Guess>>
 }
 
 const RULES: Rules<RateLimitOptions> = {
@@ -107,65 +105,46 @@ const POLICY_RULES: Rules<RateLimitPolicy> &
 export function buildRateLimit(options: RateLimitOptions): RateLimit {
   checkOptions('rateLimit', options, RULES)
   const { whenDown = 'closed', timeout = 1000, reset = 'epoch' } = options
-  const policies = options.policies.map(policy => policyOf(policy, timeout))
-  // The shortest window first: what it refuses does not use up the longer ones.
-  policies.sort((one, other) => one.limiter.duration - other.limiter.duration)
+  const policies = options.policies
+    .map(buildPolicy)
+    .sort((one, other) => one.duration - other.duration)
   if (new Set(policies.map(({ name }) => name)).size < policies.length) {
     throw new TypeError('rateLimit: two policies have the same name')
   }
-  return { policies, whenDown, reset, guesses: new Map() }
+  const reads = policies.filter(({ on }) => on !== 'writes')
+  const writes = policies.filter(({ on }) => on !== 'reads')
+  return { policies, reads, writes, whenDown, timeout, reset }
+}
+
+function buildPolicy(options: RateLimitPolicy): Policy {
+  checkOptions('rateLimit, a policy', options, POLICY_RULES)
+  const { on } = options
+  const limiter = 'limiter' in options ? options.limiter : undefined
+  const { points, duration } =
+    'limiter' in options ? options.limiter : { points: options.limit, duration: options.window }
+  checkWhole('limit', points)
+  checkWhole('window', duration)
+  const name = options.name ?? `${on === undefined ? '' : `${on} `}${points}/${duration}`
+  if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
+    throw new TypeError(
+      `rateLimit: the policy name ${JSON.stringify(name)} must be printable ASCII without quotes and backslashes`,
+    )
+  }
+  return {
+    name,
+    printed: `"${name}";q=${points};w=${duration}`,
+    on,
+    points,
+    duration,
+    limiter,
+    counter: new WindowCounter(duration),
+    failedLogins: new WindowCounter(duration),
+  }
 }
 
 function checkWhole(what: string, value: number): void {
   if (Number.isSafeInteger(value) && value >= 1) return
   throw new TypeError(`rateLimit: a ${what} must be a whole number from 1, not ${value}`)
-}
-
-function policyOf(options: RateLimitPolicy, timeout: number): Policy {
-  checkOptions('rateLimit, a policy', options, POLICY_RULES)
-  const { on } = options
-  const [points, duration] =
-    'limiter' in options
-      ? [options.limiter.points, options.limiter.duration]
-      : [options.limit, options.window]
-  checkWhole('limit', points)
-  checkWhole('window', duration)
-  const name = options.name ?? `${on === undefined ? '' : `${on} `}${points}/${duration}`
-  if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
-    throw new TypeError(`rateLimit: ${JSON.stringify(name)} can be no policy's name`)
-  }
-  const memory = () => new RateLimiterMemory({ points, duration })
-  const known = { name, printed: `"${name}";q=${points};w=${duration}`, on, failures: memory() }
-  return 'limiter' in options
-    ? { ...known, limiter: options.limiter, timeout }
-    : { ...known, limiter: memory(), timeout: undefined }
-}
-
-/** The key of a principal; one too long for a database's column is hashed. */
-export function principalKey(id: string): string {
-  return `principal:${id.length <= 128 ? id : createHash('sha256').update(id).digest('base64url')}`
-}
-
-/** The key of an address: an IPv6 address by its /64, which one client has as a whole. */
-export function addressKey(address: string | undefined): string {
-  return `address:${networkOf(address ?? 'unknown')}`
-}
-
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address
-  const [bare = ''] = address.split('%', 1)
-  const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(bare)?.[1]
-  if (mapped !== undefined) return mapped
-  const [head = '', tail] = bare.split('::', 2)
-  const groups = head === '' ? [] : head.split(':')
-  // Of what follows `::` only what reaches into the first four groups counts.
-  if (tail !== undefined) {
-    const after = tail === '' ? [] : tail.split(':')
-    while (groups.length + after.length < 8) groups.push('0')
-    groups.push(...after)
-  }
-  const network = groups.slice(0, 4).map(group => Number.parseInt(group, 16).toString(16))
-  return `${network.join(':')}::/64`
 }
 
 interface State {
@@ -177,63 +156,76 @@ interface State {
 }
 
 /**
- * Counts one request.
- * @returns the headers that tell of the limits, for whatever answer comes.
+ * Counts one request. Returns a promise only where a policy counts in a shared store.
+ * @returns the headers that describe the limits, for every response.
  * @throws HttpError 429 over a limit, 503 where the store is down and the limit is closed then.
  */
-export async function takeRequest(
+export function takeRequest(
   limit: RateLimit,
   key: string,
   kind: 'reads' | 'writes',
-): Promise<HeaderList> {
-  const states: State[] = []
-  for (const policy of limit.policies) {
-    if (policy.on !== undefined && policy.on !== kind) continue
-    let state: State | undefined
-    try {
-      state = stateOf(policy, await consume(policy, `${policy.name}:${key}`), false)
-    } catch (thrown) {
-      state = refusedState(limit, policy, thrown)
+): HeaderList | Promise<HeaderList> {
+  return takeFrom(limit, limit[kind], 0, key, [])
+}
+
+function takeFrom(
+  limit: RateLimit,
+  policies: readonly Policy[],
+  start: number,
+  key: string,
+  states: State[],
+): HeaderList | Promise<HeaderList> {
+  for (let at = start; ; at++) {
+    const policy = policies[at]
+    if (!policy) return printRateLimitHeaders(limit, states)
+    if (policy.limiter) {
+      return askLimiter(limit, policy, policy.limiter, key).then(state => {
+        if (state) addState(limit, states, state)
+        return takeFrom(limit, policies, at + 1, key, states)
+      })
     }
-    if (!state) continue
-    states.push(state)
-    if (state.exceeded) throw tooManyRequests(state, printRateLimitHeaders(limit, states))
+    const { used, end } = policy.counter.add(key, Date.now())
+    const { points } = policy
+    const remaining = used > points ? 0 : points - used
+    addState(limit, states, { policy, remaining, reset: end, exceeded: used > points })
   }
-  return printRateLimitHeaders(limit, states)
+}
+
+function addState(limit: RateLimit, states: State[], state: State): void {
+  states.push(state)
+  if (state.exceeded) throw tooManyRequests(limit, state, states)
+}
+
+/** @returns `undefined` where the store is down and the limit is open then. */
+async function askLimiter(
+  { timeout, whenDown }: RateLimit,
+  policy: Policy,
+  limiter: Limiter,
+  key: string,
+): Promise<State | undefined> {
+  const toState = ({ remainingPoints, msBeforeNext }: LimiterResult, exceeded: boolean) => {
+    const reset = Date.now() + Math.max(0, msBeforeNext)
+    return { policy, remaining: Math.max(0, remainingPoints), reset, exceeded }
+  }
+  try {
+    return toState(await within(timeout, limiter.consume(`${policy.name}:${key}`)), false)
+  } catch (thrown) {
+    if (isResult(thrown)) return toState(thrown, true)
+    if (whenDown === 'open') return undefined
+    const message = 'Requests cannot be counted at the moment. Try again later.'
+    throw new HttpError(503, [{ message, type: 'unavailable' }], {
+      headers: ['Retry-After', '5'],
+      cause: thrown,
+    })
+  }
 }
 
 /** A store that hangs is down too: no request waits for it for ever. */
-function consume({ limiter, timeout }: Policy, key: string): Promise<LimiterResult> {
-  const asked = limiter.consume(key)
-  if (timeout === undefined) return asked
+function within<T>(timeout: number, result: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`The limiter did not answer within ${timeout} ms`))
-    const timer = setTimeout(late, timeout)
-    asked.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}
-
-function stateOf(
-  policy: Policy,
-  { remainingPoints, msBeforeNext }: LimiterResult,
-  exceeded: boolean,
-): State {
-  return {
-    policy,
-    remaining: Math.max(0, remainingPoints),
-    reset: Date.now() + Math.max(0, msBeforeNext),
-    exceeded,
-  }
-}
-
-/** What a limiter that rejects means; `undefined` where its store is down and the limit is open then. */
-function refusedState({ whenDown }: RateLimit, policy: Policy, thrown: unknown): State | undefined {
-  if (isResult(thrown)) return stateOf(policy, thrown, true)
-  if (whenDown === 'open') return undefined
-  const message = 'Requests cannot be counted at the moment'
-  throw new HttpError(503, [{ message, type: 'unavailable' }], {
-    headers: ['Retry-After', '5'],
-    cause: thrown,
+    const fail = () => reject(new Error(`The limiter did not answer within ${timeout} ms`))
+    const timer = setTimeout(fail, timeout)
+    result.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }
 
@@ -246,28 +238,57 @@ function isResult(thrown: unknown): thrown is LimiterResult {
   )
 }
 
-export function printRateLimitHeaders({ reset }: RateLimit, states: readonly State[]): HeaderList {
-  // What refuses a request is told; else what is nearest to it.
-  const tightest = states.reduce<State | undefined>(
-    (least, state) =>
-      !least || state.exceeded || state.remaining < least.remaining ? state : least,
-    undefined,
-  )
+/** A login that is counted as failed. */
+export interface CountedLogin {
+  /** Set where the address has no login left. */
+  readonly error: HttpError | undefined
+  /** Takes it back, once. */
+  undo(): void
+}
+
+/** Counts a login of an address as failed. */
+export function countLogin(limit: RateLimit, address: string): CountedLogin {
+  const windows: CountedWindow[] = []
+  let error: HttpError | undefined
+  for (const policy of limit.policies) {
+    const window = policy.failedLogins.add(address, Date.now())
+    windows.push(window)
+    if (window.used <= policy.points) continue
+    const state = { policy, remaining: 0, reset: window.end, exceeded: true }
+    error = tooManyRequests(limit, state, [state])
+    break
+  }
+  const undo = () => {
+    for (const window of windows.splice(0)) window.used--
+  }
+  return { error, undo }
+}
+
+function printRateLimitHeaders({ reset }: RateLimit, states: readonly State[]): HeaderList {
+  let [tightest] = states
   if (!tightest) return []
+  let policies = ''
+  let limits = ''
+  for (const state of states) {
+    // The policy that refuses the request is reported; otherwise the one with the fewest left.
+    if (state.exceeded || state.remaining < tightest.remaining) tightest = state
+    const { policy, remaining } = state
+    policies += policies === '' ? policy.printed : `, ${policy.printed}`
+    const printed = `"${policy.name}";r=${remaining};t=${secondsUntil(state.reset)}`
+    limits += limits === '' ? printed : `, ${printed}`
+  }
   const { policy, remaining, reset: time } = tightest
   return [
     'X-RateLimit-Limit',
-    String(policy.limiter.points),
+    String(policy.points),
     'X-RateLimit-Remaining',
     String(remaining),
     'X-RateLimit-Reset',
     reset === 'iso' ? new Date(time).toISOString() : String(Math.ceil(time / 1000)),
     'RateLimit-Policy',
-    states.map(state => state.policy.printed).join(', '),
+    policies,
     'RateLimit',
-    states
-      .map(state => `"${state.policy.name}";r=${state.remaining};t=${secondsUntil(state.reset)}`)
-      .join(', '),
+    limits,
   ]
 }
 
@@ -275,12 +296,11 @@ function secondsUntil(time: number): number {
   return Math.max(0, Math.ceil((time - Date.now()) / 1000))
 }
 
-/** The refusal of what is over a policy. */
-export function tooManyRequests({ policy, reset }: State, headers: HeaderList): HttpError {
-  const { points, duration } = policy.limiter
-  const seconds = Math.max(1, secondsUntil(reset))
-  const message = `At most ${points} requests in ${duration} s; try again in ${seconds} s`
+function tooManyRequests(limit: RateLimit, exceeded: State, states: readonly State[]): HttpError {
+  const { points, duration } = exceeded.policy
+  const seconds = Math.max(1, secondsUntil(exceeded.reset))
+  const message = `Too many requests. Allowed: ${points} in ${duration} s; try again in ${seconds} s.`
   return new HttpError(429, [{ message, type: 'too_many_requests' }], {
-    headers: [...headers, 'Retry-After', String(seconds)],
+    headers: [...printRateLimitHeaders(limit, states), 'Retry-After', String(seconds)],
   })
 }

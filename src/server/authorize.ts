@@ -1,8 +1,9 @@
 // Whether a request may go on, before its body is read: who sends it, how much that one may ask for,
 // and whether it may do what it asks.
 
+import { addressKey, principalKey } from '../auth/client-key.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
-import { addressKey, principalKey, takeRequest } from '../auth/rate-limit.ts'
+import { takeRequest } from '../auth/rate-limit.ts'
 import {
   type AccessRule,
   type Authenticated,
@@ -58,16 +59,17 @@ async function identify(
   base: string,
   sender: Sender,
 ): Promise<void> {
-  const { schemes, rateLimit, trustProxy } = api
+  const { schemes, rateLimit, trustProxy, credentialHeaders } = api
   const seen = resolveProxies(request, trustProxy)
-  const { authorization, cookie } = request.headers
   const address = addressKey(seen.address)
-  // Without an address all clients are one: what somebody guesses is held against nobody then.
+  // Without an address all clients look like one: failed logins of one would lock out all.
   const guarded = seen.address === undefined ? undefined : rateLimit
-  const named = (authorization ?? cookie) !== undefined
+  const hasCredentials = credentialHeaders.some(
+    name => request.headers[name.toLowerCase()] !== undefined,
+  )
   const look = () => authenticate(schemes, seen, () => metadataAddress(api, base))
   sender.authenticated = await (guarded
-    ? verifyThrottled(guarded, address, request, named, look)
+    ? verifyThrottled(guarded, address, request, hasCredentials, look)
     : look())
   await countRequest(api, request, method, sender)
 }

@@ -1,7 +1,7 @@
 // Rate limits (promise 20): held under a burst, told truly, one bucket for each client.
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { addressKey } from '../../src/auth/rate-limit.ts'
+import { addressKey } from '../../src/auth/client-key.ts'
 import { basic, type Limiter, type Policies, type RateLimitOptions } from '../../src/index.ts'
 import { example } from '../fixture.ts'
 

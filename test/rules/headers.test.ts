@@ -1,7 +1,7 @@
 // Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
 import { describe, expect, it, test } from 'vitest'
 import { isAudience, named, tokenCache } from '../../src/auth/bearer-token.ts'
-import { principalKey } from '../../src/auth/rate-limit.ts'
+import { principalKey } from '../../src/auth/client-key.ts'
 import { insufficientScope, printChallenge, type Scheme } from '../../src/auth/scheme.ts'
 import {
   type BinaryForm,

@@ -1,0 +1,45 @@
+// Counts requests per key in fixed windows, in the memory of this process.
+
+/** The window of one key. */
+export interface CountedWindow {
+  used: number
+  /** In milliseconds since 1970. */
+  readonly end: number
+}
+
+/** How many ended windows one request removes at most: none pays for all of them. */
+const MAX_REMOVED = 10
+
+export class WindowCounter {
+  readonly #milliseconds: number
+  /** In the order in which they end, since all are equally long. */
+  readonly #windows = new Map<string, CountedWindow>()
+
+  /** @param duration the length of a window in seconds. */
+  constructor(duration: number) {
+    this.#milliseconds = duration * 1000
+  }
+
+  /** Counts one for a key. The first one starts the window of the key. */
+  add(key: string, now: number): CountedWindow {
+    const current = this.#windows.get(key)
+    if (current && current.end > now) {
+      current.used++
+      return current
+    }
+    this.#removeEnded(now)
+    const window = { used: 1, end: now + this.#milliseconds }
+    this.#windows.delete(key)
+    this.#windows.set(key, window)
+    return window
+  }
+
+  #removeEnded(now: number): void {
+    let removed = 0
+    for (const [key, { end }] of this.#windows) {
+      if (end > now || removed === MAX_REMOVED) return
+      this.#windows.delete(key)
+      removed++
+    }
+  }
+}
