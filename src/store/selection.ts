@@ -260,15 +260,21 @@ export function keyComparer(
   }
 }
 
-/** Every sort ends with the id, so that no two items are equal in it; what follows an id says nothing. */
+/**
+ * Ends a sort with the id, so that no two items are equal in it; keys after an id are dropped. The id
+ * takes the direction of the key before it: one index then serves the sort both ways.
+ */
 export function withTieBreak(sort: readonly SortKey[], id: string): SortKey[] {
-  const keys: SortKey[] = []
-  for (const key of [...sort, { path: [id], descending: false }]) {
+  const keys = new Map<string, SortKey>()
+  let descending = false
+  for (const key of sort) {
     const name = key.path.join('.')
-    if (!keys.some(({ path }) => path.join('.') === name)) keys.push(key)
-    if (name === id) break
+    if (keys.has(name)) continue
+    keys.set(name, key)
+    if (name === id) return [...keys.values()]
+    descending = key.descending
   }
-  return keys
+  return [...keys.values(), { path: [id], descending }]
 }
 
 /** The values of an item's sort keys: its place in the list, as a cursor holds it. */

@@ -169,7 +169,18 @@ describe('readQuery', () => {
     ['sort=-id', [{ path: ['id'], descending: true }]],
     ['sort=id,name', [ID]],
     ['sort=name,-name', [{ path: ['name'], descending: false }, ID]],
-    ['sort=-at', [{ path: ['at'], descending: true }, ID]],
+    [
+      'sort=-at',
+      [
+        { path: ['at'], descending: true },
+        { ...ID, descending: true },
+      ],
+    ],
+    ['sort=-at,id', [{ path: ['at'], descending: true }, ID]],
+    [
+      'sort=-at,name,at',
+      [{ path: ['at'], descending: true }, { path: ['name'], descending: false }, ID],
+    ],
   ])('every sort ends with the id: %j', (text, sort) => {
     expect(read(text).query.sort).toEqual(sort)
   })
@@ -178,7 +189,7 @@ describe('readQuery', () => {
     const sort = [{ path: ['name'], descending: true }]
     for (const text of ['', 'sort=', 'sort=,']) {
       const query = readQuery(parseParameters(text) ?? [], { ...options, sort }, [])
-      expect(query.sort).toEqual([...sort, ID])
+      expect(query.sort).toEqual([...sort, { ...ID, descending: true }])
     }
   })
 

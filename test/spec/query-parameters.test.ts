@@ -326,29 +326,32 @@ const by =
     return 0
   }
 
+const descending =
+  (...keys: ((item: Item) => string | number)[]) =>
+  (one: Item, other: Item) =>
+    by(...keys)(other, one)
+
 const ID = (item: Item) => text(item, 'id')
 
 const SORTS: readonly (readonly [string, string, (one: Item, other: Item) => number])[] = [
   ['default: creation, oldest first', '', by(item => text(item, 'created_at'), ID)],
   ['ascending', 'sort=price', by(price, ID)],
-  ['descending, the id still ascending', 'sort=-price', by(item => -price(item), ID)],
+  ['descending, the id too', 'sort=-price', descending(price, ID)],
+  ['descending, the id ascending', 'sort=-price,id', by(item => -price(item), ID)],
   [
     'several',
     'sort=color,-price',
-    by(
-      item => text(item, 'color'),
-      item => -price(item),
-      ID,
-    ),
+    (one, other) =>
+      by(item => text(item, 'color'))(one, other) || descending(price, ID)(one, other),
   ],
-  ['newest first', 'sort=-created_at', by(item => -Date.parse(text(item, 'created_at')))],
+  ['newest first', 'sort=-created_at', descending(item => text(item, 'created_at'), ID)],
   [
     'a dotted path; what lacks it comes first',
     'sort=model.name',
     by(item => model(item)?.name ?? '', ID),
   ],
   ['a boolean', 'sort=electric', by(item => Number(item.electric), ID)],
-  ['by id, descending', 'sort=-id', (one, other) => (ID(one) < ID(other) ? 1 : -1)],
+  ['by id, descending', 'sort=-id', descending(ID)],
   ['an empty one is the default', 'sort=', by(item => text(item, 'created_at'), ID)],
 ]
 

@@ -147,7 +147,7 @@ describe('SQLite answers by an index', async () => {
 
   test.each([
     ['downwards', '-price', false],
-    ['downwards with its ids', '-price,-id', false],
+    ['downwards, its ids upwards', '-price,id', false],
     ['back from a place', 'price', true],
   ])(
     'a cursor page %s finds its place among values that may be null',
