@@ -1,9 +1,11 @@
 // The example api of the specification: cars with their options, models and relations, accounts,
 // photos.
 import { z } from 'zod'
+import { html } from '../src/html/html.ts'
 import {
   type BlobStore,
   blob,
+  DEFAULT_FORMATS,
   defineAction,
   defineApi,
   defineCollection,
@@ -162,6 +164,7 @@ export function carsApi(
       { version: 1, collections: [...common, flatPhotos] },
       { version: 2, collections: [...common, photos] },
     ],
+    formats: [...DEFAULT_FORMATS, html],
     dialects: [simpleRest, jsonServer],
     ...policies,
   })

@@ -28,21 +28,18 @@ export { csv } from './formats/csv.ts'
 export { form } from './formats/form.ts'
 export {
   type Format,
-  type Offer,
-  type Place,
   type ReadContext,
   type Reader,
   type Representation,
   readBytes,
   type Upload,
-  type View,
 } from './formats/format.ts'
 export { json } from './formats/json.ts'
 export { multipart } from './formats/multipart.ts'
 export { ndjson } from './formats/ndjson.ts'
+export type { FormAction, PageLink, PageView } from './formats/page-view.ts'
 export { jsonPatch, mergePatch } from './formats/patch.ts'
 export { xml } from './formats/xml/xml.ts'
-export { html } from './html/html.ts'
 export {
   type EntityTag,
   type EntityTags,

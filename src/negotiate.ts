@@ -2,7 +2,7 @@
 // or `Content-Type`. negotiator is used here and nowhere else.
 import Negotiator from 'negotiator'
 import { HttpError } from './errors.ts'
-import type { Format, Reader } from './formats/format.ts'
+import { type Format, isWriter, type Reader } from './formats/format.ts'
 import { PROBLEM_TYPE } from './formats/json.ts'
 import { splitList } from './http/message.ts'
 
@@ -65,15 +65,15 @@ export function chooseFormat(
   most = 8192,
 ): Negotiated | undefined {
   if (extension !== undefined) {
-    const named = formatByExtension(formats.filter(writes), extension)
+    const named = formatByExtension(formats.filter(isWriter), extension)
     return named && { format: named, type: named.types[0] ?? '' }
   }
   if (accept === undefined || accept.trim() === '') {
-    const first = formats.find(writes)
+    const first = formats.find(isWriter)
     return first && { format: first, type: first.types[0] ?? '' }
   }
   if (accept.length > most) throw tooLong(`Accept may have at most ${most} characters`)
-  return remembered(formats, accept, () => byAccept(formats.filter(writes), accept))
+  return remembered(formats, accept, () => byAccept(formats.filter(isWriter), accept))
 }
 
 /** How many media types `Accept` may name: what negotiation costs grows with the square of it. */
@@ -81,10 +81,6 @@ const MOST_TYPES = 100
 
 function tooLong(message: string): HttpError {
   return new HttpError(400, [{ message, field: 'accept', type: 'header_too_long' }])
-}
-
-function writes({ write }: Format): boolean {
-  return write !== undefined
 }
 
 /** How many texts are remembered, and how long one may be: strangers choose them. */
@@ -151,7 +147,7 @@ function asksForProblem(accept: string, best: string): boolean {
 
 /** The media types that are written, one for each format. */
 export function writtenTypes(formats: readonly Format[]): string[] {
-  return formats.flatMap(format => (format.write ? format.types.slice(0, 1) : []))
+  return formats.flatMap(format => (isWriter(format) ? format.types.slice(0, 1) : []))
 }
 
 /** The refusal where no format suits: it lists what exists. */

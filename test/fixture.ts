@@ -1,7 +1,9 @@
 // The api of the specification, small: cars with options, models and the relation of the two,
 // accounts, photos as plain records; every store in memory.
 import { z } from 'zod'
+import { html } from '../src/html/html.ts'
 import {
+  DEFAULT_FORMATS,
   defineAction,
   defineApi,
   defineCollection,
@@ -100,7 +102,12 @@ export function example({ clock, storeOf, version, ...policies }: ExampleOptions
     store: store('photos'),
   })
   const collections = [cars, options, models, carsModels, accounts, photos]
-  const api = defineApi({ ...policies, collections, ...(version !== undefined && { version }) })
+  const api = defineApi({
+    formats: [...DEFAULT_FORMATS, html],
+    ...policies,
+    collections,
+    ...(version !== undefined && { version }),
+  })
   return { api, cars, options, models, carsModels, accounts, photos }
 }
 

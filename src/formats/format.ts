@@ -2,10 +2,11 @@
 
 import { type ErrorEntry, HttpError, type Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
-import type { HeaderList, Parameter, ResponseBody } from '../http/message.ts'
+import type { HeaderList, ResponseBody } from '../http/message.ts'
 import { asJson } from '../schema/as-json.ts'
 import type { Fields } from '../schema/fields.ts'
 import { type Item, isObject, type Json } from '../schema/values.ts'
+import type { PageView } from './page-view.ts'
 
 /** What an answer says, before any format prints it. */
 export type Representation =
@@ -130,64 +131,6 @@ export function followedBy<T>(first: T[], rest: AsyncIterator<T>): AsyncIterable
   }
 }
 
-/** Something to go to: what it is called and where it is. */
-export interface Place {
-  readonly name: string
-  readonly href: string
-  readonly description?: string
-}
-
-/** An operation or an action that can be done at what is shown, and what it takes. */
-export interface Offer {
-  /** The operation's or action's name: `create`, `buy`. */
-  readonly name: string
-  /** What it does: `change` gives an item other values, all of them or some. */
-  readonly kind: 'create' | 'change' | 'delete' | 'action'
-  readonly method: string
-  readonly href: string
-  /** What a client may send; absent where it takes nothing. */
-  readonly fields?: Fields
-  readonly description?: string
-}
-
-/**
- * What lies around a representation, for formats that show people where they are and what they can
- * do. All addresses of this api are paths.
- */
-export interface View {
-  readonly status: number
-  /** What stands at the address; `none` where nothing does. */
-  readonly kind: 'root' | 'collection' | 'search' | 'count' | 'item' | 'action' | 'blob' | 'none'
-  /** What it is called: `cars`, `car 5`. */
-  readonly title: string
-  readonly href: string
-  /** From the root down to what is shown. */
-  readonly trail: readonly Place[]
-  /** The operation or action that was asked for. */
-  readonly operation: string | undefined
-  readonly parameters: readonly Parameter[]
-  /** Of the answer: `Link`, `Content-Range`, `ETag`. */
-  readonly headers: HeaderList
-  readonly offers: readonly Offer[]
-  /** Collections of the root, sub-collections of an item, the count of a list. */
-  readonly places: readonly Place[]
-  readonly versions: readonly Place[]
-  /** The same in other formats. */
-  readonly formats: readonly Place[]
-  /** Where a text search of the list answers. */
-  readonly search: string | undefined
-  /** What one item is called. */
-  readonly itemName: string
-  /** The fields of the list's items, or of the item. */
-  readonly fields: Fields | undefined
-  /** The name of the creation date. */
-  readonly createdAt: string | undefined
-  /** The address of the item that a value of a field names: of the item itself, or of its parent. */
-  readonly link: (field: string, value: Json) => string | undefined
-  /** What the form that was sent held, as it was sent. */
-  readonly sent: readonly (readonly [name: string, part: unknown])[] | undefined
-}
-
 export interface Format {
   /** A short name: `json`. Part of every `ETag` of this format. */
   readonly name: string
@@ -211,9 +154,10 @@ export interface Format {
   /**
    * Prints a representation; absent for a format that only reads.
    * @param type one of `types`, or `application/problem+json`.
-   * @param view makes what lies around the representation, when it is called.
    */
-  write?(representation: Representation, type: string, view?: () => View): ResponseBody
+  write?(representation: Representation, type: string): ResponseBody
+  /** Prints a representation as a page, with links and forms; takes the place of `write`. */
+  page?(representation: Representation, page: PageView): ResponseBody
   /**
    * Reads a body to a JSON value; absent for a format that only writes.
    * @throws HttpError 400 for what is no such document, 413 for more than the limits allow.
@@ -221,6 +165,11 @@ export interface Format {
   read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json>
   /** Takes what a host server has parsed already, no text and no bytes; without, it is taken as JSON is. */
   receive?(parsed: unknown, context: ReadContext): Json
+}
+
+/** Whether a format prints responses. */
+export function isWriter({ write, page }: Format): boolean {
+  return (write ?? page) !== undefined
 }
 
 /** A format that reads. */

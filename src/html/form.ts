@@ -2,7 +2,7 @@
 // They work without a script: `_method` says what a POST stands for.
 import type { ErrorEntry } from '../errors.ts'
 import { AS_PARAMETER } from '../formats/form-hints.ts'
-import type { Offer } from '../formats/format.ts'
+import type { FormAction } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields } from '../schema/fields.ts'
 import { type Item, isObject } from '../schema/values.ts'
@@ -17,7 +17,7 @@ import { type Markup, markup, raw } from './markup.ts'
 
 /** A form to print. */
 export interface FormOptions {
-  readonly offer: Offer
+  readonly action: FormAction
   readonly state: FormState
   readonly errors: readonly ErrorEntry[]
   /** The text of its button. */
@@ -40,15 +40,15 @@ interface Drawing extends FormOptions {
 }
 
 export function printForm(options: FormOptions): Markup {
-  const { offer, state, button, danger, quiet, tag } = options
-  const { method, href, fields = new Map() } = offer
+  const { action, state, button, danger, quiet, tag } = options
+  const { method, href, fields = new Map() } = action
   const reads = method === 'GET'
   // Files come last: where one is refused, everything else has been read.
   const files = [...fields].filter(([, { kind }]) => kind === 'blob')
   const ordered = new Map([...fields].filter(([, { kind }]) => kind !== 'blob').concat(files))
   const focus = firstMistake(options, ordered)
-  const drawing: Drawing = { ...options, id: offer.name, fields, focus }
-  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${offer.kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
+  const drawing: Drawing = { ...options, id: action.name, fields, focus }
+  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${action.kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${method !== 'GET' && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
 ${fields.size > 0 && printMarks(state)}

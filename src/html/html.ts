@@ -2,7 +2,8 @@
 // be done. No script: a strict Content-Security-Policy forbids all but our own style sheet.
 import { STATUS_CODES } from 'node:http'
 import type { ErrorEntry } from '../errors.ts'
-import type { Format, Offer, Place, Representation, View } from '../formats/format.ts'
+import type { Format, Representation } from '../formats/format.ts'
+import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
 import { getHeader } from '../http/message.ts'
 import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
 import type { Fields } from '../schema/fields.ts'
@@ -48,32 +49,10 @@ export const html: Format = {
     'X-Frame-Options',
     'DENY',
   ],
-  write: (representation, _type, view) => print(representation, view?.() ?? ALONE),
+  page: print,
 }
 
-/** What lies around a representation that is printed by itself. */
-const ALONE: View = {
-  status: 200,
-  kind: 'none',
-  title: '',
-  href: '',
-  trail: [],
-  operation: undefined,
-  parameters: [],
-  headers: [],
-  offers: [],
-  places: [],
-  versions: [],
-  formats: [],
-  search: undefined,
-  itemName: 'item',
-  fields: undefined,
-  createdAt: undefined,
-  link: NOWHERE,
-  sent: undefined,
-}
-
-function print(representation: Representation, view: View): string {
+function print(representation: Representation, view: PageView): string {
   switch (representation.kind) {
     case 'item':
       return view.operation === 'delete'
@@ -92,25 +71,25 @@ function print(representation: Representation, view: View): string {
 
 type Of<K extends Representation['kind']> = Extract<Representation, { kind: K }>
 
-function rootPage(view: View): string {
-  const { title, places, versions } = view
+function rootPage(view: PageView): string {
+  const { title, related, versions } = view
   return printPage(
     title,
     view,
     markup`<h1>${title}</h1>
-<ul class="cards">${places.map(({ name, href, description }) => markup`<li><a href="${href}"><b>${name}</b>${description !== undefined && markup`<span>${description}</span>`}</a></li>`)}</ul>
+<ul class="cards">${related.map(({ name, href, description }) => markup`<li><a href="${href}"><b>${name}</b>${description !== undefined && markup`<span>${description}</span>`}</a></li>`)}</ul>
 ${versions.length > 0 && markup`<h2>Versions</h2>${printPlaces(versions)}`}`,
   )
 }
 
-function printPlaces(places: readonly Place[]): Markup {
-  return markup`<ul class="places">${places.map(({ name, href }) => markup`<li><a href="${href}">${name}</a></li>`)}</ul>`
+function printPlaces(related: readonly PageLink[]): Markup {
+  return markup`<ul class="related">${related.map(({ name, href }) => markup`<li><a href="${href}">${name}</a></li>`)}</ul>`
 }
 
-function listPage({ name, itemName, fields, data }: Of<'list'>, view: View): string {
-  const { title, places, offers } = view
-  const create = offers.filter(({ kind }) => kind === 'create')
-  const others = offers.filter(({ kind }) => kind !== 'create')
+function listPage({ name, itemName, fields, data }: Of<'list'>, view: PageView): string {
+  const { title, related, actions } = view
+  const create = actions.filter(({ kind }) => kind === 'create')
+  const others = actions.filter(({ kind }) => kind !== 'create')
   return printPage(
     title,
     view,
@@ -118,13 +97,13 @@ function listPage({ name, itemName, fields, data }: Of<'list'>, view: View): str
 ${printFilters(fields, view)}
 ${printTable(data, fields, view, name)}
 ${printPages(view)}
-<div class="deeds">${create.map(offer => disclose(`New ${itemName}`, newForm(offer, 'Create')))}${others.map(offer => actionOf(offer, view))}</div>
-${places.length > 0 && printPlaces(places)}`,
+<div class="deeds">${create.map(action => disclose(`New ${itemName}`, newForm(action, 'Create')))}${others.map(action => actionOf(action, view))}</div>
+${related.length > 0 && printPlaces(related)}`,
   )
 }
 
-function newForm(offer: Offer, button: string): Markup {
-  return printForm({ offer, state: stateOf(offer.fields), errors: [], button })
+function newForm(action: FormAction, button: string): Markup {
+  return printForm({ action, state: stateOf(action.fields), errors: [], button })
 }
 
 function disclose(summary: string, content: Part): Markup {
@@ -132,14 +111,14 @@ function disclose(summary: string, content: Part): Markup {
 }
 
 /** A safe action without input is a link; any other action is a form. */
-function actionOf(offer: Offer, view: View): Markup {
-  const { name, method, href, description, fields } = offer
+function actionOf(action: FormAction, view: PageView): Markup {
+  const { name, method, href, description, fields } = action
   if (method === 'GET' && !fields) {
     return markup`<p><a class="button quiet" href="${href}">${name}</a>${description !== undefined && markup` ${description}`}</p>`
   }
   const state = stateOf(fields)
   const tag = tagOf(view)
-  const form = printForm({ offer, state, errors: [], button: name, tag, quiet: !fields })
+  const form = printForm({ action, state, errors: [], button: name, tag, quiet: !fields })
   if (!fields)
     return markup`<div>${form}${description !== undefined && markup`<p class="hint">${description}</p>`}</div>`
   return disclose(name, [
@@ -149,32 +128,32 @@ function actionOf(offer: Offer, view: View): Markup {
 }
 
 /** The version that changes must find, as the page shows it. */
-function tagOf({ kind, headers }: View): string | undefined {
+function tagOf({ kind, headers }: PageView): string | undefined {
   return kind === 'item' ? getHeader(headers, 'ETag') : undefined
 }
 
-function itemPage({ name, fields, data }: Of<'item'>, view: View): string {
-  const { title, operation, places, offers, parameters, href } = view
+function itemPage({ name, fields, data }: Of<'item'>, view: PageView): string {
+  const { title, operation, related, actions, parameters, href } = view
   const whole = !parameters.some(parameter => parameter.name === 'fields')
-  const edit = editOffer(offers, data, view.fields)
-  const actions = offers.filter(({ kind }) => kind === 'action')
-  const remove = offers.find(({ kind }) => kind === 'delete')
+  const edit = editOffer(actions, data, view.fields)
+  const others = actions.filter(({ kind }) => kind === 'action')
+  const remove = actions.find(({ kind }) => kind === 'delete')
   return printPage(
     title,
     view,
     markup`<h1>${title}</h1>
 ${operation === 'create' && markup`<div class="notice good" role="status">Created: <a href="${href}">${title}</a></div>`}
-<div class="card">${printItem(data, fields, (field, value) => otherThan(href, view.link(field, value)))}</div>
+<div class="card">${printItem(data, fields, (field, value) => otherThan(href, view.findLink(field, value)))}</div>
 ${!whole && markup`<p><a href="${href}">Everything of ${title}</a></p>`}
-${places.length > 0 && markup`<h2>Belongs to it</h2>${printPlaces(places)}`}
-<div class="deeds">${actions.map(offer => actionOf(offer, view))}
+${related.length > 0 && markup`<h2>Belongs to it</h2>${printPlaces(related)}`}
+<div class="deeds">${others.map(action => actionOf(action, view))}
 ${whole && edit && disclose(`Edit ${name}`, editForm(edit, data, view))}
 ${
   remove &&
   disclose(`Delete ${name}`, [
     markup`<p class="inside">This cannot be undone.</p>`,
     printForm({
-      offer: remove,
+      action: remove,
       state: stateOf(),
       errors: [],
       button: `Delete ${title}`,
@@ -196,12 +175,12 @@ function otherThan(href: string, to: string | undefined): string | undefined {
  * the item has properties that no control can hold, so that they stay.
  */
 function editOffer(
-  offers: readonly Offer[],
+  actions: readonly FormAction[],
   item: Item,
   fields: Fields | undefined,
-): Offer | undefined {
-  const replace = offers.find(({ name }) => name === 'replace')
-  const patch = offers.find(({ name }) => name === 'patch')
+): FormAction | undefined {
+  const replace = actions.find(({ name }) => name === 'replace')
+  const patch = actions.find(({ name }) => name === 'patch')
   if (!replace || !patch) return replace ?? patch
   return Object.keys(item).some(name => isLost(name, fields)) ? patch : replace
 }
@@ -213,17 +192,17 @@ function isLost(name: string, fields: Fields | undefined): boolean {
   return fields?.get(name.replace(/_(?:url|data)$/, ''))?.kind !== 'blob'
 }
 
-function editForm(offer: Offer, item: Item, view: View): Markup {
-  const state = stateOf(offer.fields, item, offer.method === 'PATCH')
-  return printForm({ offer, state, errors: [], button: 'Save', item, tag: tagOf(view) })
+function editForm(action: FormAction, item: Item, view: PageView): Markup {
+  const state = stateOf(action.fields, item, action.method === 'PATCH')
+  return printForm({ action, state, errors: [], button: 'Save', item, tag: tagOf(view) })
 }
 
-function deletedPage({ fields, data }: Of<'item'>, view: View): string {
-  const { title, trail } = view
-  const up = trail.at(-2)
+function deletedPage({ fields, data }: Of<'item'>, view: PageView): string {
+  const { title, breadcrumbs } = view
+  const up = breadcrumbs.at(-2)
   return printPage(
     `${title} is deleted`,
-    { ...view, formats: [], trail: trail.slice(0, -1) },
+    { ...view, formats: [], breadcrumbs: breadcrumbs.slice(0, -1) },
     markup`<h1>${title}</h1>
 <div class="notice good" role="status">Deleted. ${up && markup`Back to <a href="${up.href}">${up.name}</a>`}</div>
 <p>This is what it was:</p>
@@ -232,9 +211,9 @@ function deletedPage({ fields, data }: Of<'item'>, view: View): string {
 }
 
 /** A count, a description, what an action gave. */
-function documentPage({ name, fields, data }: Of<'document'>, view: View): string {
+function documentPage({ name, fields, data }: Of<'document'>, view: PageView): string {
   const title = view.title || name
-  const up = view.trail.at(-2)
+  const up = view.breadcrumbs.at(-2)
   const shown = isObject(data)
     ? printItem(data, fields, NOWHERE)
     : printValue(data, undefined, undefined, NOWHERE)
@@ -243,40 +222,44 @@ function documentPage({ name, fields, data }: Of<'document'>, view: View): strin
     view,
     markup`<h1>${title}</h1>
 <div class="card">${shown}</div>
-${view.kind === 'action' && markup`<div class="deeds">${view.offers.filter(offer => offer.fields && offer.name === view.operation).map(offer => disclose(`Again: ${offer.name}`, resultForm(offer, view)))}</div>`}
+${view.kind === 'action' && markup`<div class="deeds">${view.actions.filter(action => action.fields && action.name === view.operation).map(action => disclose(`Again: ${action.name}`, resultForm(action, view)))}</div>`}
 ${up && markup`<p>Back to <a href="${up.href}">${up.name}</a></p>`}`,
   )
 }
 
 /** The form of an action that has been run, with the input of that run. */
-function resultForm(offer: Offer, view: View): Markup {
-  return printForm({ offer, state: stateGiven(offer, view), errors: [], button: offer.name })
+function resultForm(action: FormAction, view: PageView): Markup {
+  return printForm({ action, state: stateGiven(action, view), errors: [], button: action.name })
 }
 
 /** What the client said: in a form, or in the query where the action reads. */
-function stateGiven({ method, fields = new Map() }: Offer, { sent, parameters }: View): FormState {
+function stateGiven(
+  { method, fields = new Map() }: FormAction,
+  { submitted: sent, parameters }: PageView,
+): FormState {
   const query = parameters.map(({ name, value }) => [name, value] as const)
   const given = sent ?? (method === 'GET' ? query : [])
   return given.length > 0 ? stateOfSent(fields, given) : stateOf(fields)
 }
 
 /** What was wrong, and the form that was sent, as it was sent: else its values, so that they are not lost. */
-function errorsPage({ status, errors }: Of<'errors'>, view: View): string {
-  const { kind, operation, offers, fields, trail, sent = [] } = view
+function errorsPage({ status, errors }: Of<'errors'>, view: PageView): string {
+  const { kind, operation, actions, fields, breadcrumbs, submitted: sent = [] } = view
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
-  const failed = offers.find(offer => offer.name === operation)
+  const failed = actions.find(action => action.name === operation)
   const shown = formsAgain(status, failed, view)
   const lost = failed && shown.includes(failed) ? [] : valuesSent(sent)
   const list = kind === 'collection' || kind === 'search'
   const filters = list && operation !== undefined && !failed && fields
-  const up = kind === 'none' ? trail[0] : trail.at(status === 404 || kind === 'action' ? -2 : -1)
+  const up =
+    kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
   return printPage(
     phrase,
     view,
     markup`<h1>${titleOfErrors(status, view)}</h1>
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed)}</li>`)}</ul></div>
 ${filters && printFilters(fields, view, errors)}
-<div class="deeds">${shown.map(offer => (offer === failed ? failedForm(offer, errors, status, view) : actionOf(offer, view)))}</div>
+<div class="deeds">${shown.map(action => (action === failed ? failedForm(action, errors, status, view) : actionOf(action, view)))}</div>
 ${lost.length > 0 && markup`<h2>What you sent</h2><div class="card">${printItem(Object.fromEntries(lost), undefined, NOWHERE)}</div>`}
 ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
   )
@@ -288,19 +271,19 @@ ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
  */
 function formsAgain(
   status: number,
-  failed: Offer | undefined,
-  { sent, offers, operation }: View,
-): readonly Offer[] {
+  failed: FormAction | undefined,
+  { submitted: sent, actions, operation }: PageView,
+): readonly FormAction[] {
   const closed = status === 401 || status === 404
   const unwell = status === 403 || status >= 500
   if (closed || (unwell && !sent)) return []
   if (failed) return holdsAll(failed, sent) ? [failed] : []
   const other = status === 405 && operation === undefined
-  return other ? offers.filter(({ kind }) => kind === 'create' || kind === 'action') : []
+  return other ? actions.filter(({ kind }) => kind === 'create' || kind === 'action') : []
 }
 
 /** Whether what was sent is all of a form: what is missing in one of an item would be erased. */
-function holdsAll({ kind, fields = new Map() }: Offer, sent: View['sent']): boolean {
+function holdsAll({ kind, fields = new Map() }: FormAction, sent: PageView['submitted']): boolean {
   if (kind === 'create' || kind === 'action') return true
   if (!sent) return false
   const names = new Set(sent.map(([name]) => name))
@@ -318,43 +301,43 @@ const FAILURES: Readonly<Record<string, string>> = {
 
 function titleOfErrors(
   status: number,
-  { operation = '', title, itemName, kind, trail }: View,
+  { operation = '', title, itemName, kind, breadcrumbs }: PageView,
 ): string {
   if (status === 404 || kind === 'none') return 'Not found'
   const what = FAILURES[operation]
   if (what !== undefined) return `The ${operation === 'create' ? itemName : title} ${what}`
-  const [, above = ''] = trail.map(({ name }) => name).reverse()
+  const [, above = ''] = breadcrumbs.map(({ name }) => name).reverse()
   return kind === 'action' ? `${title}: ${above}` : title
 }
 
-function printError({ message, field }: ErrorEntry, offer: Offer | undefined): Markup {
-  const path = offer && controlOf(field, offer.fields)
-  if (!offer || path === undefined) return markup`${message}`
-  return markup`<a href="#${controlId(offer.name, path)}">${message}</a>`
+function printError({ message, field }: ErrorEntry, action: FormAction | undefined): Markup {
+  const path = action && controlOf(field, action.fields)
+  if (!action || path === undefined) return markup`${message}`
+  return markup`<a href="#${controlId(action.name, path)}">${message}</a>`
 }
 
 function failedForm(
-  offer: Offer,
+  action: FormAction,
   errors: readonly ErrorEntry[],
   status: number,
-  view: View,
+  view: PageView,
 ): Markup {
-  const state = stateGiven(offer, view)
+  const state = stateGiven(action, view)
   // The item is not known to be the one that was seen: to insist is to take any.
   const insists = status === 412 || status === 428
-  const seen = view.sent?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
+  const seen = view.submitted?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
   const tag = insists ? '*' : seen
   const form = printForm({
-    offer,
+    action,
     state,
     errors,
-    button: insists ? 'Do it all the same' : buttonOf(offer),
-    danger: offer.kind === 'delete',
+    button: insists ? 'Do it all the same' : buttonOf(action),
+    danger: action.kind === 'delete',
     ...(typeof tag === 'string' && { tag }),
   })
   return markup`<div class="card">${form}</div>`
 }
 
-function buttonOf({ kind, name }: Offer): string {
+function buttonOf({ kind, name }: FormAction): string {
   return { create: 'Create', change: 'Save', delete: 'Delete', action: name }[kind]
 }

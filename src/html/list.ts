@@ -1,6 +1,6 @@
 // A list as a page: the table with its sort, the filters, the way through the pages.
 import type { ErrorEntry } from '../errors.ts'
-import type { View } from '../formats/format.ts'
+import type { PageView } from '../formats/page-view.ts'
 import { getHeader, type Parameter, printParameters } from '../http/message.ts'
 import { parseContentRange, parseLink } from '../pagination.ts'
 import { RESERVED } from '../query.ts'
@@ -40,7 +40,7 @@ function isPlaceless({ name }: Parameter): boolean {
   return !PLACE.has(name)
 }
 
-function address({ href }: View, parameters: readonly Parameter[], more = ''): string {
+function address({ href }: PageView, parameters: readonly Parameter[], more = ''): string {
   const parts = [...parameters.map(({ raw: pair }) => pair), more].filter(part => part !== '')
   return parts.length === 0 ? href : `${href}?${parts.join('&')}`
 }
@@ -53,7 +53,7 @@ export function localPath(href: string): string {
 export function printTable(
   items: readonly Item[],
   fields: Fields,
-  view: View,
+  view: PageView,
   name: string,
 ): Markup {
   if (items.length === 0) return markup`<p class="empty">There are no ${name} here.</p>`
@@ -68,7 +68,7 @@ export function printTable(
 </table></div>`
 }
 
-function printHead({ name, field }: Column, view: View): Markup {
+function printHead({ name, field }: Column, view: PageView): Markup {
   if (field.kind === 'array' || field.accept) return markup`<th scope="col">${name}</th>`
   const [first] = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
   const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
@@ -82,7 +82,7 @@ function isNumeric({ kind }: Field): boolean {
   return kind === 'number' || kind === 'integer'
 }
 
-function printCell({ name, path, field }: Column, item: Item, view: View): Markup {
+function printCell({ name, path, field }: Column, item: Item, view: PageView): Markup {
   const value = getValue(item, path)
   const file = value === undefined ? undefined : fileAddress(value, field)
   const kind = isNumeric(field) && raw(' class="number"')
@@ -91,7 +91,7 @@ function printCell({ name, path, field }: Column, item: Item, view: View): Marku
   }
   if (Array.isArray(value) && value.length > 0)
     return markup`<td data-label="${name}">${value.map(printElement).join(', ')}</td>`
-  const href = path.length === 1 && value !== undefined ? view.link(name, value) : undefined
+  const href = path.length === 1 && value !== undefined ? view.findLink(name, value) : undefined
   if (value === undefined || value === null || value === '' || Array.isArray(value)) {
     return markup`<td data-label="${name}" class="blank${isNumeric(field) && ' number'}">${printScalar(null)}</td>`
   }
@@ -104,7 +104,7 @@ function printElement(element: Json): string {
 }
 
 /** How many there are and which are shown, with the links of the answer's `Link` header. */
-export function printPages(view: View): Markup | undefined {
+export function printPages(view: PageView): Markup | undefined {
   const place = parseContentRange(getHeader(view.headers, 'Content-Range') ?? '')
   const links = new Map(
     parseLink(getHeader(view.headers, 'Link') ?? '').map(({ rel, href }) => [rel, href]),
@@ -124,7 +124,7 @@ export function printPages(view: View): Markup | undefined {
 ${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${localPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
 }
 
-export function printSearch({ search, parameters }: View): Markup | undefined {
+export function printSearch({ search, parameters }: PageView): Markup | undefined {
   if (search === undefined) return undefined
   const q = parameters.find(({ name }) => name === 'q')?.value ?? ''
   return markup`<form class="search" method="get" action="${search}" role="search"><label for="q" class="hidden">Search</label><input type="search" id="q" name="q" value="${q}" placeholder="Search"><button>Search</button></form>`
@@ -140,9 +140,12 @@ interface FilterControl {
 }
 
 /** The parameters that the filter form has controls for. */
-function filterControls(fields: Fields, view: Pick<View, 'createdAt' | 'link'>): FilterControl[] {
+function filterControls(
+  fields: Fields,
+  view: Pick<PageView, 'createdAt' | 'findLink'>,
+): FilterControl[] {
   return columnsOf(fields).flatMap(({ name: label, path, field }): FilterControl[] => {
-    const named = path.length === 1 && view.link(label, field.kind === 'integer' ? 1 : 'x')
+    const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
     if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []
     if (label === view.createdAt) return [{ label, parameters: ['since', 'until'], type: 'date' }]
     const name = RESERVED.has(label) ? `filter[${label}]` : label
@@ -172,7 +175,7 @@ const SHOWN: Readonly<Record<string, RegExp>> = {
 /** The filters: a control for every field that has values to compare. Those in force can be removed one by one. */
 export function printFilters(
   fields: Fields,
-  view: View,
+  view: PageView,
   errors: readonly ErrorEntry[] = [],
 ): Markup | undefined {
   const { parameters, href } = view
@@ -203,7 +206,7 @@ const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_
 const MOST_CHIPS = 50
 
 /** The filters in force, each with a link that leaves it out. */
-function printChips(view: View): Markup | undefined {
+function printChips(view: PageView): Markup | undefined {
   const { parameters, kind } = view
   const chips = parameters.filter(
     ({ name }) => BOUNDS.has(name) || !(RESERVED.has(name) || (kind === 'search' && name === 'q')),
@@ -220,7 +223,7 @@ function printChips(view: View): Markup | undefined {
 
 function filterControl(
   { label, parameters, type, choices, hint }: FilterControl,
-  view: View,
+  view: PageView,
   errors: readonly ErrorEntry[],
   focus: string | undefined,
 ): Markup {

@@ -1,14 +1,14 @@
 // The frame of every page: head, the way here, the content, the same in other formats.
-import type { View } from '../formats/format.ts'
+import type { PageView } from '../formats/page-view.ts'
 import { type Markup, markup, type Part, raw } from './markup.ts'
 import { STYLE } from './style.ts'
 
 const STYLE_ELEMENT = raw(`<style>${STYLE}</style>`)
 
 /** @param title of the window; the names of the way here are added. */
-export function printPage(title: string, view: View, content: Part): string {
-  const { trail, formats, parameters, kind } = view
-  const names = [title, ...trail.map(({ name }) => name).reverse()]
+export function printPage(title: string, view: PageView, content: Part): string {
+  const { breadcrumbs, formats, parameters, kind } = view
+  const names = [title, ...breadcrumbs.map(({ name }) => name).reverse()]
   const query = parameters.map(({ raw: pair }) => pair).join('&')
   const others =
     kind === 'none' || view.status >= 400 ? [] : formats.filter(({ name }) => name !== 'html')
@@ -25,9 +25,9 @@ ${content}
 }
 
 /** The last place is where one is: a link to it reads it anew, but an action may not take GET. */
-function printTrail({ trail, kind }: View): Markup {
-  const last = trail.length - 1
-  return markup`<header><nav class="trail" aria-label="Breadcrumb"><ol>${trail.map(
+function printTrail({ breadcrumbs, kind }: PageView): Markup {
+  const last = breadcrumbs.length - 1
+  return markup`<header><nav class="breadcrumbs" aria-label="Breadcrumb"><ol>${breadcrumbs.map(
     ({ name, href }, at) =>
       at === last && kind === 'action'
         ? markup`<li><span aria-current="page">${name}</span></li>`

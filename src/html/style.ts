@@ -16,9 +16,9 @@ main:focus{outline:none}
 .skip{position:absolute;left:-999rem;top:0;padding:.5rem 1rem;background:var(--card);z-index:1}
 .skip:focus{left:.5rem;top:.5rem}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-nav ol,nav ul,ul.chips,ul.tags,ul.places,footer ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem .75rem}
-.trail li+li::before{content:"/";color:var(--soft);margin-right:.75rem}
-.trail [aria-current]{color:var(--soft)}
+nav ol,nav ul,ul.chips,ul.tags,ul.related,footer ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem .75rem}
+.breadcrumbs li+li::before{content:"/";color:var(--soft);margin-right:.75rem}
+.breadcrumbs [aria-current]{color:var(--soft)}
 h1{font-size:1.75rem;line-height:1.2;margin:.75rem 0 1rem;overflow-wrap:anywhere}
 h2{font-size:1.125rem;margin:1.75rem 0 .5rem}
 p{margin:.5rem 0}
@@ -101,7 +101,7 @@ button.danger{background:var(--bad);border-color:var(--bad)}
 .plain{background:none;color:var(--link);border-color:transparent}
 .deeds{display:grid;gap:.75rem;margin:.75rem 0}
 .deeds details{margin:0}
-.places li a,.formats li a{display:inline-block}
+.related li a,.formats li a{display:inline-block}
 ul.cards{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:.75rem}
 ul.cards a{display:block;height:100%;padding:1rem 1.25rem;background:var(--card);border:1px solid var(--line);border-radius:10px;text-decoration:none}
 ul.cards a:hover{border-color:var(--link)}

@@ -10,7 +10,6 @@ import { json } from '../formats/json.ts'
 import { multipart } from '../formats/multipart.ts'
 import { ndjson } from '../formats/ndjson.ts'
 import { xml } from '../formats/xml/xml.ts'
-import { html } from '../html/html.ts'
 import { buildCors, type CorsOptions } from '../http/cors.ts'
 import { buildLimits, type LimitOptions } from '../http/limits.ts'
 import { createWorkload } from '../http/timeouts.ts'
@@ -75,8 +74,8 @@ export interface Policies {
   readonly onError?: ((error: unknown, failure: Failure) => void) | undefined
 }
 
-/** The specification's four media types, pages for browsers, and two that stream whole lists. */
-export const DEFAULT_FORMATS: readonly Format[] = [json, xml, html, form, multipart, csv, ndjson]
+/** The formats of an api without `formats`: the specification's four media types, and two that stream whole lists. */
+export const DEFAULT_FORMATS: readonly Format[] = [json, xml, form, multipart, csv, ndjson]
 
 const FORMAT: Rule = {
   wanted: 'a format, such as json',

@@ -1,7 +1,8 @@
 // What lies around a representation, for formats that show people where they are and what they can
 // do: made of the target, its methods and the headers of the answer.
 import type { Principal } from '../auth/scheme.ts'
-import type { Offer, Place, Representation, View } from '../formats/format.ts'
+import { isWriter, type Representation } from '../formats/format.ts'
+import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
 import type { HeaderList, HttpRequest, Parameter } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ActionDefinition, ApiDefinition, CollectionDefinition } from '../model/definition.ts'
@@ -23,7 +24,7 @@ export interface ViewInput {
   readonly method: string
   readonly match: Match | undefined
   readonly parameters: readonly Parameter[]
-  readonly sent: View['sent']
+  readonly sent: PageView['submitted']
   readonly principal: Principal | undefined
   /** Whether who asks may do something to a collection. */
   readonly may: (collection: CollectionDefinition, operation: string) => boolean
@@ -40,14 +41,20 @@ export function buildView(
   { api, router }: { readonly api: ApiDefinition; readonly router: Router },
   { request, method, match: asked, parameters, sent, principal, may }: ViewInput,
   { status, headers, representation }: ViewOutput,
-): View {
+): PageView {
   const base = basePath(api, request)
   const href = (to: Target) => base + printPath(to, api.formats)
   // A form that could not be read names its method all the same.
   const named = sent?.find(([name]) => name === METHOD_PARAMETER)?.[1]
   const operation = asked?.methods.get(typeof named === 'string' ? named.toUpperCase() : method)
   const match = operation === 'create' ? createdMatch(api, router, asked, representation) : asked
-  const common = { status, operation, parameters: linkable(api, parameters), headers, sent }
+  const common = {
+    status,
+    operation,
+    parameters: linkable(api, parameters),
+    headers,
+    submitted: sent,
+  }
   const root: Target = { kind: 'root', version: undefined }
   if (!match || match.target.kind === 'root') {
     const target = match?.target ?? root
@@ -57,8 +64,8 @@ export function buildView(
       kind: match ? 'root' : 'none',
       title: titleOf(target),
       href: href(target),
-      trail: trailOf(target, href),
-      places: match ? collectionsOf(api, target, href, principal, may) : [],
+      breadcrumbs: trailOf(target, href),
+      related: match ? collectionsOf(api, target, href, principal, may) : [],
       versions: match && target.version === undefined ? versionsOf(api, href) : [],
     }
   }
@@ -70,16 +77,16 @@ export function buildView(
     kind,
     title: titleOf(target),
     href: href(target),
-    trail: trailOf(target, href),
-    offers: offersOf(target, methods, href).filter(({ name }) => may(collection, name)),
-    places: placesOf(target, href, may),
+    breadcrumbs: trailOf(target, href),
+    actions: offersOf(target, methods, href).filter(({ name }) => may(collection, name)),
+    related: placesOf(target, href, may),
     versions: [],
     formats: formatsOf(api, target, href(target)),
     search: isList(target) && collection.search ? href(listOf(target, 'search')) : undefined,
     itemName: collection.itemName,
     fields: shape.fields,
     createdAt: shape.createdAt,
-    link: linker(target, href),
+    findLink: linker(target, href),
   }
 }
 
@@ -90,16 +97,16 @@ function linkable({ limits }: ApiDefinition, parameters: readonly Parameter[]) {
 }
 
 const NOTHING = {
-  offers: [],
-  places: [],
+  actions: [],
+  related: [],
   versions: [],
   formats: [],
   search: undefined,
   itemName: 'item',
   fields: undefined,
   createdAt: undefined,
-  link: () => undefined,
-} satisfies Partial<View>
+  findLink: () => undefined,
+} satisfies Partial<PageView>
 
 /** The path under which clients reach the api's root; no slash at its end. */
 function basePath({ baseUrl, prefix }: ApiDefinition, request: HttpRequest): string {
@@ -144,7 +151,7 @@ function isList({ kind }: CollectionTarget): boolean {
 }
 
 /** The targets above a target, and itself. */
-function trailOf(target: Target, href: (target: Target) => string): Place[] {
+function trailOf(target: Target, href: (target: Target) => string): PageLink[] {
   const targets: Target[] = [{ kind: 'root', version: undefined }]
   if (target.version?.name) targets.push({ kind: 'root', version: target.version })
   if (target.kind !== 'root') {
@@ -168,7 +175,7 @@ function collectionsOf(
   href: (target: Target) => string,
   principal: Principal | undefined,
   may: ViewInput['may'],
-): Place[] {
+): PageLink[] {
   const version = target.version ?? defaultVersion
   return [...version.collections.values()]
     .filter(
@@ -184,7 +191,7 @@ function collectionsOf(
     }))
 }
 
-function versionsOf({ versions }: ApiDefinition, href: (target: Target) => string): Place[] {
+function versionsOf({ versions }: ApiDefinition, href: (target: Target) => string): PageLink[] {
   return versions
     .filter(({ name }) => name !== '')
     .map(version => ({ name: version.name, href: href({ kind: 'root', version }) }))
@@ -195,7 +202,7 @@ function offersOf(
   target: CollectionTarget,
   methods: Match['methods'],
   href: (target: Target) => string,
-): Offer[] {
+): FormAction[] {
   const { collection, kind, action, parent } = target
   if (action) return [actionOffer(action, target, href)]
   const without = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
@@ -216,7 +223,7 @@ function offersOf(
   return [...writes, ...actions]
 }
 
-function kindOf(operation: string): Offer['kind'] {
+function kindOf(operation: string): FormAction['kind'] {
   return operation === 'create' || operation === 'delete' ? operation : 'change'
 }
 
@@ -224,7 +231,7 @@ function actionOffer(
   { name, method, inputFields, description }: ActionDefinition,
   target: CollectionTarget,
   href: (target: Target) => string,
-): Offer {
+): FormAction {
   return {
     name,
     kind: 'action',
@@ -240,7 +247,7 @@ function placesOf(
   target: CollectionTarget,
   href: (target: Target) => string,
   may: ViewInput['may'],
-): Place[] {
+): PageLink[] {
   const { version, collection, kind, id } = target
   if (kind === 'collection') {
     if (!collection.operations.has('count') || !may(collection, 'count')) return []
@@ -256,10 +263,10 @@ function placesOf(
   })
 }
 
-function formatsOf({ formats }: ApiDefinition, target: CollectionTarget, path: string): Place[] {
+function formatsOf({ formats }: ApiDefinition, target: CollectionTarget, path: string): PageLink[] {
   return formats.flatMap(format => {
     const [extension] = format.extensions
-    const fits = format.write && (!format.streams || isList(target))
+    const fits = isWriter(format) && (!format.streams || isList(target))
     return extension !== undefined && fits
       ? [{ name: format.name, href: `${path}.${extension}` }]
       : []

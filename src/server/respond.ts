@@ -1,8 +1,9 @@
 // What an operation gave, or what was thrown, as an answer: its headers, and its bytes in the format asked for.
 import { createHash, randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
-import type { Format, Representation, View } from '../formats/format.ts'
+import type { Format, Representation } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
+import type { PageView } from '../formats/page-view.ts'
 import { isUnmodified, printEntityTag } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import {
@@ -120,10 +121,10 @@ function print(
   format: Format,
   representation: Representation,
   type: string,
-  view: () => View,
+  view: () => PageView,
 ): HttpResponse['body'] {
   try {
-    return format.write?.(representation, type, view)
+    return format.page ? format.page(representation, view()) : format.write?.(representation, type)
   } catch (error) {
     if (!(error instanceof RangeError && error.message === 'Invalid string length')) throw error
     const message = 'This answer is too long to be printed: ask for fewer items by a smaller limit'

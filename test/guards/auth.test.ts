@@ -11,11 +11,13 @@ import express from 'express'
 import * as jose from 'jose'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import {
   type Access,
   basic,
   bearerJwt,
   blob,
+  DEFAULT_FORMATS,
   defineAction,
   defineApi,
   defineCollection,
@@ -623,7 +625,7 @@ describe('who may read items and not download what they hold', () => {
       access: { read: 'public', list: 'public', patch: 'public', download: ['paid'], default: [] },
     })
     const schemes = [basic({ verify: id => ({ id, scopes: [id] }) })]
-    const api = defineApi({ collections: [notes], schemes })
+    const api = defineApi({ collections: [notes], schemes, formats: [...DEFAULT_FORMATS, html] })
     await api.collection('notes').create({ text: 'a', scan_data: bytes, icon: { data: bytes } })
     return (path: string, user?: string, init: RequestInit = {}) => {
       const headers = new Headers(init.headers)

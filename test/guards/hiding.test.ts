@@ -3,9 +3,11 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import {
   type Api,
   basic,
+  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   HttpError,
@@ -59,7 +61,8 @@ describe('a collection that hides what exists', () => {
     id: 'integer',
     parents: { secret_id: 'secrets' },
   })
-  const { fetch } = defineApi({ collections: [secrets, notes], schemes })
+  const formats = [...DEFAULT_FORMATS, html]
+  const { fetch } = defineApi({ collections: [secrets, notes], schemes, formats })
   const made = ask(fetch, '/secrets', as('root', 'admin'), { text: 'a' })
 
   test.each([

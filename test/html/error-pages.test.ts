@@ -1,6 +1,7 @@
 // Pages of refusals: what a person sent is not lost, and no button on them does what nobody asked for.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import {
   type ApiOptions,
   type CollectionOptions,
@@ -9,7 +10,6 @@ import {
   defineCollection,
   form,
   HttpError,
-  html,
   json,
   memoryStore,
   multipart,

@@ -1,12 +1,12 @@
 // Forms with files: what may be left empty, what is kept, what is missing.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import {
   blob,
   defineApi,
   defineCollection,
   form,
-  html,
   json,
   memoryBlobs,
   memoryStore,

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import {
   blob,
   defineAction,
@@ -9,7 +10,6 @@ import {
   defineCollection,
   form,
   HttpError,
-  html,
   json,
   memoryBlobs,
   memoryStore,

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { formValue } from '../../src/formats/form.ts'
-import type { Offer } from '../../src/formats/format.ts'
+import type { FormAction } from '../../src/formats/page-view.ts'
 import { mergeForm } from '../../src/formats/patch.ts'
 import { printForm } from '../../src/html/form.ts'
 import { stateOf } from '../../src/html/form-state.ts'
@@ -20,9 +20,9 @@ function sentBack(
   emptied: (name: string) => boolean = () => false,
 ): Item {
   const fields = fieldsOf(schema, 'input')
-  const offer: Offer = { name: 'edit', kind: 'change', method, href: '/cars/1', fields }
+  const action: FormAction = { name: 'edit', kind: 'change', method, href: '/cars/1', fields }
   const state = stateOf(fields, item, method === 'PATCH')
-  const html = printForm({ offer, state, errors: [], button: 'Save', item }).toString()
+  const html = printForm({ action, state, errors: [], button: 'Save', item }).toString()
   const pairs = (formsOf(html)[0]?.pairs ?? [])
     .filter(([name]) => name !== '_method')
     .map(([name, value]) => [name, emptied(name) ? '' : value] as const)
@@ -173,8 +173,14 @@ describe('a union of texts', () => {
     mixed: z.union([z.string(), z.number()]),
   })
   const fields = fieldsOf(schema, 'input')
-  const offer: Offer = { name: 'create', kind: 'create', method: 'POST', href: '/cars', fields }
-  const html = printForm({ offer, state: stateOf(fields), errors: [], button: 'x' }).toString()
+  const action: FormAction = {
+    name: 'create',
+    kind: 'create',
+    method: 'POST',
+    href: '/cars',
+    fields,
+  }
+  const html = printForm({ action, state: stateOf(fields), errors: [], button: 'x' }).toString()
 
   it.each([
     [

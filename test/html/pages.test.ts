@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { defineApi, defineCollection, form, html, json, memoryStore } from '../../src/index.ts'
+import { html } from '../../src/html/html.ts'
+import { defineApi, defineCollection, form, json, memoryStore } from '../../src/index.ts'
 import { htmlApi } from './fixture.ts'
 import { attribute, formOf, formsOf, linkOf, type ReadForm, textOf } from './reading.ts'
 
@@ -427,7 +428,7 @@ test('a collection that takes changes only with a precondition takes its forms',
 test('where a format cannot even print an error, JSON does', async () => {
   const broken = {
     ...html,
-    write: () => {
+    page: () => {
       throw new Error('broken')
     },
   }

@@ -2,6 +2,7 @@
 // may do little, values that no schema speaks of.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import { localPath } from '../../src/html/list.ts'
 import {
   type Access,
@@ -13,12 +14,12 @@ import {
   type Format,
   form,
   HttpError,
-  html,
   type Item,
   json,
   memoryBlobs,
   memoryStore,
   multipart,
+  type PageView,
   type Representation,
   type Scheme,
 } from '../../src/index.ts'
@@ -47,7 +48,29 @@ function visitor(api: { fetch: (request: Request) => Promise<Response> }, scopes
   }
 }
 
-describe('a page of its own', () => {
+/** A page without links, actions and forms. */
+const EMPTY: PageView = {
+  status: 200,
+  kind: 'none',
+  title: '',
+  href: '/',
+  breadcrumbs: [],
+  operation: undefined,
+  parameters: [],
+  headers: [],
+  actions: [],
+  related: [],
+  versions: [],
+  formats: [],
+  search: undefined,
+  itemName: 'item',
+  fields: undefined,
+  createdAt: undefined,
+  findLink: () => undefined,
+  submitted: undefined,
+}
+
+describe('a page without a view', () => {
   const fields = new Map()
   const item: Item = { id: 'a', size: { x: 1 }, more: [{ y: [] }, 'z'] }
   it.each<[Representation, string[]]>([
@@ -58,7 +81,7 @@ describe('a page of its own', () => {
     [{ kind: 'document', name: 'size', data: 'S' }, ['size', 'S']],
     [{ kind: 'errors', status: 499, errors: [{ message: 'No', code: 499 }] }, ['499', 'No']],
   ])('%j', (representation, texts) => {
-    const page = html.write?.(representation, 'text/html')
+    const page = html.page?.(representation, EMPTY)
     const text = textOf(String(page))
     expect(page).toMatch(/^<!doctype html>/i)
     expect(text).not.toMatch(/undefined|\[object/)
@@ -70,7 +93,7 @@ describe('a page of its own', () => {
     [{ kind: 'stream', name: 'cars', itemName: 'car', fields, data }],
     [{ kind: 'bytes', type: 'image/png', size: 0, data }],
   ])('is not made of $kind', representation => {
-    expect(() => html.write?.(representation, 'text/html')).toThrow(TypeError)
+    expect(() => html.page?.(representation, EMPTY)).toThrow(TypeError)
     expect(() => json.write?.(representation, 'application/json')).toThrow(TypeError)
   })
 })
@@ -461,7 +484,7 @@ test('at the root no value leads anywhere', async () => {
   })
   const links: Format = {
     ...json,
-    write: (_representation, _type, view) => String(view?.().link('id', 'a')),
+    page: (_representation, page) => String(page.findLink('id', 'a')),
   }
   const { fetch } = defineApi({ collections: [things], formats: [links] })
   const text = async (path: string) => (await fetch(new Request(`http://a.example${path}`))).text()

@@ -2,7 +2,9 @@
 // after another declaration.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import {
+  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   type Format,
@@ -31,7 +33,11 @@ async function made(store = memoryStore({ clock: () => Date.parse('2024-03-01T12
     id: 'integer',
     access: { list: 'public', read: 'public', create: ['write'], patch: ['write'] },
   })
-  const api = defineApi({ collections: [cars], schemes: [scheme] })
+  const api = defineApi({
+    collections: [cars],
+    schemes: [scheme],
+    formats: [...DEFAULT_FORMATS, html],
+  })
   await api.collection(cars).create({ color: 'red' })
   return { ...api, store }
 }
@@ -81,7 +87,7 @@ eachHandler(made, (door, api) => {
       actions: { wash: { on: 'item', run: () => undefined } },
     })
     const headers = { ...PAGE, 'if-none-match': before }
-    const { fetch } = defineApi({ collections: [cars] })
+    const { fetch } = defineApi({ collections: [cars], formats: [...DEFAULT_FORMATS, html] })
     const after = await fetch(new Request('http://api.test/cars/1', { headers }))
     expect([after.status, await after.text()]).toEqual([200, expect.stringContaining('wash')])
   })

@@ -2,7 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { html } from '../../src/html/html.ts'
 import {
+  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
   type Item,
@@ -46,7 +48,11 @@ function things() {
     store: memoryStore(),
     indexes: ['name'],
   })
-  return defineApi({ collections: [collection], limits: { body: 1024 * 1024 } })
+  return defineApi({
+    collections: [collection],
+    formats: [...DEFAULT_FORMATS, html],
+    limits: { body: 1024 * 1024 },
+  })
 }
 
 const post = (body: string | Uint8Array, type: string): Init => ({

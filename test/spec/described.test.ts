@@ -658,9 +658,9 @@ describe('media types', () => {
     const written = [
       'application/json',
       'application/xml',
-      'text/html',
       'text/csv',
       'application/x-ndjson',
+      'text/html',
     ]
     expect(Object.keys(responses?.['200']?.content ?? {})).toEqual(written)
     expect(Object.keys(responses?.default?.content ?? {})).toEqual([

@@ -130,12 +130,14 @@ describe('Error body', () => {
         expect((await door.request('/things', both)).headers.get('content-type')).toBe(
           'application/json',
         )
-        const less = { headers: { accept: 'text/html;q=0.5, application/problem+json;q=0.9' } }
+        const less = {
+          headers: { accept: 'application/xml;q=0.5, application/problem+json;q=0.9' },
+        }
         const typeOf = async (path: string) =>
           (await door.request(path, less)).headers.get('content-type')
         expect([await typeOf('/things/nothing'), await typeOf('/things')]).toEqual([
           'application/problem+json',
-          'text/html',
+          'application/xml',
         ])
       })
 

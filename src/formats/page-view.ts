@@ -1,0 +1,57 @@
+// What surrounds a representation on a page: where the reader is, and what can be done there.
+import type { HeaderList, Parameter } from '../http/message.ts'
+import type { Fields, Json } from '../schema/fields.ts'
+
+/** A name with an address. */
+export interface PageLink {
+  readonly name: string
+  readonly href: string
+  readonly description?: string
+}
+
+/** An operation or action that the client may perform at the address, with its input fields. */
+export interface FormAction {
+  /** The name of the operation or action: `create`, `buy`. */
+  readonly name: string
+  /** What it does: `change` replaces or patches an item. */
+  readonly kind: 'create' | 'change' | 'delete' | 'action'
+  readonly method: string
+  readonly href: string
+  /** The writable fields; absent where it takes no input. */
+  readonly fields?: Fields
+  readonly description?: string
+}
+
+/** Everything that a page shows around a representation. All addresses of this api are paths. */
+export interface PageView {
+  readonly status: number
+  /** The kind of resource at the address; `none` for an unknown path. */
+  readonly kind: 'root' | 'collection' | 'search' | 'count' | 'item' | 'action' | 'blob' | 'none'
+  /** The name of the resource: `cars`, `car 5`. */
+  readonly title: string
+  readonly href: string
+  /** Links from the root down to this page. */
+  readonly breadcrumbs: readonly PageLink[]
+  /** The requested operation or action. */
+  readonly operation: string | undefined
+  readonly parameters: readonly Parameter[]
+  /** The headers of the response: `Link`, `Content-Range`, `ETag`. */
+  readonly headers: HeaderList
+  readonly actions: readonly FormAction[]
+  /** The collections of the root, the sub-collections of an item, the count of a list. */
+  readonly related: readonly PageLink[]
+  readonly versions: readonly PageLink[]
+  /** The same resource in other formats. */
+  readonly formats: readonly PageLink[]
+  /** The address of the list's text search. */
+  readonly search: string | undefined
+  readonly itemName: string
+  /** The fields of the list's items, or of the item. */
+  readonly fields: Fields | undefined
+  /** The name of the creation date. */
+  readonly createdAt: string | undefined
+  /** Finds the address of the item that a field's value refers to: the item itself, or its parent. */
+  readonly findLink: (field: string, value: Json) => string | undefined
+  /** The values of the submitted form, unparsed. */
+  readonly submitted: readonly (readonly [name: string, part: unknown])[] | undefined
+}
