@@ -1,6 +1,7 @@
 // What surrounds a representation on a page: where the reader is, and what can be done there.
 import type { HeaderList, Parameter } from '../http/message.ts'
-import type { Fields, Json } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
+import type { Json } from '../schema/values.ts'
 
 /** A name with an address. */
 export interface PageLink {
