@@ -23,7 +23,15 @@ export { fileBlobs } from './blobs/file-blobs.ts'
 export { memoryBlobs } from './blobs/memory-blobs.ts'
 export { type Collection, defineAction, defineCollection } from './collection.ts'
 export { type Dialect, jsonServer, simpleRest } from './dialects/dialects.ts'
-export { type ErrorEntry, errorBody, HttpError, type Issue, problemBody } from './errors.ts'
+export {
+  AnyHttpError as HttpError,
+  type AnyIssue,
+  type ErrorEntry,
+  type ErrorType,
+  errorBody,
+  type Issue,
+  problemBody,
+} from './errors.ts'
 export { csv } from './formats/csv.ts'
 export { form } from './formats/form.ts'
 export {

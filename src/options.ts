@@ -1,7 +1,6 @@
 // The options of a declaration: a name that is none, or a value of another kind, is a TypeError. The
 // types say the same; it is told here to who writes JavaScript.
-import { suggestion } from './errors.ts'
-import { isFieldName } from './http/message.ts'
+import { isFieldName, suggestion } from './errors.ts'
 import { isObject } from './schema/values.ts'
 
 /** What an option must be. */

@@ -1,6 +1,6 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query, and back to parameters.
-import type { Issue } from './errors.ts'
+import type { ErrorType, Issue } from './errors.ts'
 import { buildLimits, type Limits } from './http/limits.ts'
 import { type Parameter, printParameters } from './http/message.ts'
 import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './http/method-override.ts'
@@ -91,7 +91,7 @@ export function readFields(
   const text = single(parameters, 'fields', issues)
   if (text === undefined) return undefined
   const names = new Set(text.split(',').filter(name => name !== ''))
-  const wrong = (message: string, type: string) => {
+  const wrong = (message: string, type: ErrorType) => {
     issues.push({ message, field: 'fields', type })
     return []
   }
@@ -114,7 +114,7 @@ function readSearch(
   if (!text) return undefined
   const words = searchWords(text)
   const long = words.find(word => word.length > caps.pattern)
-  const wrong = (what: string, type: string) =>
+  const wrong = (what: string, type: ErrorType) =>
     issues.push({ message: `q has ${what}`, field: 'q', type })
   if (words.length > caps.words)
     wrong(`${words.length} words; at most ${caps.words}`, 'too_many_words')
@@ -178,7 +178,7 @@ function readFilter(
   const path = toPath(dotted)
   const field = findField(fields, path)
   const name = word === 'eq' ? dotted : `${dotted}[${word}]`
-  const issue = (message: string, type: string) => {
+  const issue = (message: string, type: ErrorType) => {
     issues.push({ message, field: name.slice(0, 128), type })
     return undefined
   }

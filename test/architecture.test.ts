@@ -38,7 +38,6 @@ const SUBPATHS = [
 
 /** Imports upwards that are still to be removed; the list may only shrink. */
 const KNOWN_UPWARD: readonly string[] = [
-  'errors.ts imports http/message.ts',
   'http/base-url.ts imports model/definition.ts',
   'index.ts imports dialects/dialects.ts',
   'index.ts imports node/harden.ts',
@@ -49,7 +48,6 @@ const KNOWN_UPWARD: readonly string[] = [
   'model/build-api.ts imports server/node-handler.ts',
   'model/definition.ts imports dialects/dialects.ts',
   'operations/sweep.ts imports collection.ts',
-  'options.ts imports http/message.ts',
   'options.ts imports schema/values.ts',
   'query.ts imports pagination.ts',
   'store/sort.ts imports pagination.ts',

@@ -309,7 +309,9 @@ test.each([
   const init = { method: 'POST', headers: { 'content-type': type }, body, duplex: 'half' as const }
   const answer = await api.fetch(new Request('http://api.test/photos', init))
   expect(await answer.json()).toEqual({
-    errors: [{ message: 'The body broke off before its end', code: 400, type: 'incomplete_body' }],
+    errors: [
+      { message: 'The body ended before it was complete', code: 400, type: 'incomplete_body' },
+    ],
   })
   expect([answer.status, failures]).toEqual([400, []])
 })

@@ -1,5 +1,5 @@
 // Who asks and what they may do: credentials → principal (RFC 9110 §11), scopes, `WWW-Authenticate`.
-import { HttpError, toHttpError } from '../errors.ts'
+import { AnyHttpError, type AnyIssue, HttpError, toHttpError } from '../errors.ts'
 import type { HeaderList, HttpRequest } from '../http/message.ts'
 import { checkOptions, HEADER_NAME, listOf } from '../options.ts'
 
@@ -167,8 +167,8 @@ export function unauthorized(
       scheme.challenge(scheme === wrong?.scheme ? { ...wrong.told, ...common } : common),
     )
   const headers: HeaderList = [...new Set(challenges)].flatMap(text => ['WWW-Authenticate', text])
-  const missing = { message: 'This needs authentication', type: 'unauthenticated' }
-  return new HttpError(401, issues.length > 0 ? issues : [missing], { headers })
+  const missing: AnyIssue = { message: 'This needs authentication', type: 'unauthenticated' }
+  return new AnyHttpError(401, issues.length > 0 ? issues : [missing], { headers })
 }
 
 /** The refusal of a principal that lacks a scope. */

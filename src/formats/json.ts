@@ -1,5 +1,5 @@
 // JSON (RFC 8259), and what is served by it: every `+json` type, problem details (RFC 9457).
-import { HttpError, problemBody } from '../errors.ts'
+import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
 import type { Item, Json } from '../schema/values.ts'
 import { checkJson, decodeText, type Format, type Representation, readBytes } from './format.ts'
 
@@ -34,7 +34,7 @@ function printJson(representation: Representation, type: string): string {
     case 'errors': {
       const { status, errors } = representation
       return JSON.stringify(
-        type === PROBLEM_TYPE ? problemBody(new HttpError(status, errors)) : { errors },
+        type === PROBLEM_TYPE ? problemBody(new AnyHttpError(status, errors)) : { errors },
       )
     }
     case 'stream':

@@ -133,27 +133,6 @@ export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** Whether a text can be the name of a header field (RFC 9110 §5.1). */
-export function isFieldName(text: string): boolean {
-  return /^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(text)
-}
-
-/** Whether a text can be the value of a header field (RFC 9110 §5.5). */
-export function isFieldValue(text: string): boolean {
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text)
-}
-
-/** Whether HTTP can carry a list: pairs of a name and a value. */
-export function isHeaderList(headers: readonly unknown[]): headers is HeaderList {
-  return (
-    headers.length % 2 === 0 &&
-    headers.every(
-      (text, at) =>
-        typeof text === 'string' && (at % 2 === 0 ? isFieldName(text) : isFieldValue(text)),
-    )
-  )
-}
-
 /** A header's value in a flat list, names compared without case. */
 export function getHeader(headers: HeaderList, name: string): string | undefined {
   const wanted = name.toLowerCase()

@@ -1,5 +1,5 @@
 // Every request ends: how long a client may take over its body, and how long the work may take.
-import { HttpError, incompleteBody } from '../errors.ts'
+import { type ErrorType, HttpError, incompleteBody } from '../errors.ts'
 import type { Limits } from './limits.ts'
 import type { HttpRequest } from './message.ts'
 
@@ -218,6 +218,6 @@ export function createWorkload({
   }
 }
 
-function unavailable(message: string, type: string): HttpError {
+function unavailable(message: string, type: ErrorType): HttpError {
   return new HttpError(503, [{ message, type }], { headers: ['Retry-After', '1'] })
 }

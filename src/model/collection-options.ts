@@ -1,7 +1,7 @@
 // What `defineCollection` takes, and what each option must be.
 import type { Access } from '../auth/scheme.ts'
 import type { BinaryForm, BlobStore } from '../blobs/blob-store.ts'
-import { isFieldValue } from '../http/message.ts'
+import { isFieldValue } from '../errors.ts'
 import {
   BOOLEAN,
   FUNCTION,

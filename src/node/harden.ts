@@ -110,7 +110,7 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   server.on('connect', (request: IncomingMessage, duplex: Duplex) => {
     const socket = duplex as Socket // As below.
     const suppressed = isSuppressed(request.url ?? '')
-    const issue = { message: 'This is no proxy', type: 'method_not_allowed' }
+    const issue: Issue = { message: 'This server is not a proxy', type: 'method_not_allowed' }
     const refused = refusal(405, issue, suppressed, METHODS)
     const before = newest.get(socket)
     if (!before || before.writableFinished) answer(socket, refused)

@@ -1,6 +1,6 @@
 // Binary properties in requests: what a client says of them, to the records that are kept.
 import { type BlobInput, decodeBase64, oneChunk, readBlob } from '../blobs/blob-store.ts'
-import { type Issue, throwIfAny } from '../errors.ts'
+import { type ErrorType, type Issue, throwIfAny } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import type { Parent } from '../model/routes.ts'
 import { findRecord, listBlobFields } from '../schema/blob.ts'
@@ -40,7 +40,7 @@ async function receiveBlob(
   issues: Issue[],
 ): Promise<Json | undefined> {
   const [input, ...others] = toldOf(call, name, sent, current)
-  const wrong = (message: string, type: string) => {
+  const wrong = (message: string, type: ErrorType) => {
     issues.push({ message, field: name, type })
     return undefined
   }

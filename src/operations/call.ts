@@ -239,7 +239,7 @@ export function assertVisible({ target, principal }: Call, values: Item): void {
   if (sight?.sees(dated(collection, values)) ?? true) return
   if (collection.hideExistence) throw notFound(collection, id ?? '')
   const message = `This would be no ${collection.itemName} of yours`
-  throw new HttpError(403, [{ message, type: 'out_of_sight' }])
+  throw new HttpError(403, [{ message, type: 'forbidden_row' }])
 }
 
 /** Values with the dates that a store gives them now. */
@@ -260,7 +260,7 @@ export function translateStoreError(error: unknown): unknown {
   if (error instanceof UniqueError) {
     const { message, fields } = error
     const type = 'not_unique'
-    const issues = fields.map(field => ({ message, field, type }))
+    const issues: Issue[] = fields.map(field => ({ message, field, type }))
     return new HttpError(409, issues.length > 0 ? issues : [{ message, type }], {
       cause: error,
     })
@@ -271,7 +271,7 @@ export function translateStoreError(error: unknown): unknown {
   }
   if (error instanceof UnstorableError) {
     const { message, fields } = error
-    const issues = fields.map(field => ({ message, field, type: 'too_long' }))
+    const issues: Issue[] = fields.map(field => ({ message, field, type: 'too_long' }))
     return new HttpError(400, issues.length > 0 ? issues : [{ message, type: 'unstorable' }], {
       cause: error,
     })

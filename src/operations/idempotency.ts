@@ -58,7 +58,7 @@ function earlierAnswer(
   attempt: Exclude<IdempotencyRecord, { state: 'new' }>,
   fingerprint: string,
 ): Json {
-  const issue = { field: 'idempotency-key', type: 'idempotency_key' }
+  const issue = { field: 'idempotency-key', type: 'idempotency_key' } as const
   if (attempt.fingerprint !== fingerprint) {
     const message = 'This Idempotency-Key was used with another body; take a new key'
     throw new HttpError(422, [{ message, ...issue }])

@@ -1,6 +1,14 @@
 // What a client may write of an item: the server's own properties apart, the parent filled in.
 
-import { HttpError, type Issue, MAX_ISSUES, throwIfAny, toHttpError } from '../errors.ts'
+import {
+  AnyHttpError,
+  type AnyIssue,
+  HttpError,
+  type Issue,
+  MAX_ISSUES,
+  throwIfAny,
+  toHttpError,
+} from '../errors.ts'
 import { toJson } from '../formats/format.ts'
 import type { CollectionDefinition, OperationEvent } from '../model/definition.ts'
 import { invalidIdReason, normalizeId, type Parent, parseId } from '../model/routes.ts'
@@ -28,7 +36,7 @@ export async function checkedWith<T>(
   check: () => Promise<T>,
 ): Promise<T> {
   if (read.length === 0) return check()
-  let found: readonly Issue[] = []
+  let found: readonly AnyIssue[] = []
   try {
     await check()
   } catch (error) {
@@ -37,7 +45,7 @@ export async function checkedWith<T>(
     found = refusal.errors
   }
   const others = found.filter(({ field }) => !read.some(known => overlap(known.field, field)))
-  throw new HttpError(400, [...read, ...others].slice(0, MAX_ISSUES))
+  throw new AnyHttpError(400, [...read, ...others].slice(0, MAX_ISSUES))
 }
 
 /** Whether two fields are one, or one is below the other. */

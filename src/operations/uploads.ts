@@ -1,7 +1,7 @@
 // The contents that a request brings, on their way to the blob store.
 import { createHash, type Hash } from 'node:crypto'
 import { type BlobStore, isAccepted, SNIFFED_BYTES, sniffType } from '../blobs/blob-store.ts'
-import { HttpError } from '../errors.ts'
+import { type ErrorType, HttpError } from '../errors.ts'
 import { followedBy, uploadTooLarge } from '../formats/format.ts'
 import { withinTime } from '../http/timeouts.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
@@ -120,7 +120,7 @@ export async function removeContents(blobs: BlobStore, keys: readonly string[]):
   clearTimeout(timer)
 }
 
-function issue(field: string, message: string, type: string): HttpError {
+function issue(field: string, message: string, type: ErrorType): HttpError {
   return new HttpError(400, [{ message, field, type }])
 }
 

@@ -1,7 +1,7 @@
 // What the head of a request says, read within the limits: its parameters, its path below the prefix,
 // the method it means.
 
-import { HttpError } from '../errors.ts'
+import { HttpError, type Issue } from '../errors.ts'
 import { type HttpRequest, type Parameter, parseParameters } from '../http/message.ts'
 import { METHOD_HEADER, METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
@@ -15,7 +15,7 @@ export function checkHeaders({ headers, needsHost }: HttpRequest, { limits }: Ap
   const coding = headers['transfer-encoding']
   if (coding !== undefined && !(needsHost && coding.trim().toLowerCase() === 'chunked')) {
     const message = `The only transfer coding that is read is chunked${needsHost ? '' : ', and none in HTTP/1.0'}`
-    const issue = { message, field: 'transfer-encoding', type: 'unsupported_coding' }
+    const issue: Issue = { message, field: 'transfer-encoding', type: 'unsupported_coding' }
     throw new HttpError(400, [issue], { headers: ['Connection', 'close'] })
   }
   if (Object.keys(headers).length <= limits.headers) return

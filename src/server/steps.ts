@@ -1,6 +1,6 @@
 // What each step of an answer does, by itself: their order is in handle.ts.
 
-import { HttpError } from '../errors.ts'
+import { HttpError, type Issue } from '../errors.ts'
 import { json } from '../formats/json.ts'
 import { isUnmodified, type Preconditions } from '../http/conditional.ts'
 import { isRead, type Parameter } from '../http/message.ts'
@@ -197,7 +197,7 @@ export async function readDocument(
   const described = exchange.method === 'OPTIONS'
   if (!described && !isRead(exchange.method)) {
     const message = `${exchange.method.slice(0, 32)} does not exist here; there are ${methods}`
-    const issue = { message, type: 'method_not_allowed' }
+    const issue: Issue = { message, type: 'method_not_allowed' }
     throw new HttpError(405, [issue], { headers: ['Allow', methods] })
   }
   const data = described ? {} : await read(base)

@@ -1,7 +1,7 @@
 // XML elements as JSON values, by shapes. fast-xml-parser builds the tree, from documents that
 // xml-syntax.ts has found to be well-formed; it neither resolves, trims, renames nor guesses anything.
 import { XMLParser } from 'fast-xml-parser'
-import { type Issue, throwIfAny } from '../../errors.ts'
+import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
 import { describeField, type Field } from '../../schema/fields.ts'
 import { parseScalars } from '../../schema/scalars.ts'
@@ -223,7 +223,7 @@ function below(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`
 }
 
-function issue(path: string, what: string, type: string): Issue {
+function issue(path: string, what: string, type: ErrorType): Issue {
   const field = path.slice(0, 128)
   return { message: `${field || 'The body'} ${what}`, ...(field && { field }), type }
 }
