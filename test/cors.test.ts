@@ -93,9 +93,7 @@ describe('open to any origin, the default', () => {
             expect(answer.status).toBe(status)
             expect(answer.headers.get('access-control-allow-origin')).toBe('*')
             expect(answer.headers.get('access-control-allow-credentials')).toBeNull()
-            expect(listOf(answer.headers, 'access-control-expose-headers')).toEqual(
-              expect.arrayContaining(EXPOSED),
-            )
+            expect(answer.headers.get('access-control-expose-headers')).toBe('*')
             expect(listOf(answer.headers, 'vary')).not.toContain('Origin')
           }
         })
@@ -104,9 +102,7 @@ describe('open to any origin, the default', () => {
         it(`${name}: ${status}`, async () => {
           const { headers } = await send(door, made(), '')
           expect(headers.get('access-control-allow-origin')).toBe('*')
-          expect(listOf(headers, 'access-control-expose-headers')).toEqual(
-            expect.arrayContaining(EXPOSED),
-          )
+          expect(headers.get('access-control-expose-headers')).toBe('*')
         })
       }
 
@@ -132,37 +128,6 @@ describe('open to any origin, the default', () => {
             expect.arrayContaining(ALLOWED),
           )
           expect(answer.headers.get('access-control-max-age')).toBe('600')
-        }
-      })
-
-      it('nothing that is answered is unknown to a script', async () => {
-        // What the Fetch standard lets every script see, or what concerns no script.
-        const known = new Set([
-          'cache-control',
-          'content-language',
-          'content-length',
-          'content-type',
-          'expires',
-          'last-modified',
-          'pragma',
-          'vary',
-          'connection',
-          'keep-alive',
-          'date',
-          'transfer-encoding',
-          'x-content-type-options',
-          'accept-encoding',
-          ...EXPOSED.map(name => name.toLowerCase()),
-        ])
-        for (const [, , target, init] of SUCCESSES) {
-          const { headers } = await door.request(made().path(target), init)
-          const names = [...headers.keys()].filter(
-            name => !name.startsWith('access-control-') && !known.has(name),
-          )
-          const exposed = listOf(headers, 'access-control-expose-headers').map(name =>
-            name.toLowerCase(),
-          )
-          expect(names.filter(name => !exposed.includes(name))).toEqual([])
         }
       })
     },
@@ -220,6 +185,42 @@ describe('open to a list of origins', () => {
           const other = await door.request(target, { headers: { origin: 'https://evil.example' } })
           expect(other.headers.get('access-control-allow-origin')).toBeNull()
           expect(listOf(other.headers, 'vary')).toContain('Origin')
+        }
+      })
+
+      it('a script may read every header of a response', async () => {
+        // What the Fetch standard lets every script see, or what concerns no script.
+        const known = new Set([
+          'cache-control',
+          'content-language',
+          'content-length',
+          'content-type',
+          'expires',
+          'last-modified',
+          'pragma',
+          'vary',
+          'connection',
+          'keep-alive',
+          'date',
+          'transfer-encoding',
+          'x-content-type-options',
+          'accept-encoding',
+          ...EXPOSED.map(name => name.toLowerCase()),
+        ])
+        for (const [name, , target, init] of SUCCESSES) {
+          const { headers } = await door.request(made().path(target), {
+            ...init,
+            headers: { ...init.headers, origin: APP },
+            ...(name === 'a creation' && { json: { name: `n${Math.random()}` } }),
+          })
+          const names = [...headers.keys()].filter(
+            name => !name.startsWith('access-control-') && !known.has(name),
+          )
+          const exposed = listOf(headers, 'access-control-expose-headers').map(name =>
+            name.toLowerCase(),
+          )
+          expect(exposed).toEqual(EXPOSED.map(name => name.toLowerCase()))
+          expect(names.filter(name => !exposed.includes(name))).toEqual([])
         }
       })
 

@@ -1,4 +1,4 @@
-// Cross-origin access (Fetch standard, "CORS protocol"): `access-control-*` on every answer.
+// Cross-origin access (Fetch standard, "CORS protocol"): the `Access-Control-*` headers.
 
 import {
   BOOLEAN,
@@ -12,26 +12,27 @@ import {
 import type { HeaderList } from './message.ts'
 
 export interface CorsOptions {
-  /** Origins that may read answers: `*` (the default) for any, a list, or none. */
+  /** Origins whose pages may read responses: `*` (the default) for any, or a list; `[]` for none. */
   readonly origins?: '*' | readonly string[] | undefined
-  /** Whether a browser may send cookies and credentials along. Never with `*`. Default false. */
+  /** Whether a browser may send cookies and credentials. Never with `*`. Default false. */
   readonly credentials?: boolean | undefined
-  /** How long a browser may keep the answer to a preflight; seconds. Default 600. */
+  /** How many seconds a browser may keep the response to a preflight. Default 600. */
   readonly maxAge?: number | undefined
-  /** Request headers that pages may send besides those the api reads, such as `X-Api-Key`. Default none. */
+  /** Request headers that pages may send besides those that the api reads, such as `X-Api-Key`. Default none. */
   readonly headers?: readonly string[] | undefined
 }
 
-/** The options checked and printed once. */
+/** The options checked, and the headers printed once. */
 export interface Cors {
-  readonly origins: '*' | ReadonlySet<string>
-  /** What stands on every answer to an allowed origin, but for the origin itself where there is a list. */
+  /** The headers of every response: the same for all origins, or by allowed origin. */
+  readonly origins: '*' | ReadonlyMap<string, HeaderList>
+  /** The headers of every response that do not depend on the origin. */
   readonly common: HeaderList
-  /** What stands on an answer to OPTIONS besides. */
+  /** The headers of a response to OPTIONS besides. */
   readonly preflight: HeaderList
 }
 
-/** Response headers that a script of another origin may read. */
+/** The response headers that a script of a listed origin may read; `*` is not allowed with credentials. */
 const EXPOSED = [
   'Accept',
   'Accept-Patch',
@@ -88,44 +89,52 @@ const RULES: Rules<CorsOptions> = {
   headers: listOf(HEADER_NAME),
 }
 
-/** Whether a text is an origin as browsers send it: lower case, without a port that goes without saying. */
+/** Whether a text is an origin as browsers send it: lower case, without the default port. */
 function isOrigin(text: string): boolean {
   if (!ORIGIN.test(text)) return false
   return !/^https?:/.test(text) || (URL.canParse(text) && new URL(text).origin === text)
 }
 
-/** @throws TypeError for `*` with credentials, what is no origin or no header's name, and a negative age. */
+/**
+ * Checks the options and prints their headers.
+ * @throws TypeError for `*` with credentials, an invalid origin or header name, and a negative age.
+ */
 export function buildCors(options: CorsOptions = {}): Cors {
   checkOptions('cors', options, RULES)
   const { origins = '*', credentials = false, maxAge = 600, headers = [] } = options
   if (origins === '*' && credentials) {
-    throw new TypeError('cors: credentials need a list of origins; "*" allows everybody')
+    throw new TypeError('cors: credentials need a list of origins, not "*"')
   }
   for (const origin of origins === '*' ? [] : origins) {
     if (!isOrigin(origin)) {
       throw new TypeError(
-        `cors: ${JSON.stringify(origin)} is no origin, such as https://app.example`,
+        `cors: ${JSON.stringify(origin)} is not an origin; write it like https://app.example`,
       )
     }
   }
-  const common: HeaderList = origins === '*' ? ['Access-Control-Allow-Origin', '*'] : []
-  common.push('Access-Control-Expose-Headers', EXPOSED)
-  if (credentials) common.push('Access-Control-Allow-Credentials', 'true')
   const preflight: HeaderList = [
     'Access-Control-Allow-Headers',
     [...ALLOWED, ...headers].join(', '),
     'Access-Control-Max-Age',
     String(maxAge),
   ]
-  return { origins: origins === '*' ? '*' : new Set(origins), common, preflight }
+  if (origins === '*') {
+    const common = ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', '*']
+    return { origins, common, preflight }
+  }
+  const shared = ['Access-Control-Expose-Headers', EXPOSED]
+  if (credentials) shared.push('Access-Control-Allow-Credentials', 'true')
+  const byOrigin = new Map(
+    origins.map(origin => [origin, ['Access-Control-Allow-Origin', origin, ...shared]]),
+  )
+  return { origins: byOrigin, common: [], preflight }
 }
 
-/** The headers for a request from `origin`; none for one that is not allowed. */
+/** Finds the headers for a request from `origin`; none for an origin that is not allowed. */
 export function printCorsHeaders(
   { origins, common }: Cors,
   origin: string | undefined,
 ): HeaderList {
-  if (origins === '*') return common
-  if (origin === undefined || !origins.has(origin)) return []
-  return ['Access-Control-Allow-Origin', origin, ...common]
+  if (origins === '*' || origin === undefined) return common
+  return origins.get(origin) ?? common
 }

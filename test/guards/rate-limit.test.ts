@@ -48,9 +48,7 @@ describe('one policy', () => {
     expect(answers.map(header('retry-after'))).toEqual([null, null, null, '60'])
     const [error] = Object(await answers[3]?.json()).errors
     expect(error).toMatchObject({ code: 429, type: 'too_many_requests' })
-    expect(answers[3]?.headers.get('access-control-expose-headers')).toContain(
-      'X-RateLimit-Remaining',
-    )
+    expect(answers[3]?.headers.get('access-control-expose-headers')).toBe('*')
 
     vi.setSystemTime(Date.now() + 59_999)
     expect((await ask()).status).toBe(429)

@@ -84,7 +84,7 @@ describe('Dialects', () => {
         const { headers } = await door.request(`/cars?${encode({ range: [0, 4], filter: {} })}`)
         expect(headers.get('content-range')?.split('/').pop()).toBe('40')
         expect(headers.get('x-total-count')).toBe('40')
-        expect(headers.get('access-control-expose-headers')).toContain('X-Total-Count')
+        expect(headers.get('access-control-expose-headers')).toBe('*')
       })
 
       it('HEAD has X-Total-Count too', async () => {
