@@ -142,8 +142,7 @@ function answerContent(
       return buildContent(types, NUMBER)
     case 'bytes': {
       const accepted = collection.shape.fields.get(property)?.accept ?? ['*/*']
-      const several = status === '206' ? ['multipart/byteranges'] : []
-      return Object.fromEntries([...accepted, ...several].map(type => [type, {}]))
+      return Object.fromEntries(accepted.map(type => [type, {}]))
     }
     case 'result': {
       const output = action?.output

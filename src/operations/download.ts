@@ -1,8 +1,7 @@
 // `GET /<collection>/<id>/<property>`: the bytes of a binary property, whole or in ranges.
-import { randomBytes } from 'node:crypto'
 import { type BlobStore, printDisposition } from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
-import { type ByteRange, parseByteRanges, printEnd, printPartHead } from '../http/byte-ranges.ts'
+import { type ByteRange, parseByteRange, printContentRange } from '../http/byte-range.ts'
 import { evaluate, rangeHolds } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
 import { type BlobRecord, findRecord } from '../schema/blob.ts'
@@ -34,27 +33,22 @@ export async function download(call: Call): Promise<OperationResult> {
   const whole = { kind: 'bytes', type: record.type, size: record.size } as const
   const counts =
     method === 'GET' && range !== undefined && rangeHolds(preconditions.ifRange, validators)
-  const ranges = counts ? parseByteRanges(range, record.size) : undefined
-  if (!ranges) {
+  const part = counts ? parseByteRange(range, record.size) : undefined
+  if (!part) {
     return {
       ...common,
       representation: { ...whole, data: contentOf(collection.blobs, record) },
     }
   }
-  const [first] = ranges
-  if (!first) {
-    // Conditions count first (RFC 9110 §14.2): what they make of it is said after the operation.
+  if (part === 'unsatisfiable') {
+    // Conditions come first (RFC 9110 §14.2): their answer is made after the operation.
     if (evaluate(preconditions, method, validators) === 'proceed') throw unsatisfiable(record)
     return { ...common, representation: whole }
   }
-  const partial = { ...common, status: 206 }
-  if (ranges.length > 1) {
-    return { ...partial, representation: severalRanges(collection.blobs, record, ranges) }
-  }
-  const data = contentOf(collection.blobs, record, first)
-  const size = first.last - first.first + 1
-  headers.push('Content-Range', `bytes ${first.first}-${first.last}/${record.size}`)
-  return { ...partial, representation: { ...whole, size, data } }
+  const data = contentOf(collection.blobs, record, part)
+  const size = part.last - part.first + 1
+  headers.push('Content-Range', printContentRange(part, record.size))
+  return { ...common, status: 206, representation: { ...whole, size, data } }
 }
 
 /** Opened when it is first read: what is not sent is not opened. */
@@ -71,29 +65,6 @@ async function* contentOf(
 function unsatisfiable({ size }: BlobRecord): HttpError {
   const message = `The range starts behind the last of ${size} bytes`
   return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
-    headers: ['Content-Range', `bytes */${size}`],
+    headers: ['Content-Range', printContentRange('unsatisfiable', size)],
   })
-}
-
-function severalRanges(blobs: BlobStore, record: BlobRecord, ranges: readonly ByteRange[]) {
-  const boundary = randomBytes(12).toString('hex')
-  const heads = new Map(
-    ranges.map(range => [range, printPartHead(boundary, record.type, range, record.size)]),
-  )
-  const end = printEnd(boundary)
-  const sizes = [...heads].map(([{ first, last }, head]) => head.length + last - first + 1)
-  async function* parts(): AsyncGenerator<Uint8Array> {
-    for (const [range, head] of heads) {
-      yield Buffer.from(head)
-      yield* contentOf(blobs, record, range)
-    }
-    yield Buffer.from(end)
-  }
-  const size = sizes.reduce((sum, each) => sum + each, end.length)
-  return {
-    kind: 'bytes',
-    type: `multipart/byteranges; boundary=${boundary}`,
-    size,
-    data: parts(),
-  } as const
 }

@@ -340,9 +340,8 @@ describe('binary properties', () => {
     expect(await ask('/photo', path, { headers: { prefer: 'return=minimal' } })).toMatchObject({
       status: 200,
     })
-    for (const range of ['bytes=0-3', 'bytes=0-1,4-5']) {
-      expect(await ask('/photo', path, { headers: { range } })).toMatchObject({ status: 206 })
-    }
+    const part = await ask('/photo', path, { headers: { range: 'bytes=0-3' } })
+    expect(part).toMatchObject({ status: 206 })
     expect(Object.keys(at('paths', '/photo', 'get', 'responses'))).toEqual([
       '200',
       '206',
