@@ -64,14 +64,13 @@ export {
   type Verdict,
 } from './http/conditional.ts'
 export type { CorsOptions } from './http/cors.ts'
+export { parseHttpDate, printHttpDate } from './http/date.ts'
 export type { Limits } from './http/limits.ts'
 export {
   type HeaderList,
   type HttpRequest,
   type Parameter,
-  parseHttpDate,
   parseParameters,
-  printHttpDate,
   printParameters,
   type RequestHeaders,
   type ResponseBody,

@@ -38,7 +38,6 @@ const SUBPATHS = [
 
 /** Imports upwards that are still to be removed; the list may only shrink. */
 const KNOWN_UPWARD: readonly string[] = [
-  'http/base-url.ts imports model/definition.ts',
   'index.ts imports dialects/dialects.ts',
   'index.ts imports node/harden.ts',
   'model/build-api.ts imports dialects/dialects.ts',

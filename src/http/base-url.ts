@@ -1,45 +1,48 @@
-// The public address of the api: what `url`, `Location` and `Link` begin with.
+// The public address of the api, with which `url`, `Location` and `Link` begin; what proxies forward.
 import { isIP } from 'node:net'
 import { HttpError } from '../errors.ts'
-import type { ApiDefinition } from '../model/definition.ts'
 import { type HttpRequest, isHost, parseAuthority } from './message.ts'
 
+export interface BaseUrlOptions {
+  /** The configured address; without one the request decides. No slash at its end. */
+  readonly baseUrl: string | undefined
+  /** The path of the api below the one where it is mounted: `''` or `/v1`. */
+  readonly prefix: string
+  /** How many proxies are trusted. */
+  readonly trustProxy: number
+}
+
 /**
- * The configured `baseUrl`; without one, what the request says: its scheme and `Host` (or the
- * authority of a target in absolute form, RFC 9112 §3.2.2), or what a trusted proxy forwards, and the
- * path under which the api is mounted. No slash at its end.
- * @param shown whether the answer has addresses in it; without any, what is returned may have no host.
- * @throws HttpError 400 for a `Host` that is no host, and for none where one is needed: in HTTP/1.1
- * (RFC 9112 §3.2), and for addresses without a `baseUrl` in HTTP/1.0 too.
+ * Resolves the public address of the api: the configured `baseUrl`, or the scheme and `Host` of the
+ * request (the authority of a target in absolute form, RFC 9112 §3.2.2; what a trusted proxy forwards)
+ * and the path under which the api is mounted. No slash at its end.
+ * @param printed whether the response has addresses in it; without any, the result may lack a host.
+ * @throws HttpError 400 for an invalid `Host`, and for a missing one where one is needed: in HTTP/1.1
+ * (RFC 9112 §3.2), and for addresses without a `baseUrl`.
  */
 export function resolveBaseUrl(
-  { baseUrl, prefix, trustProxy }: Pick<ApiDefinition, 'baseUrl' | 'prefix' | 'trustProxy'>,
+  { baseUrl, prefix, trustProxy }: BaseUrlOptions,
   request: HttpRequest,
-  shown = true,
+  printed = true,
 ): string {
   const { host } = request.headers
   const authority = parseAuthority(request.target)
-  const counts = host !== undefined || request.needsHost || (shown && baseUrl === undefined)
-  if ((counts && !isHost(host ?? '')) || (authority !== undefined && !isHost(authority))) {
-    throw new HttpError(400, [
-      { message: 'The Host header is missing or is no host', field: 'host', type: 'invalid_host' },
-    ])
+  const needed = host !== undefined || request.needsHost || (printed && baseUrl === undefined)
+  if ((needed && !isHost(host ?? '')) || (authority !== undefined && !isHost(authority))) {
+    const message = host ? 'The Host header is not a host' : 'The Host header is missing'
+    throw new HttpError(400, [{ message, field: 'host', type: 'invalid_host' }])
   }
   if (baseUrl !== undefined) return baseUrl
   const forwarded = trustProxy ? forwardedHost(request) : undefined
   const secure = trustProxy
     ? (forwardedProto(request, trustProxy) ?? request.secure)
     : request.secure
-  const named = forwarded ?? authority ?? host ?? ''
-  // An empty port is none (RFC 3986 §3.2.3).
-  const printed = named.endsWith(':') ? named.slice(0, -1) : named
-  return `http${secure ? 's' : ''}://${printed}${request.prefix}${prefix}`
+  // A port may be empty (RFC 3986 §3.2.3).
+  const named = (forwarded ?? authority ?? host ?? '').replace(/:$/, '')
+  return `http${secure ? 's' : ''}://${named}${request.prefix}${prefix}`
 }
 
-/**
- * The origin of a base and the path behind it. A `Host` that may be one need not be an address that
- * `new URL()` takes: `a.b.999` is none.
- */
+/** Splits a base address into its origin and path. `new URL()` would throw for hosts such as `a.b.999`. */
 export function splitBase(base: string): { origin: string; path: string } {
   const slash = base.indexOf('/', base.indexOf('://') + 3)
   return slash === -1
@@ -47,31 +50,27 @@ export function splitBase(base: string): { origin: string; path: string } {
     : { origin: base.slice(0, slash), path: base.slice(slash) }
 }
 
-/** The last value counts: the nearest proxy wrote it, the ones before may be the client's own. */
-function lastOf(text: string | undefined): string | undefined {
-  return outermost(text, 1)
-}
-
-/** What the outermost of so many trusted proxies wrote: each adds at the end, if it adds. */
-function outermost(text: string | undefined, hops: number): string | undefined {
+/** Finds the value of the outermost of so many trusted proxies: each one appends its own at the end. */
+function findForwarded(text: string | undefined, hops: number): string | undefined {
   const values = text?.split(',') ?? []
   return (values.at(-hops) ?? values.at(-1))?.trim()
 }
 
 function forwardedHost({ headers }: HttpRequest): string | undefined {
-  const host = lastOf(headers['x-forwarded-host'])
+  // The nearest proxy wrote the last value; the ones before may be the client's own.
+  const host = findForwarded(headers['x-forwarded-host'], 1)
   return host !== undefined && isHost(host) ? host : undefined
 }
 
 function forwardedProto({ headers }: HttpRequest, hops: number): boolean | undefined {
-  const proto = outermost(headers['x-forwarded-proto'], hops)?.toLowerCase()
+  const proto = findForwarded(headers['x-forwarded-proto'], hops)?.toLowerCase()
   return proto === 'https' || proto === 'http' ? proto === 'https' : undefined
 }
 
 /**
- * The request as the outermost trusted proxy took it: the client's address, and whether its
- * connection was over TLS. A proxy that says nothing of the protocol is trusted to have ended TLS.
- * @param hops how many proxies are trusted; with 0 the request itself.
+ * Returns the request as the outermost trusted proxy received it: with the address of the client, and
+ * whether that connection was over TLS. A proxy that does not forward the protocol is taken to end TLS.
+ * @param hops how many proxies are trusted; with 0 the request itself is returned.
  */
 export function resolveProxies(request: HttpRequest, hops: number): HttpRequest {
   if (hops === 0) return request
@@ -114,7 +113,7 @@ class ProxiedRequest implements HttpRequest {
   }
 }
 
-/** Each proxy adds at the end whom it got the request from: what stands further in front, anybody may have written. */
+/** Each proxy appends the address that it received the request from; anyone may have written the others. */
 function forwardedFor({ headers }: HttpRequest, hops: number): string | undefined {
   const named = headers['x-forwarded-for']?.split(',').at(-hops)?.trim() ?? ''
   const bare =

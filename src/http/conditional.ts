@@ -1,7 +1,8 @@
 // Validators and preconditions (RFC 9110 §8.8 and §13): entity tags and dates in, and whether to go
 // on, to answer 304 or to refuse with 412.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
-import { isRead, parseHttpDate, type RequestHeaders } from './message.ts'
+import { parseHttpDate } from './date.ts'
+import { isRead, type RequestHeaders } from './message.ts'
 
 /** An entity tag (§8.8.3) without its quotes. */
 export interface EntityTag {

@@ -1,6 +1,6 @@
 // HTTP messages as plain data (RFC 9110 §6), and the syntaxes that every other file needs: the request
-// target (RFC 9112 §3.2), hosts (RFC 9110 §7.2), fields (§5.1, §5.5), lists in them (§5.6.1), dates
-// (§5.6.7), and parameters of queries and forms.
+// target (RFC 9112 §3.2), hosts (RFC 9110 §7.2), lists in headers (§5.6.1), and parameters of queries
+// and forms.
 
 /** Header fields of a request: names in lower case, repeated fields joined with `, `. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
@@ -140,67 +140,6 @@ export function getHeader(headers: HeaderList, name: string): string | undefined
     if (headers[at]?.toLowerCase() === wanted) return headers[at + 1]
   }
   return undefined
-}
-
-const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const IMF_FIXDATE = /^(\w{3}), (\d{2}) (\w{3}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/
-const RFC850_DATE = /^(\w{6,9}), (\d{2})-(\w{3})-(\d{2}) (\d{2}):(\d{2}):(\d{2}) GMT$/
-const ASCTIME_DATE = /^(\w{3}) (\w{3}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/
-
-/** Texts of seconds, 1,000 at most: to print one costs as much as to find the route. */
-const dates = new Map<number, string>()
-
-/** Prints an HTTP date (RFC 9110 §5.6.7) from milliseconds since 1970, floored to the second. */
-export function printHttpDate(time: number): string {
-  const second = Math.floor(time / 1000)
-  const known = dates.get(second)
-  if (known !== undefined) return known
-  const text = new Date(second * 1000).toUTCString()
-  if (dates.size >= 1000) dates.clear()
-  dates.set(second, text)
-  return text
-}
-
-/**
- * Reads an HTTP date in any of its three forms to milliseconds since 1970; `undefined` where the
- * text is none of them or names a day that does not exist. The day's name must be one, but whether
- * it is the right one is not checked.
- */
-export function parseHttpDate(text: string): number | undefined {
-  const fixed = IMF_FIXDATE.exec(text)
-  if (fixed) return httpDate(fixed.slice(5, 8), Number(fixed[4]), fixed[1], fixed[3], fixed[2])
-  const rfc850 = RFC850_DATE.exec(text)
-  if (rfc850) {
-    return httpDate(rfc850.slice(5, 8), century(Number(rfc850[4])), rfc850[1], rfc850[3], rfc850[2])
-  }
-  const asctime = ASCTIME_DATE.exec(text)
-  if (!asctime) return undefined
-  return httpDate(asctime.slice(4, 7), Number(asctime[7]), asctime[1], asctime[2], asctime[3])
-}
-
-/** "More than 50 years in the future" means the past century (RFC 9110 §5.6.7). */
-function century(year: number): number {
-  const now = new Date().getUTCFullYear()
-  const guess = now - (now % 100) + year
-  return guess > now + 50 ? guess - 100 : guess
-}
-
-function httpDate(
-  [hour, minute, second]: string[],
-  year: number,
-  weekday = '',
-  month = '',
-  day = '',
-): number | undefined {
-  const monthIndex = MONTHS.indexOf(month)
-  if (!DAYS.includes(weekday.slice(0, 3)) || monthIndex === -1) return undefined
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
-  // The day alone: with second 60, a leap second, the time may be in the next one.
-  if (new Date(Date.UTC(year, monthIndex, Number(day))).getUTCDate() !== Number(day)) {
-    return undefined
-  }
-  return Date.UTC(year, monthIndex, Number(day), Number(hour), Number(minute), Number(second))
 }
 
 /** One `name=value` of a query or of an urlencoded form; `raw` is the pair as sent. */

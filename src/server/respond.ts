@@ -6,13 +6,8 @@ import { json } from '../formats/json.ts'
 import type { PageView } from '../formats/page-view.ts'
 import { isUnmodified, printEntityTag } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
-import {
-  type HeaderList,
-  type HttpResponse,
-  isRead,
-  printHttpDate,
-  splitTarget,
-} from '../http/message.ts'
+import { printHttpDate } from '../http/date.ts'
+import { type HeaderList, type HttpResponse, isRead, splitTarget } from '../http/message.ts'
 import { suppressedStatus } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { printPath } from '../model/routes.ts'

@@ -13,12 +13,8 @@ import {
 } from '../../src/blobs/blob-store.ts'
 import { resolveProxies } from '../../src/http/base-url.ts'
 import { parseByteRange, printContentRange } from '../../src/http/byte-range.ts'
-import {
-  type HttpRequest,
-  parseHttpDate,
-  printHttpDate,
-  splitList,
-} from '../../src/http/message.ts'
+import { parseHttpDate, printHttpDate } from '../../src/http/date.ts'
+import { type HttpRequest, splitList } from '../../src/http/message.ts'
 import { parsePrefer } from '../../src/http/prefer.ts'
 import type { Item } from '../../src/index.ts'
 import type { BlobRecord } from '../../src/schema/blob.ts'
