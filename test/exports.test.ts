@@ -40,6 +40,7 @@ test('every entry point of the package is listed here', () => {
   expect(targets).toMatchInlineSnapshot(`
     [
       "./dist/index.js",
+      "./dist/html/html.js",
       "./dist/sql/sql-store.js",
       "./dist/s3/s3-blobs.js",
       "./dist/testing/store-cases.js",
@@ -77,7 +78,6 @@ test('rest-conventions', async () => {
       "fileBlobs",
       "form",
       "harden",
-      "html",
       "introspection",
       "itemTag",
       "json",
@@ -129,6 +129,7 @@ test('rest-conventions', async () => {
       "type AccessRule",
       "type Action",
       "type ActionContext",
+      "type AnyIssue",
       "type Api",
       "type ApiDefinition",
       "type ApiOptions",
@@ -153,11 +154,13 @@ test('rest-conventions', async () => {
       "type EntityTag",
       "type EntityTags",
       "type ErrorEntry",
+      "type ErrorType",
       "type Failure",
       "type Fetch",
       "type Field",
       "type Fields",
       "type Filter",
+      "type FormAction",
       "type Format",
       "type Found",
       "type Handler",
@@ -185,15 +188,15 @@ test('rest-conventions', async () => {
       "type MediaType",
       "type MemoryStoreOptions",
       "type Negotiated",
-      "type Offer",
       "type Operation",
       "type OperationEvent",
       "type Operator",
       "type Output",
       "type Page",
+      "type PageLink",
+      "type PageView",
       "type Parameter",
       "type Path",
-      "type Place",
       "type Policies",
       "type Preconditions",
       "type Preferences",
@@ -229,10 +232,17 @@ test('rest-conventions', async () => {
       "type Verdict",
       "type VersionDefinition",
       "type VersionOptions",
-      "type View",
       "type Window",
       "type WindowOptions",
       "xml",
+    ]
+  `)
+})
+
+test('rest-conventions/html', async () => {
+  expect(await namesOf('html/html.ts')).toMatchInlineSnapshot(`
+    [
+      "html",
     ]
   `)
 })

@@ -97,6 +97,7 @@ test('the package holds what is built and its papers, nothing else', () => {
     'docs/collections.md',
     'docs/conformance.md',
     'docs/conventions.md',
+    'docs/errors.md',
     'docs/growing.md',
     'docs/proxies.md',
     'docs/specification.md',

@@ -16,6 +16,7 @@ const readme = await readFile(join(root, 'README.md'), 'utf8')
 /** The project's own names, as they stand in the source. */
 const SOURCES: Readonly<Record<string, string>> = {
   'rest-conventions': 'src/index.ts',
+  'rest-conventions/html': 'src/html/html.ts',
   'rest-conventions/sql': 'src/sql/sql-store.ts',
   'rest-conventions/s3': 'src/s3/s3-blobs.ts',
   'rest-conventions/testing': 'src/testing/store-cases.ts',
@@ -145,7 +146,8 @@ describe('each row of docs/conformance.md names the test that shows it', () => {
   })
 
   it.each(namedTests())('%s', async (_row, file, name) => {
-    expect(await readFile(join(root, file), 'utf8')).toContain(name)
+    const source = await readFile(join(root, file), 'utf8')
+    expect(source.includes(name), `${file}: ${name}`).toBe(true)
   })
 })
 

@@ -1,7 +1,7 @@
 // docs/SECURITY.md: every promise is there, and the tests that it names are.
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
@@ -45,7 +45,7 @@ describe('what a promise names is there', () => {
           existsSync(join(root, 'test', each)),
         )
         const source = await readFile(join(root, 'test', path ?? file), 'utf8')
-        if (title !== undefined) expect(source).toContain(title)
+        if (title !== undefined) expect(source.includes(title), `${file}: ${title}`).toBe(true)
       }
     },
   )
@@ -57,8 +57,32 @@ describe('what a promise names is there', () => {
   })
 })
 
-test('every link within the project leads somewhere', () => {
-  const links = [...document.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path = '']) => path)
-  expect(links.length).toBeGreaterThan(1)
-  expect(links.filter(path => !existsSync(join(root, 'docs', path)))).toEqual([])
+const pages = [
+  'README.md',
+  'bench/README.md',
+  ...(await readdir(join(root, 'docs'))).map(name => `docs/${name}`),
+]
+
+/** As GitHub names a heading: `## The items that are there` is `#the-items-that-are-there`. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test.each(pages)('every link of %s within the project leads somewhere', async page => {
+  const text = await readFile(join(root, page), 'utf8')
+  const broken: string[] = []
+  for (const [link, path = '', , heading] of text.matchAll(
+    /\]\((?!https?:)([^)#]*)(#([^)]+))?\)/g,
+  )) {
+    const target = path === '' ? join(root, page) : join(root, dirname(page), path)
+    if (!existsSync(target)) broken.push(link)
+    else if (heading && !headingsOf(await readFile(target, 'utf8')).includes(heading))
+      broken.push(link)
+  }
+  expect(broken).toEqual([])
 })
