@@ -103,7 +103,6 @@ export {
   type Negotiated,
   parseMediaType,
 } from './negotiate.ts'
-export { type HardenOptions, harden, shutDown } from './node/harden.ts'
 export { sweepBlobs } from './operations/sweep.ts'
 export {
   type ContentRange,

@@ -39,7 +39,6 @@ const SUBPATHS = [
 /** Imports upwards that are still to be removed; the list may only shrink. */
 const KNOWN_UPWARD: readonly string[] = [
   'index.ts imports dialects/dialects.ts',
-  'index.ts imports node/harden.ts',
   'model/build-api.ts imports dialects/dialects.ts',
   'model/build-api.ts imports server/context.ts',
   'model/build-api.ts imports server/documents.ts',

@@ -17,7 +17,7 @@ import {
   memoryStore,
   type OperationEvent,
 } from '../src/index.ts'
-import { harden } from '../src/node/harden.ts'
+import { harden } from '../src/node/node.ts'
 import type { Schema } from '../src/schema/zod-fields.ts'
 import { storeCases } from '../src/testing/store-cases.ts'
 

@@ -11,10 +11,10 @@ import {
   defineCollection,
   fieldsOf,
   HttpError,
-  harden,
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
+import { harden } from '../src/node/node.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {

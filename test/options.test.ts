@@ -14,11 +14,11 @@ import {
   defineApi,
   defineCollection,
   fileBlobs,
-  harden,
   introspection,
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
+import { harden } from '../src/node/node.ts'
 import { s3Blobs } from '../src/s3/s3-blobs.ts'
 import { createTableSql, sqlStore } from '../src/sql/sql-store.ts'
 

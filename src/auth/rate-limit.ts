@@ -13,6 +13,7 @@ import {
   TEXT,
   wholeFrom,
 } from '../options.ts'
+import type { Awaitable } from '../schema/values.ts'
 import { type CountedWindow, WindowCounter } from './window-counter.ts'
 
 /** The state of a key in a limiter. */
@@ -164,7 +165,7 @@ export function takeRequest(
   limit: RateLimit,
   key: string,
   kind: 'reads' | 'writes',
-): HeaderList | Promise<HeaderList> {
+): Awaitable<HeaderList> {
   return takeFrom(limit, limit[kind], 0, key, [])
 }
 
@@ -174,7 +175,7 @@ function takeFrom(
   start: number,
   key: string,
   states: State[],
-): HeaderList | Promise<HeaderList> {
+): Awaitable<HeaderList> {
   for (let at = start; ; at++) {
     const policy = policies[at]
     if (!policy) return printRateLimitHeaders(limit, states)

@@ -2,7 +2,8 @@
 // its cars; asked anything, it collects its garbage and tells its CPU time in microseconds.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { harden, jsonServer, simpleRest } from '../../src/index.ts'
+import { jsonServer, simpleRest } from '../../src/index.ts'
+import { harden } from '../../src/node/node.ts'
 import { example, seed } from '../fixture.ts'
 
 let failures = 0

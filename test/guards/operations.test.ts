@@ -9,7 +9,6 @@ import {
   defineApi,
   defineCollection,
   HttpError,
-  harden,
   memoryStore,
   onRequest,
   onResponse,
@@ -17,8 +16,8 @@ import {
   RESPONSE_CHANNEL,
   type RequestEvent,
   type ResponseEvent,
-  shutDown,
 } from '../../src/index.ts'
+import { harden, shutDown } from '../../src/node/node.ts'
 import { Car, type ExampleOptions, example, seed } from '../fixture.ts'
 import { converse, serve } from './wire.ts'
 

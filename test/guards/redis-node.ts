@@ -6,7 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { z } from 'zod'
-import { defineApi, defineCollection, harden, memoryStore } from '../../src/index.ts'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import { harden } from '../../src/node/node.ts'
 
 const [, , port, limit] = process.argv
 

@@ -1,8 +1,7 @@
 // Requests as bytes over a real socket, and what comes back: nothing between a test and the server.
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { harden } from '../../src/index.ts'
-import type { HardenOptions } from '../../src/node/harden.ts'
+import { type HardenOptions, harden } from '../../src/node/node.ts'
 
 export interface Served {
   readonly server: Server
