@@ -1,132 +1,179 @@
-// How a selection in memory is found: an index walked in order, or a part of one gathered and sorted.
+// How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 import type { Fields } from '../schema/fields.ts'
-import { idOf, type MemoryIndex, type Part } from './memory-index.ts'
-import { keyComparer, matcher, type Selection, type SortKey, sortKeyOf } from './selection.ts'
-import type { Id, Slice, Stored } from './store.ts'
+import type { MemoryIndex, Part } from './memory-index.ts'
+import {
+  type Filter,
+  keyComparer,
+  matcher,
+  type Selection,
+  type SortKey,
+  sortKeyOf,
+} from './selection.ts'
+import type { Slice, Stored } from './store.ts'
 
 /** What a selection is made from. */
 export interface Source {
   readonly fields: Fields
   /** At least the one of the ids alone. */
   readonly indexes: readonly MemoryIndex[]
-  /** What is stored under an id of an index. */
-  read(id: Id): Stored
+  /** Grows with every change of an index: what was planned before holds no longer. */
+  readonly revision: number
+  /** The number of items looked at so far. */
+  examined: number
+}
+
+/** What each index leaves of some filters, while nothing is written. */
+interface Plan {
+  readonly revision: number
+  readonly source: Source
+  readonly parts: readonly Part[]
+  /** The part with the fewest items, of an index that answers all filters where there is one. */
+  readonly narrow: Part
+  /** The narrowest part that can be walked from the start in the order of a sort. */
+  readonly walks: Map<readonly SortKey[], Part | undefined>
 }
 
 type Filters = Pick<Selection, 'where' | 'search'>
 
-/** A place in a sort to go on from; the start where there is none. */
+/** A place in a sort to continue from; the start where it is absent. */
 type Place = Extract<Slice, { backward: boolean }>['key']
 
-/** How many items the filters let through: the width of a part where one answers them all. */
-export function countOf(filters: Filters, source: Source): number {
-  const part = narrowest(partsOf(filters, source))
-  return isExact(part, filters) ? part.width : gathered(part, filters, source).length
+/** Plans by the filters themselves: a reader that remembers a query gives the same ones again. */
+const plans = new WeakMap<readonly Filter[], Plan>()
+
+function planOf(where: readonly Filter[], source: Source): Plan {
+  const known = plans.get(where)
+  if (known && known.source === source && known.revision === source.revision) return known
+  const parts = source.indexes.map(index => index.part(where))
+  const narrow = parts.reduce((best, part) =>
+    part.width < best.width || (part.width === best.width && part.rest.length < best.rest.length)
+      ? part
+      : best,
+  )
+  const plan = { revision: source.revision, source, parts, narrow, walks: new Map() }
+  plans.set(where, plan)
+  return plan
 }
 
-/** A slice in the order of the sort, and the total where it is wanted or known anyway. */
-export function sliceOf(
+/** Counts the items that the filters let through: the width of a part where one answers them all. */
+export function countSelection(filters: Filters, source: Source): number {
+  const { narrow } = planOf(filters.where, source)
+  return isExact(narrow, filters) ? narrow.width : collect(narrow, filters, source).length
+}
+
+/** Finds a slice in the order of the sort, and the total where it is wanted or known anyway. */
+export function findSlice(
   selection: Selection,
   slice: Slice,
+  limit: number,
   wantsTotal: boolean,
   source: Source,
 ): { items: Stored[]; total: number | undefined } {
   const backward = 'key' in slice && slice.backward
   const after = 'key' in slice ? slice.key : undefined
   const offset = 'offset' in slice ? slice.offset : 0
-  const sort = backward ? selection.sort.map(reversed) : selection.sort
-  const parts = partsOf(selection, source)
-  const narrow = narrowest(parts)
+  const sort = backward ? reverse(selection.sort) : selection.sort
+  const plan = planOf(selection.where, source)
+  const { narrow } = plan
   const total = isExact(narrow, selection) ? narrow.width : undefined
-  const inTurn = (items: Stored[]) => (backward ? items.reverse() : items)
-  if (slice.limit === 0 && (total !== undefined || !wantsTotal)) return { items: [], total }
+  const inOrder = (items: Stored[]) => (backward ? items.reverse() : items)
+  if (limit === 0 && (total !== undefined || !wantsTotal)) return { items: [], total }
 
-  const walk = walkable(parts, sort, after)
-  if (walk && (total !== undefined || !wantsTotal)) {
-    // A walk meets a match every `width / matches` items; gathering looks at each of the narrowest part.
-    const looks = ((offset + slice.limit) * walk.width) / Math.max(narrow.width, 1)
+  const walk = total !== undefined || !wantsTotal ? findWalk(plan, sort, after) : undefined
+  if (walk) {
+    // A walk meets a match every `width / matches` items; collecting looks at each of the narrowest part.
+    const looks = ((offset + limit) * walk.width) / Math.max(narrow.width, 1)
     if (isExact(walk, selection) || looks < narrow.width) {
-      const items = walked(walk, selection, sort, after, offset, slice.limit, source)
-      return { items: inTurn(items), total }
+      return {
+        items: inOrder(takeFrom(walk, selection, sort, after, offset, limit, source)),
+        total,
+      }
     }
   }
-  const matches = gathered(narrow, selection, source)
-  const items = least(matches, sort, after, offset + slice.limit, source.fields).slice(offset)
-  return { items: inTurn(items), total: matches.length }
+  const matches = collect(narrow, selection, source)
+  const items = findFirst(matches, sort, after, offset + limit, source.fields).slice(offset)
+  return { items: inOrder(items), total: matches.length }
 }
 
-/** Whether the order of a selection is that of an index, so that it can be had a batch at a time. */
-export function isWalkable(selection: Selection, source: Source): boolean {
-  return walkable(partsOf(selection, source), selection.sort, undefined) !== undefined
+/** Whether the order of a selection is that of an index, so that it can be read a batch at a time. */
+export function isWalkable({ where, sort }: Selection, source: Source): boolean {
+  return findWalk(planOf(where, source), sort, undefined) !== undefined
 }
 
-function reversed({ path, descending }: SortKey): SortKey {
-  return { path, descending: !descending }
+/** Each sort the other way, remembered: plans go by the sort itself. */
+const reversed = new WeakMap<readonly SortKey[], readonly SortKey[]>()
+
+function reverse(sort: readonly SortKey[]): readonly SortKey[] {
+  const known = reversed.get(sort)
+  if (known) return known
+  const made = sort.map(({ path, descending }) => ({ path, descending: !descending }))
+  reversed.set(sort, made)
+  return made
 }
 
 function isExact({ rest }: Part, { search }: Filters): boolean {
   return rest.length === 0 && search === undefined
 }
 
-/** What each index leaves of the filters. */
-function partsOf({ where }: Filters, { indexes }: Source): readonly Part[] {
-  return indexes.map(index => index.part(where))
-}
-
-/** The part with the fewest items, of an index that answers all filters where there is one. */
-function narrowest(parts: readonly Part[]): Part {
-  return parts.reduce((best, part) =>
-    part.width < best.width || (part.width === best.width && part.rest.length < best.rest.length)
-      ? part
-      : best,
-  )
-}
-
-/** The narrowest part that can be walked in the order of the sort. */
-function walkable(
-  parts: readonly Part[],
+/** Finds the narrowest part that can be walked in the order of the sort. */
+function findWalk(
+  { parts, walks }: Plan,
   sort: readonly SortKey[],
   after: Place,
 ): Part | undefined {
-  const inOrder = parts.filter(part => part.index.gives(sort, part, after))
-  return inOrder.sort((one, other) => one.width - other.width)[0]
+  const known = walks.get(sort)
+  if (known ? !after || known.index.canOrderBy(sort, known, after) : walks.has(sort)) return known
+  let best: Part | undefined
+  for (const part of parts) {
+    if (best && best.width <= part.width) continue
+    if (part.index.canOrderBy(sort, part, after)) best = part
+  }
+  if (!after) walks.set(sort, best)
+  return best
 }
 
-function walked(
+function takeFrom(
   part: Part,
   { search }: Filters,
   sort: readonly SortKey[],
   after: Place,
   offset: number,
   limit: number,
-  { fields, read }: Source,
+  source: Source,
 ): Stored[] {
-  const test = matcher({ where: part.rest, ...(search && { search }) }, fields)
-  const exact = isExact(part, { where: [], ...(search && { search }) })
   const items: Stored[] = []
-  let left = exact ? 0 : offset
-  for (const entry of part.index.walk(part, sort, after, exact ? offset : 0)) {
+  if (part.rest.length === 0 && search === undefined) {
+    for (const { slot } of part.index.walk(part, sort, after, offset, limit)) {
+      if (items.length === limit) break
+      items.push(slot.stored)
+    }
+    source.examined += items.length
+    return items
+  }
+  const test = matcher({ where: part.rest, ...(search && { search }) }, source.fields)
+  let left = offset
+  for (const { slot } of part.index.walk(part, sort, after, 0, Number.POSITIVE_INFINITY)) {
     if (items.length === limit) break
-    const stored = read(idOf(entry))
-    if (!exact && !test(stored.item)) continue
+    source.examined++
+    if (!test(slot.stored.item)) continue
     if (left > 0) left--
-    else items.push(stored)
+    else items.push(slot.stored)
   }
   return items
 }
 
-function gathered(part: Part, { search }: Filters, { fields, read }: Source): Stored[] {
-  const test = matcher({ where: part.rest, ...(search && { search }) }, fields)
+function collect(part: Part, { search }: Filters, source: Source): Stored[] {
+  const test = matcher({ where: part.rest, ...(search && { search }) }, source.fields)
   const items: Stored[] = []
-  for (const entry of part.index.gather(part)) {
-    const stored = read(idOf(entry))
-    if (test(stored.item)) items.push(stored)
+  for (const { slot } of part.index.collect(part)) {
+    if (test(slot.stored.item)) items.push(slot.stored)
   }
+  source.examined += part.width
   return items
 }
 
-/** The first `count` items after a place in a sort. */
-function least(
+/** Finds the first `count` items after a place in a sort. */
+function findFirst(
   items: readonly Stored[],
   sort: readonly SortKey[],
   after: Place,

@@ -2,19 +2,19 @@
 
 import { checkOptions, FUNCTION, type Rules, wholeFrom } from '../options.ts'
 import { findField } from '../schema/fields.ts'
-import { getValue, toPath } from '../schema/paths.ts'
+import { toPath } from '../schema/paths.ts'
 import { hasOneType } from '../schema/scalars.ts'
 import type { Item, Json, Scalar } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
-import { MemoryIndex } from './memory-index.ts'
-import { countOf, isWalkable, type Source, sliceOf } from './memory-select.ts'
+import { type Entry, MemoryIndex, type Slot } from './memory-index.ts'
+import { countSelection, findSlice, isWalkable, type Source } from './memory-select.ts'
 import { sortKeyOf } from './selection.ts'
 import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 import {
   assemble,
   type Id,
-  type Page,
+  type PrintedItem,
   type Shape,
   type Store,
   type Stored,
@@ -25,26 +25,45 @@ import {
   UnavailableError,
   UniqueError,
 } from './store.ts'
+import { UniqueValues } from './unique-values.ts'
 
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
-  /** How many idempotency keys are kept, a day at most: the oldest go first. Default 100,000. */
+  /** The number of idempotency keys kept, a day at most: the oldest go first. Default 100,000. */
   readonly keys?: number | undefined
 }
 
 const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION, keys: wholeFrom(1) }
 
-/** What a store in memory is besides, for tests of its indexes. */
+/** A memory store as tests of its indexes see it. */
 export interface MemoryStore extends Store {
-  /** How many items lists, counts and streams have looked at so far: few where an index serves them. */
+  /** The number of items that lists, counts and streams have looked at: few where an index serves them. */
   readonly examined: number
 }
 
-/** The items that have the values of a unique set. */
-interface Unique {
-  readonly set: readonly string[]
-  readonly owners: Map<string, Id>
+/** An item's slot, and its entry in each index. */
+interface Place {
+  readonly slot: Slot
+  readonly entries: Entry[]
+}
+
+type WritableSource = { -readonly [Name in keyof Source]: Source[Name] }
+
+/** One stored item; all have one hidden class. */
+class Row implements Stored {
+  readonly id: Id
+  readonly item: Item
+  readonly version: string
+  readonly updatedAt: number
+  printed: PrintedItem | undefined = undefined
+
+  constructor(id: Id, item: Item, version: string, updatedAt: number) {
+    this.id = id
+    this.item = item
+    this.version = version
+    this.updatedAt = updatedAt
+  }
 }
 
 /**
@@ -54,13 +73,15 @@ interface Unique {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore', options, RULES)
   const { clock = Date.now, keys = 100_000 } = options
-  const rows = new Map<Id, Stored>()
-  const known = createIdempotencyRecords(clock, keys)
+  const places = new Map<Id, Place>()
+  const records = createIdempotencyRecords(clock, keys)
+  // Versions never come again: the prefix is of this store, the count of this process.
+  const prefix = createVersion().slice(0, 8)
+  let written = 0
   let shape: Shape | undefined
-  let indexes: readonly MemoryIndex[] = []
-  let uniques: readonly Unique[] = []
+  let source: WritableSource = { fields: new Map(), indexes: [], revision: 0, examined: 0 }
+  let uniques: readonly UniqueValues[] = []
   let last: Id | undefined
-  let examined = 0
   let closed = false
 
   function open(options?: StoreOptions): Shape {
@@ -70,87 +91,82 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return shape
   }
 
-  function source(options?: StoreOptions): Source {
-    const { fields } = open(options)
-    return {
-      fields,
-      indexes,
-      read(id) {
-        examined++
-        return rows.get(id) as Stored // what an index names is there
-      },
-    }
-  }
-
-  /** Puts an item in the place of another, or of none; with neither index nor row touched on an error. */
-  function put(own: Shape, old: Stored | undefined, id: Id, values: Item) {
+  /** Writes an item; an error leaves indexes and items untouched. */
+  function put(own: Shape, place: Place | undefined, id: Id, values: Item): Row {
     const now = clock()
     const date = new Date(now).toISOString()
-    const created = (old && own.createdAt && getValue(old.item, [own.createdAt])) || date
+    const old = place?.slot.stored.item
+    const created = (old && own.createdAt && old[own.createdAt]) || date
     const item = freeze(assemble(own, id, values, String(created), date))
-    for (const { set, owners } of uniques) {
-      const key = uniqueKey(item, set)
-      if (key !== undefined && (owners.get(key) ?? id) !== id) throw new UniqueError(set)
-    }
-    const stored = { id, item, version: createVersion(), updatedAt: now, printed: undefined }
-    reindex(old?.item, item, id)
-    rows.set(id, stored)
-    return stored
+    for (const unique of uniques) unique.check(item, id)
+    const row = new Row(id, item, `${prefix}${(written++).toString(36)}`, now)
+    for (const unique of uniques) unique.replace(old, item, id)
+    if (place) replaceRow(place, row)
+    else addRow(row)
+    return row
   }
 
-  function reindex(old: Item | undefined, item: Item | undefined, id: Id): void {
-    for (const index of indexes) {
-      const before = old && index.keysOf(old)
-      const after = item && index.keysOf(item)
-      if (before && after && before.every((value, at) => value === after[at])) continue
-      if (before) index.remove(before)
-      if (after) index.add(after)
-    }
-    for (const { set, owners } of uniques) {
-      const before = old && uniqueKey(old, set)
-      const after = item && uniqueKey(item, set)
-      if (before !== undefined) owners.delete(before)
-      if (after !== undefined) owners.set(after, id)
+  function addRow(row: Stored): void {
+    const slot = { stored: row }
+    const entries = source.indexes.map(index => index.add(row.item, slot))
+    places.set(row.id, { slot, entries })
+    source.revision++
+  }
+
+  function replaceRow({ slot, entries }: Place, row: Row): void {
+    slot.stored = row
+    for (const [at, index] of source.indexes.entries()) {
+      const old = entries[at] as Entry // one for each index
+      entries[at] = index.replace(old, row.item)
+      if (entries[at] !== old) source.revision++
     }
   }
 
   const store: MemoryStore = {
+    pages: 'key',
+    idempotency: 'store',
     get examined() {
-      return examined
+      return source.examined
     },
     attach(next) {
       const merged = shape ? mergeShapes(shape, next) : next
-      const { fields, unique } = merged
-      indexes = [[], ...indexesOf(merged)]
-        .filter(paths => paths.every(path => hasOneType(findField(fields, toPath(path))?.kind)))
+      const indexes = [[], ...indexesOf(merged)]
+        .filter(paths =>
+          paths.every(path => hasOneType(findField(merged.fields, toPath(path))?.kind)),
+        )
         .map(paths => new MemoryIndex(merged, paths))
-      uniques = unique.map(set => ({ set, owners: new Map() }))
+      source = { ...source, fields: merged.fields, indexes }
+      uniques = merged.unique.map(set => new UniqueValues(set))
       shape = merged
-      for (const { id, item } of rows.values()) reindex(undefined, item, id)
+      for (const { slot } of places.values()) {
+        const { stored } = slot
+        for (const unique of uniques) unique.replace(undefined, stored.item, stored.id)
+        addRow(stored)
+      }
     },
-    pages: 'key',
-    idempotency: 'store',
     get(id, options) {
       open(options)
-      return rows.get(id)
+      return places.get(id)?.slot.stored
     },
-    list(selection, slice, mode, options): Page {
-      const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
-      const { items, total } = sliceOf(selection, wanted, mode !== 'none', source(options))
+    list(selection, slice, mode, options) {
+      open(options)
+      const limit = slice.limit === 0 ? 0 : slice.limit + 1
+      const { items, total } = findSlice(selection, slice, limit, mode !== 'none', source)
       return toPage(items, slice, mode === 'none' ? undefined : total)
     },
     count(filters, mode, options) {
-      const from = source(options)
-      return mode === 'none' ? undefined : countOf(filters, from)
+      open(options)
+      return mode === 'none' ? undefined : countSelection(filters, source)
     },
     async *stream(selection, options) {
-      const steps = isWalkable(selection, source(options))
-      const limit = steps ? BATCH : rows.size
+      open(options)
+      const steps = isWalkable(selection, source)
+      const limit = steps ? BATCH : places.size
       for (let key: Json[] | undefined; ; ) {
-        const from = source(options)
+        open(options)
         // A key of what was just read, so of the types that the sort wants.
         const slice = { limit, key: key as Scalar[] | undefined, backward: false }
-        const { items } = sliceOf(selection, slice, false, from)
+        const { items } = findSlice(selection, slice, limit, false, source)
         for (let at = 0; at < items.length; at += BATCH) {
           throwIfAborted(options)
           yield items.slice(at, at + BATCH)
@@ -163,50 +179,46 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     create(values, options) {
       const own = open(options)
       const key = options?.idempotencyKey
-      if (key !== undefined) known.requireClaim(key)
+      if (key !== undefined) records.requireClaim(key)
       const id = chosenId(own.identity, values) ?? nextId(own.identity, last, clock())
-      if (rows.has(id)) throw new UniqueError([own.identity.name])
-      const stored = put(own, undefined, id, values)
+      if (places.has(id)) throw new UniqueError([own.identity.name])
+      const row = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      if (key !== undefined) known.complete(key, toAnswer(stored))
-      return stored
+      if (key !== undefined) records.complete(key, toAnswer(row))
+      return row
     },
     update(id, version, values, options) {
       const own = open(options)
-      const old = rows.get(id)
-      if (old?.version !== version) return undefined
-      return put(own, old, id, values)
+      const place = places.get(id)
+      if (place?.slot.stored.version !== version) return undefined
+      return put(own, place, id, values)
     },
     delete(id, version, options) {
       open(options)
-      const old = rows.get(id)
-      if (old?.version !== version) return false
-      reindex(old.item, undefined, id)
-      return rows.delete(id)
+      const place = places.get(id)
+      if (place?.slot.stored.version !== version) return false
+      for (const [at, index] of source.indexes.entries()) index.remove(place.entries[at] as Entry)
+      for (const unique of uniques) unique.replace(place.slot.stored.item, undefined, id)
+      source.revision++
+      return places.delete(id)
     },
     claim(key, fingerprint, options) {
       open(options)
-      return known.claim(key, fingerprint)
+      return records.claim(key, fingerprint)
     },
     complete(key, answer, options) {
       open(options)
-      known.complete(key, answer === undefined ? undefined : frozen(answer))
+      records.complete(key, answer === undefined ? undefined : frozen(answer))
     },
     async close() {
       closed = true
-      rows.clear()
-      known.clear()
-      indexes = []
+      places.clear()
+      records.clear()
+      source = { ...source, indexes: [] }
       uniques = []
     },
   }
   return store
-}
-
-/** The values that no other item may have; `undefined` where one of them is null or absent. */
-function uniqueKey(item: Item, set: readonly string[]): string | undefined {
-  const values = set.map(path => getValue(item, toPath(path)) ?? null)
-  return values.includes(null) ? undefined : JSON.stringify(values)
 }
 
 /** A copy that nobody can change, at any depth. */

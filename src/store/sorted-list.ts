@@ -1,15 +1,17 @@
-// A sorted list in chunks: adding, removing, and the position of any value cost a few microseconds
-// at 100,000 entries, where one long array would move half of itself.
+// A sorted list in chunks: adding, removing, and finding the position of any value cost a few
+// microseconds at 100,000 entries, where one long array would move half of itself.
 
 /** A chunk is halved when it grows beyond this. */
 const CHUNK = 512
 
-/** Below zero for entries before a place, zero for those at it, above for those after; it must not go back. */
+/** Negative for entries before a place, zero at it, positive after it; it must grow with the entries. */
 export type Probe<T> = (entry: T) => number
 
 export class SortedList<T> {
   readonly #compare: (one: T, other: T) => number
   #chunks: T[][] = []
+  /** The position of each chunk's first entry; absent after a change until it is needed. */
+  #starts: number[] | undefined
   #size = 0
 
   constructor(compare: (one: T, other: T) => number) {
@@ -20,7 +22,7 @@ export class SortedList<T> {
     return this.#size
   }
 
-  /** Adds an entry; where it stands among equal ones is not said. */
+  /** Adds an entry; its place among equal entries is not defined. */
   add(entry: T): void {
     this.#size++
     const last = this.#chunks.at(-1)
@@ -28,75 +30,96 @@ export class SortedList<T> {
     // Ids and dates grow: a list that grows at its end leaves full chunks behind.
     if (!last || end === undefined || this.#compare(end, entry) <= 0) {
       if (last && last.length < CHUNK) last.push(entry)
-      else this.#chunks.push([entry])
+      else {
+        this.#chunks.push([entry])
+        this.#starts = undefined
+      }
       return
     }
+    this.#starts = undefined
     const probe = (other: T) => this.#compare(other, entry)
-    const [at, chunk] = this.#chunkOf(probe)
+    const [at, chunk] = this.#findChunk(probe)
     chunk?.splice(firstNotBelow(chunk, probe), 0, entry)
     if (chunk && chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2))
   }
 
-  /** Removes the entry that compares as equal; does nothing where there is none. */
+  /** Removes the entry that compares as equal; does nothing without one. */
   remove(entry: T): void {
     const probe = (other: T) => this.#compare(other, entry)
-    const [at, chunk] = this.#chunkOf(probe)
+    const [at, chunk] = this.#findChunk(probe)
     const position = chunk ? firstNotBelow(chunk, probe) : 0
     const found = chunk?.[position]
     if (!chunk || found === undefined || probe(found) !== 0) return
     chunk.splice(position, 1)
     if (chunk.length === 0) this.#chunks.splice(at, 1)
+    this.#starts = undefined
     this.#size--
   }
 
-  /** How many entries stand before a place. */
+  /** Counts the entries before a place. */
   rank(probe: Probe<T>): number {
-    const [at, chunk] = this.#chunkOf(probe)
-    let before = chunk ? firstNotBelow(chunk, probe) : 0
-    let left = at
-    for (const { length } of this.#chunks) {
-      if (left-- === 0) break
-      before += length
-    }
-    return before
+    const [at, chunk] = this.#findChunk(probe)
+    return chunk ? this.#start(at) + firstNotBelow(chunk, probe) : 0
   }
 
   /** The entry at a position from 0. */
   at(position: number): T | undefined {
-    const [chunk, within] = this.#locate(position)
-    return this.#chunks[chunk]?.[within]
+    const chunk = this.#locate(position)
+    return this.#chunks[chunk]?.[position - this.#start(chunk)]
   }
 
-  /** The entries from a position up to another (exclusive), or the same backwards. */
-  *slice(from: number, to: number, backward = false): Generator<T> {
-    let left = Math.min(to, this.#size) - from
-    if (left <= 0) return
-    const step = backward ? -1 : 1
-    let [at, within] = this.#locate(backward ? from + left - 1 : from)
-    let chunk = this.#chunks[at]
-    for (; left > 0 && chunk; left--) {
-      yield chunk[within] as T // a place within the chunk
-      within += step
-      if (within >= 0 && within < chunk.length) continue
-      at += step
-      chunk = this.#chunks[at]
-      within = backward ? (chunk?.length ?? 0) - 1 : 0
+  /** Copies the entries from a position up to another (exclusive), or the same backwards. */
+  slice(from: number, to: number, backward = false): T[] {
+    const end = Math.min(to, this.#size)
+    const entries: T[] = []
+    for (let at = this.#locate(from), position = from; position < end; at++) {
+      const start = this.#start(at)
+      const part = this.#chunks[at]?.slice(position - start, end - start) ?? []
+      if (entries.length === 0 && start + (this.#chunks[at]?.length ?? 0) >= end) {
+        return backward ? part.reverse() : part
+      }
+      for (const entry of part) entries.push(entry)
+      position += part.length
+    }
+    return backward ? entries.reverse() : entries
+  }
+
+  /** Walks the same entries as {@link slice}, without a copy. */
+  *walk(from: number, to: number, backward = false): Generator<T> {
+    const end = Math.min(to, this.#size)
+    const step = BATCH * (backward ? -1 : 1)
+    for (let at = backward ? end : from; backward ? at > from : at < end; at += step) {
+      yield* backward
+        ? this.slice(Math.max(from, at - BATCH), at, true)
+        : this.slice(at, Math.min(end, at + BATCH))
     }
   }
 
-  #locate(position: number): [chunk: number, within: number] {
-    let left = position
-    let at = 0
-    for (const { length } of this.#chunks) {
-      if (left < length) return [at, left]
-      left -= length
-      at++
+  #start(chunk: number): number {
+    if (!this.#starts) {
+      let position = 0
+      this.#starts = this.#chunks.map(({ length }) => {
+        position += length
+        return position - length
+      })
     }
-    return [at, 0]
+    return this.#starts[chunk] ?? 0
+  }
+
+  /** The chunk that holds a position. */
+  #locate(position: number): number {
+    let low = 0
+    let high = this.#chunks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (this.#start(middle) <= position) low = middle
+      else high = middle - 1
+    }
+    return low
   }
 
   /** The first chunk whose last entry is not before the place; the last chunk where all are. */
-  #chunkOf(probe: Probe<T>): [at: number, chunk: T[] | undefined] {
+  #findChunk(probe: Probe<T>): [at: number, chunk: T[] | undefined] {
     const last = this.#chunks.length - 1
     let low = 0
     let high = Math.max(last, 0)
@@ -109,6 +132,9 @@ export class SortedList<T> {
     return [low, this.#chunks[low]]
   }
 }
+
+/** How many entries a walk copies at a time. */
+const BATCH = 64
 
 function firstNotBelow<T>(entries: readonly T[], probe: Probe<T>): number {
   let low = 0

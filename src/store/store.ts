@@ -1,11 +1,10 @@
 // The contract of a store: its few methods and what each promises. `storeCases()` of
 // `rest-conventions/testing` tests an implementation against it.
 import type { Fields } from '../schema/fields.ts'
-import type { Item, Json, Scalar } from '../schema/values.ts'
+import type { Awaitable, Item, Json, Scalar } from '../schema/values.ts'
 import type { Selection } from './selection.ts'
 
-/** A value, or a promise of it. A store that knows its answer at once returns it without a promise. */
-export type Awaitable<T> = T | Promise<T>
+export type { Awaitable } from '../schema/values.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */
 export type Id = string | number

@@ -136,7 +136,7 @@ describe('an index', () => {
   test('of a range that has become empty gives nothing', () => {
     const index = new MemoryIndex(KEYS, [])
     const part = { index, ranges: [{ from: 0, to: 1 }], width: 1, rest: [], fixed: 0 }
-    expect([...index.walk(part, by(''), undefined, 0)]).toEqual([])
+    expect([...index.walk(part, by(''), undefined, 0, 5)]).toEqual([])
   })
 
   test('leaves alone what it knows no order of', () => {

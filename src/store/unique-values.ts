@@ -1,0 +1,41 @@
+// Which item has the values of a unique set, in memory.
+import { getValue, type Path, toPath } from '../schema/paths.ts'
+import { type Item, isScalar, type Scalar } from '../schema/values.ts'
+import { type Id, UniqueError } from './store.ts'
+
+export class UniqueValues {
+  readonly #set: readonly string[]
+  readonly #paths: readonly Path[]
+  readonly #owners = new Map<Scalar, Id>()
+
+  /** @param set dotted paths. */
+  constructor(set: readonly string[]) {
+    this.#set = set
+    this.#paths = set.map(toPath)
+  }
+
+  /** @throws UniqueError where another item has the values of this one. */
+  check(item: Item, id: Id): void {
+    const key = this.#key(item)
+    if (key !== undefined && (this.#owners.get(key) ?? id) !== id) throw new UniqueError(this.#set)
+  }
+
+  /** Gives the values of one item free, and takes those of another. */
+  replace(old: Item | undefined, item: Item | undefined, id: Id): void {
+    const before = old && this.#key(old)
+    const after = item && this.#key(item)
+    if (before === after) return
+    if (before !== undefined) this.#owners.delete(before)
+    if (after !== undefined) this.#owners.set(after, id)
+  }
+
+  /** The values that no other item may have; `undefined` where one of them is null or absent. */
+  #key(item: Item): Scalar | undefined {
+    const [first, ...others] = this.#paths.map(path => getValue(item, path) ?? null)
+    if (first === undefined || first === null || others.includes(null)) return undefined
+    // No text of a list or an object starts with a quote.
+    if (others.length === 0 && typeof first === 'string') return `"${first}`
+    if (others.length === 0 && isScalar(first)) return first
+    return JSON.stringify([first, ...others])
+  }
+}
