@@ -1,23 +1,22 @@
-// The options of a declaration: a name that is none, or a value of another kind, is a TypeError. The
-// types say the same; it is told here to who writes JavaScript.
+// Checks the options of every builder: an unknown name or a wrong value is a TypeError, in JavaScript
+// too. Not by zod: building its schemas for all options would take 10 ms of every start.
 import { isFieldName, suggestion } from './errors.ts'
-import { isObject } from './schema/values.ts'
 
-/** What an option must be. */
+/** What the value of an option must be. */
 export interface Rule {
-  /** In words that stand behind "must be". */
+  /** In words that follow "must be". */
   readonly wanted: string
   readonly fits: (value: unknown) => boolean
-  /** Whether it must be given. Default false. */
+  /** Whether the option is required. Default false. */
   readonly needed?: boolean
 }
 
-/** A rule for each option: none can be forgotten. */
+/** A rule for each option, so that none is forgotten. */
 export type Rules<Options> = { readonly [Name in keyof Options]-?: Rule }
 
-export const TEXT: Rule = { wanted: 'a text', fits: value => typeof value === 'string' }
+export const TEXT: Rule = { wanted: 'a string', fits: value => typeof value === 'string' }
 export const FILLED_TEXT: Rule = {
-  wanted: 'a text that is not empty',
+  wanted: 'a string that is not empty',
   fits: value => typeof value === 'string' && value !== '',
 }
 export const BOOLEAN: Rule = { wanted: 'true or false', fits: value => typeof value === 'boolean' }
@@ -31,12 +30,12 @@ export const NOT_NEGATIVE: Rule = {
   wanted: 'a number from 0',
   fits: value => Number.isFinite(value) && Number(value) >= 0,
 }
-/** To browsers and caches `*` is no name but any header. */
+/** To browsers and caches `*` means any header. */
 export const HEADER_NAME: Rule = {
   wanted: 'the name of a header, such as X-Api-Key',
   fits: value => typeof value === 'string' && value !== '*' && isFieldName(value),
 }
-/** For what is looked at where it is used. */
+/** For values that are checked where they are used. */
 export const ANYTHING: Rule = { wanted: 'anything', fits: () => true }
 
 export function needed(rule: Rule): Rule {
@@ -49,18 +48,18 @@ export function oneOf(...values: readonly string[]): Rule {
   return { wanted, fits: value => values.some(known => known === value) }
 }
 
-export function wholeFrom(least: number): Rule {
+export function wholeFrom(min: number): Rule {
   return {
-    wanted: `a whole number from ${least}`,
-    fits: value => Number.isSafeInteger(value) && Number(value) >= least,
+    wanted: `a whole number from ${min}`,
+    fits: value => Number.isSafeInteger(value) && Number(value) >= min,
   }
 }
 
-/** A list of at least so many values that fit a rule. */
-export function listOf({ wanted, fits }: Rule, least = 0): Rule {
+/** An array of at least so many values that fit a rule. */
+export function listOf({ wanted, fits }: Rule, min = 0): Rule {
   return {
-    wanted: `a list${least > 0 ? ` of at least ${least}` : ''}, each ${wanted}`,
-    fits: value => Array.isArray(value) && value.length >= least && value.every(fits),
+    wanted: `an array${min > 0 ? ` of at least ${min}` : ''}, each ${wanted}`,
+    fits: value => Array.isArray(value) && value.length >= min && value.every(fits),
   }
 }
 
@@ -82,36 +81,40 @@ export function having(wanted: string, ...methods: readonly string[]): Rule {
 }
 
 /**
- * Checks what a program declares. An object of a class may have more than its options.
- * @param where what is declared, for the message: `cars`.
- * @throws TypeError for what is no object, an unknown name, and a value that does not fit its rule.
+ * Checks the options of a builder. An instance of a class may have other properties too.
+ * @param where the start of each message: the builder, or the name of what it builds.
+ * @throws TypeError for anything but an object, for an unknown option, and for a wrong value.
  */
 export function checkOptions(
   where: string,
-  given: object,
+  options: object,
   rules: Readonly<Record<string, Rule>>,
 ): void {
-  if (!isObject(given)) throw new TypeError(`${where} must be an object, not ${shown(given)}`)
-  for (const name of isPlain(given) ? Object.keys(given) : []) {
+  if (!isObject(options)) throw new TypeError(`${where} must be an object, not ${show(options)}`)
+  for (const name of isPlain(options) ? Object.keys(options) : []) {
     if (Object.hasOwn(rules, name)) continue
     const names = Object.keys(rules)
-    const hint = suggestion(name, names) || `; there are ${names.join(', ')}`
-    throw new TypeError(`${where}: there is no option "${name}"${hint}`)
+    const hint = suggestion(name, names) || `. Options: ${names.join(', ')}`
+    throw new TypeError(`${where}: unknown option "${name}"${hint}`)
   }
   for (const [name, { wanted, fits, needed }] of Object.entries(rules)) {
-    const value: unknown = Reflect.get(given, name)
+    const value: unknown = Reflect.get(options, name)
     if (value === undefined ? !needed : fits(value)) continue
-    throw new TypeError(`${where}: ${name} must be ${wanted}, not ${shown(value)}`)
+    throw new TypeError(`${where}: ${name} must be ${wanted}, not ${show(value)}`)
   }
 }
 
-/** The defaults with what is given in their place; what is undefined is not given. */
+/** Replaces defaults by the given options; `undefined` keeps the default. */
 export function withDefaults<T extends object>(
   defaults: T,
-  given: { readonly [Name in keyof T]?: T[Name] | undefined },
+  options: { readonly [Name in keyof T]?: T[Name] | undefined },
 ): T {
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined)
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
   return { ...defaults, ...Object.fromEntries(entries) }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isPlain(value: object): boolean {
@@ -119,10 +122,10 @@ function isPlain(value: object): boolean {
   return prototype === null || prototype === Object.prototype
 }
 
-function shown(value: unknown): string {
+function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 64))
   if (typeof value === 'function') return 'a function'
-  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
+  if (Array.isArray(value)) return `[${value.map(show).join(', ')}]`
   if (value instanceof Date) return 'an invalid one'
   return isObject(value) ? 'an object' : String(value)
 }

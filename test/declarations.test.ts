@@ -161,7 +161,7 @@ describe('a TypeError of a collection', () => {
     [
       'a search in nothing',
       { search: [] },
-      /search must be a list of at least 1, each a text, not \[\]/,
+      /search must be an array of at least 1, each a string, not \[\]/,
     ],
     ['a unique set of nothing', { unique: [[]] }, /unique must be .*not empty, not \[\[\]\]/],
     ['an index of nothing', { indexes: [[]] }, /indexes must be .*not empty, not \[\[\]\]/],
@@ -195,7 +195,7 @@ test('an action may be called search where there is no other', () => {
 
 describe('a TypeError of what the types refuse', () => {
   const cases: [string, object, RegExp][] = [
-    ['no name', { name: undefined }, /A collection: name must be a text, not undefined/],
+    ['no name', { name: undefined }, /A collection: name must be a string, not undefined/],
     ['no store', { store: undefined }, /cars: store must be a store, such as memoryStore\(\)/],
     ['what is no schema', { schema: {} }, /schema must be a schema of zod 4/],
     [
@@ -203,8 +203,12 @@ describe('a TypeError of what the types refuse', () => {
       { schema: { _zod: { version: { major: 4, minor: 3, patch: 6 } } } },
       /schema must be a schema of zod 4\.6 or newer/,
     ],
-    ['an unknown option', { uniqe: [] }, /no option "uniqe"; did you mean "unique"\?/],
-    ['another one', { middleware: [] }, /no option "middleware"; there are name, schema, store,/],
+    ['an unknown option', { uniqe: [] }, /unknown option "uniqe"; did you mean "unique"\?/],
+    [
+      'another one',
+      { middleware: [] },
+      /unknown option "middleware"\. Options: name, schema, store,/,
+    ],
     ['an unknown operation', { operations: ['lst'] }, /operations must be .*"list", .*\["lst"\]/],
     ['an unknown count', { total: 'exakt' }, /"exact", "estimated" or "none", not "exakt"/],
     ['an unknown form', { binary: 'nested' }, /binary must be "flat" or "object"/],
@@ -220,7 +224,7 @@ describe('a TypeError of what the types refuse', () => {
       { hooks: null, putCreates: 'no' },
       /hooks must be an object, not null/,
     ],
-    ['a function', { description: () => 'a' }, /description must be a text, not a function/],
+    ['a function', { description: () => 'a' }, /description must be a string, not a function/],
     [
       'an action on nothing',
       { actions: { buy: { on: 'items', run() {} } } },
@@ -248,7 +252,7 @@ describe('a TypeError of what the types refuse', () => {
     [
       'an unknown policy',
       { scheme: [] },
-      /defineApi: there is no option "scheme"; did you mean "schemes"\?/,
+      /defineApi: unknown option "scheme"; did you mean "schemes"\?/,
     ],
     ['no collections', { collections: undefined }, /either collections or versions/],
     ['a version that is none', { collections: undefined, versions: [[]] }, /each an object/],
@@ -259,7 +263,7 @@ describe('a TypeError of what the types refuse', () => {
     [
       'a scheme whose headers are none',
       { schemes: [{ ...basic({ verify: () => undefined }), name: 'Own', headers: ['*'] }] },
-      /the scheme Own: headers must be a list, each the name of a header, .* not \["\*"\]/,
+      /the scheme Own: headers must be an array, each the name of a header, .* not \["\*"\]/,
     ],
     [
       'a limit of no requests',
@@ -367,7 +371,7 @@ describe('a TypeError of an api', () => {
     [
       'no formats',
       () => defineApi({ collections: [models], formats: [] }),
-      /formats must be a list of at least 1, .*, not \[\]/,
+      /formats must be an array of at least 1, .*, not \[\]/,
     ],
     [
       'a day of deprecation that is none',
