@@ -82,6 +82,8 @@ export interface ReadContext {
   /** The length that the client announced, where it did. */
   readonly length: number | undefined
   readonly signal: AbortSignal
+  /** The method of the request; the patch of a form says by null what it removes. */
+  readonly method?: string
   /**
    * Takes the content of a file part for the property at a dotted path, to its end, and gives the
    * value to put there. Absent where the target takes no files.

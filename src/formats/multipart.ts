@@ -7,7 +7,8 @@ import { oneChunk } from '../blobs/blob-store.ts'
 import { HttpError, incompleteBody } from '../errors.ts'
 import { findField } from '../schema/fields.ts'
 import type { Json } from '../schema/values.ts'
-import { form, formValue, namesOf, type Part } from './form.ts'
+import { form } from './form.ts'
+import { formValue, namesOf, type Part } from './form-values.ts'
 import {
   checkName,
   decodeText,

@@ -1,7 +1,6 @@
 // JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902, with the pointers of RFC 6901). What they
 // are applied to is never changed.
 import { HttpError } from '../errors.ts'
-import type { Fields } from '../schema/fields.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import { checkName } from './format.ts'
 
@@ -10,26 +9,11 @@ export const JSON_PATCH_TYPE = 'application/json-patch+json'
 
 /** Applies a merge patch (RFC 7396 §2): null removes, an object merges, anything else replaces. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
-  return merge(target, patch, undefined)
-}
-
-/**
- * Applies what a form says of some properties of an item: as a merge patch, but that a form has no other
- * word for null, which is the value of a property that must be there and may be null.
- */
-export function mergeForm(target: Json, sent: Json, fields: Fields): Json {
-  return merge(target, sent, fields)
-}
-
-function merge(target: Json | undefined, patch: Json, fields: Fields | undefined): Json {
   if (!isObject(patch)) return patch
   const merged: Item = isObject(target) ? { ...target } : {}
   for (const [name, value] of Object.entries(patch)) {
-    const field = fields?.get(name)
-    const known = Object.hasOwn(merged, name) ? merged[name] : undefined
-    if (value !== null) merged[name] = merge(known, value, field?.properties)
-    else if (field?.nullable && !field.optional) merged[name] = null
-    else delete merged[name]
+    if (value === null) delete merged[name]
+    else merged[name] = mergePatch(Object.hasOwn(merged, name) ? merged[name] : undefined, value)
   }
   return merged
 }

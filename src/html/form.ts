@@ -1,84 +1,75 @@
-// Forms of what can be done: a typed control for every field, the issues at the fields they are of.
-// They work without a script: `_method` says what a POST stands for.
+// Forms for operations and actions: a typed control for every field, with the issues of its value.
+// They need no script: `_method` names the method that a POST stands for.
 import type { ErrorEntry } from '../errors.ts'
-import { AS_PARAMETER } from '../formats/form-hints.ts'
+import type { Reading } from '../formats/form-values.ts'
 import type { FormAction } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields } from '../schema/fields.ts'
 import { type Item, isObject } from '../schema/values.ts'
 import {
+  controlName,
   type FormState,
+  getControl,
   isGroup,
   isReachable,
-  pathsOfControls,
-  type Reading,
+  listControls,
 } from './form-state.ts'
 import { type Markup, markup, raw } from './markup.ts'
 
-/** A form to print. */
 export interface FormOptions {
   readonly action: FormAction
   readonly state: FormState
   readonly errors: readonly ErrorEntry[]
-  /** The text of its button. */
+  /** The text of the button. */
   readonly button: string
   readonly danger?: boolean
   readonly quiet?: boolean
-  /** The item that it changes, for the addresses of the files it has. */
+  /** The item to change, for the addresses of its files. */
   readonly item?: Item | undefined
   /** The entity tag that the item must still have. */
   readonly tag?: string | undefined
 }
 
-/** What the printing of one form's controls shares. */
+/** What the controls of one form share. */
 interface Drawing extends FormOptions {
-  /** What the ids of its controls begin with. */
+  /** The prefix of the ids of its controls. */
   readonly id: string
   readonly fields: Fields
-  /** The first control with a issue: it gets the focus. */
+  /** The first control with an issue gets the focus. */
   readonly focus: string | undefined
 }
 
 export function printForm(options: FormOptions): Markup {
-  const { action, state, button, danger, quiet, tag } = options
+  const { action, button, danger, quiet, tag } = options
   const { method, href, fields = new Map() } = action
   const reads = method === 'GET'
-  // Files come last: where one is refused, everything else has been read.
+  // Files come last: when one is refused, everything else has been read.
   const files = [...fields].filter(([, { kind }]) => kind === 'blob')
   const ordered = new Map([...fields].filter(([, { kind }]) => kind !== 'blob').concat(files))
-  const focus = firstMistake(options, ordered)
+  const focus = findFirstInvalid(options, ordered)
   const drawing: Drawing = { ...options, id: action.name, fields, focus }
   return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${action.kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
-${method !== 'GET' && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
+${!reads && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
-${fields.size > 0 && printMarks(state)}
-${fields.size > 0 && markup`<div class="fields">${controls(drawing, ordered, '', true)}</div>`}
+${fields.size > 0 && markup`<div class="fields">${printControls(drawing, ordered, '', true)}</div>`}
 <p><button${danger && raw(' class="danger"')}${quiet && raw(' class="quiet"')}>${button}</button></p>
 </form>`
 }
 
-/**
- * What a browser fills in again when one comes back may be of an older version than the entity tag
- * beside it: it would be written over the newer one.
- */
+/** Values that a browser restores may be older than the entity tag beside them. */
 const OWN_VALUES = raw(' autocomplete="off"')
 
 export function hidden(name: string, value: string): Markup {
   return markup`<input type="hidden" name="${name}" value="${value}">`
 }
 
-function printMarks({ marks }: FormState): Markup | undefined {
-  const lines = [...marks].flatMap(([path, words]) => [...words].map(word => `${word} ${path}`))
-  return lines.length === 0 ? undefined : hidden(AS_PARAMETER, lines.join('\n'))
-}
-
-/** The id of a control, in links from the list of issues too. */
+/** The id of a control; links from the list of errors use it too. */
 export function controlId(form: string, path: string): string {
   return `${form}-${path.replace(/[^\w.-]/g, '_')}`
 }
 
-/** The path of the control that a issue belongs to: its own, or that of a whole list or object. */
-export function controlOf(
+/** Finds the control of an error's field: its own, or that of the whole list or object. */
+export function findControl(
   field: string | undefined,
   fields: Fields = new Map(),
 ): string | undefined {
@@ -87,34 +78,37 @@ export function controlOf(
   const known = fields.get(first)
   if (!known || !isReachable(first)) return undefined
   if (!isGroup(known)) return first
-  const below = controlOf(rest.join('.') || undefined, known.properties)
+  const below = findControl(rest.join('.') || undefined, known.properties)
   return below === undefined ? first : `${first}.${below}`
 }
 
-/** The first control of a form that has a issue of its own, or of the object that it is in. */
-function firstMistake({ errors, state }: FormOptions, fields: Fields): string | undefined {
-  if (errors.length === 0) return undefined
-  const wrong = errors.map(({ field }) => controlOf(field, fields))
-  return pathsOfControls(fields, state).find(path =>
-    wrong.some(each => each === path || (each !== undefined && path.startsWith(`${each}.`))),
+function findFirstInvalid({ errors, state }: FormOptions, fields: Fields): string | undefined {
+  const wrong = errors.flatMap(({ field }) => findControl(field, fields) ?? [])
+  return listControls(fields, state).find(path =>
+    wrong.some(each => each === path || path.startsWith(`${each}.`)),
   )
 }
 
-function controls(drawing: Drawing, fields: Fields, prefix: string, whole: boolean): Markup[] {
+function printControls(
+  drawing: Drawing,
+  fields: Fields,
+  prefix: string,
+  required: boolean,
+): Markup[] {
   return [...fields].flatMap(([name, field]) => {
     if (!isReachable(name)) return []
     const path = prefix + name
-    if (!isGroup(field) || drawing.state.reading(path) === 'json') {
-      return [control(drawing, { name, path, field, required: whole && !maybe(field) })]
-    }
-    const inner = controls(drawing, field.properties, `${path}.`, whole && !maybe(field))
+    const needed = required && !mayBeEmpty(field)
+    if (!isGroup(field) || getControl(drawing.state, path).reading === 'json')
+      return [printControl(drawing, { name, path, field, required: needed })]
+    const inner = printControls(drawing, field.properties, `${path}.`, needed)
     return [
-      markup`<fieldset id="${controlId(drawing.id, path)}"><legend>${name}${maybe(field) && OPTIONAL}</legend>${mistakesAt(drawing, path)}${inner}</fieldset>`,
+      markup`<fieldset id="${controlId(drawing.id, path)}"><legend>${name}${mayBeEmpty(field) && OPTIONAL}</legend>${printIssues(drawing, path)}${inner}</fieldset>`,
     ]
   })
 }
 
-function maybe({ optional, nullable }: Field): boolean {
+function mayBeEmpty({ optional, nullable }: Field): boolean {
   return optional || nullable
 }
 
@@ -127,48 +121,45 @@ interface Control {
   readonly required: boolean
 }
 
-function mistakesAt(drawing: Drawing, path: string): Markup | undefined {
-  const found = mistakesOf(drawing, path)
-  if (found.length === 0) return undefined
-  const id = `${controlId(drawing.id, path)}-issue`
-  return markup`<p class="issue" id="${id}">${found.map(({ message }) => markup`<span>${message}</span>`)}</p>`
+function printIssues({ errors, fields, id }: Drawing, path: string): Markup | undefined {
+  const issues = errors.filter(({ field }) => findControl(field, fields) === path)
+  if (issues.length === 0) return undefined
+  return markup`<p class="issue" id="${controlId(id, path)}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
 }
 
-function mistakesOf({ errors, fields }: Drawing, path: string): readonly ErrorEntry[] {
-  return errors.filter(({ field }) => controlOf(field, fields) === path)
-}
-
-function control(drawing: Drawing, given: Control): Markup {
-  const { name, path, field, required } = given
+function printControl(drawing: Drawing, control: Control): Markup {
+  const { name, path, field, required } = control
+  const { state } = drawing
   const id = controlId(drawing.id, path)
-  const issues = mistakesAt(drawing, path)
-  const reading = drawing.state.reading(path)
-  const hint = hintOf(field, reading)
+  const issues = printIssues(drawing, path)
+  const { reading } = getControl(state, path)
+  const hint = describeControl(field, reading)
   const described = [hint && `${id}-hint`, issues && `${id}-issue`].filter(Boolean).join(' ')
-  const attributes = markup` id="${id}" name="${path}"${required && !allowsBlank(field, drawing, path) && raw(' required')}${issues && raw(' aria-invalid="true"')}${drawing.focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
+  const attributes = markup` id="${id}" name="${controlName(state, path)}"${required && !allowsBlank(drawing, control) && raw(' required')}${issues && raw(' aria-invalid="true"')}${drawing.focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
   const wide = reading !== 'plain' || field.kind === 'blob'
   return markup`<div class="field${wide && ' wide'}"><label for="${id}">${name}${!required && OPTIONAL}</label>
-${input(drawing, given, reading, attributes)}
+${printInput(drawing, control, reading, attributes)}
 ${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${issues}</div>`
 }
 
-/**
- * A required text may be empty where it is so already, a list may have no elements, and a file may be
- * the present one.
- */
-function allowsBlank({ kind }: Field, drawing: Drawing, path: string): boolean {
-  const { state, item } = drawing
-  if (state.reading(path) === 'lines') return true
-  if (kind === 'blob') return presentFile(drawing, path) !== ''
-  return kind === 'string' && item !== undefined && state.text(path) === ''
+/** A text that is empty already, a list without elements and the present file satisfy `required`. */
+function allowsBlank(drawing: Drawing, { path, field: { kind } }: Control): boolean {
+  const { text, reading } = getControl(drawing.state, path)
+  if (kind === 'blob') return findPresentFile(drawing, path) !== ''
+  return reading === 'lines' || (kind === 'string' && drawing.item !== undefined && text === '')
 }
 
-function input(drawing: Drawing, { path, field }: Control, reading: Reading, attributes: Markup) {
-  const text = drawing.state.text(path)
-  if (field.kind === 'blob') return fileInput(drawing, path, field, attributes)
-  if (reading !== 'plain') return area(text, reading, attributes)
-  const choices = choicesOf(field)
-  if (choices) return select(choices, text, attributes)
+function printInput(
+  drawing: Drawing,
+  { path, field }: Control,
+  reading: Reading,
+  attributes: Markup,
+): Markup {
+  const { text } = getControl(drawing.state, path)
+  if (field.kind === 'blob') return printFileInput(drawing, path, field, attributes)
+  if (reading !== 'plain') return printArea(text, reading, attributes)
+  const choices = listChoices(field)
+  if (choices) return printSelect(choices, text, attributes)
   switch (field.kind) {
     case 'integer':
       return markup`<input type="number" step="1" value="${text}"${attributes}>`
@@ -183,16 +174,16 @@ function input(drawing: Drawing, { path, field }: Control, reading: Reading, att
   }
 }
 
-/** A browser drops the first line break of an area: one more goes before a text. */
-function area(text: string, reading: Reading, attributes: Markup): Markup {
+/** A browser drops the first line break of an area: one more goes before the text. */
+function printArea(text: string, reading: Reading, attributes: Markup): Markup {
   const rows = Math.min(16, Math.max(3, text.split('\n').length + 1))
   const code = reading === 'json' && raw(' class="code" spellcheck="false"')
   return markup`<textarea rows="${rows}"${code}${attributes}>
 ${text}</textarea>`
 }
 
-/** The values that a field can have and how they are called, where they are few. */
-export function choicesOf({ kind, choices }: Field): ReadonlyMap<string, string> | undefined {
+/** Lists the values of an enumeration or a boolean with their labels. */
+export function listChoices({ kind, choices }: Field): ReadonlyMap<string, string> | undefined {
   if (kind === 'boolean' && !choices) return YES_OR_NO
   return choices && new Map(choices.map(choice => [String(choice), String(choice)]))
 }
@@ -202,12 +193,12 @@ const YES_OR_NO: ReadonlyMap<string, string> = new Map([
   ['false', 'no'],
 ])
 
-export function select(
+export function printSelect(
   choices: ReadonlyMap<string, string>,
   chosen: string,
   attributes: Markup,
 ): Markup {
-  // What was sent and refused stays to be seen.
+  // An invalid value that was submitted stays visible.
   const all = chosen === '' || choices.has(chosen) ? [...choices] : [...choices, [chosen, chosen]]
   return markup`<select${attributes}><option value="">–</option>${all.map(
     ([value = '', label]) =>
@@ -215,35 +206,33 @@ export function select(
   )}</select>`
 }
 
-/** The address of the file that is there already, or `''`. */
-function presentFile({ item, state }: Drawing, path: string): string {
-  const own = item?.[`${path}_url`] ?? (isObject(item?.[path]) ? item[path].url : undefined)
-  return typeof own === 'string' ? own : state.text(`${path}_url`)
+/** The address of the present file, or `''`. */
+function findPresentFile({ item, state }: Drawing, path: string): string {
+  const url = item?.[`${path}_url`] ?? (isObject(item?.[path]) ? item[path].url : undefined)
+  return typeof url === 'string' ? url : getControl(state, `${path}_url`).text
 }
 
-/** A file; the one that the item has already is kept by sending its address along. */
-function fileInput(drawing: Drawing, path: string, field: Field, attributes: Markup) {
+/** Sending the address of the present file keeps it; sending it empty removes the file. */
+function printFileInput(drawing: Drawing, path: string, field: Field, attributes: Markup): Markup {
   const { accept } = field
-  const kept = presentFile(drawing, path)
-  const keep = `${path}_url`
+  const present = findPresentFile(drawing, path)
+  const address = `${path}_url`
+  const choice =
+    present !== '' && mayBeEmpty(field)
+      ? markup`<select name="${address}" aria-label="${path}: the present file"><option value="${present}" selected>keep the present file</option><option value="">remove it</option></select>`
+      : (present !== '' || field.nullable) && hidden(address, present)
   return markup`<input type="file"${accept && markup` accept="${accept.join(',')}"`}${attributes}>
-${
-  kept !== '' &&
-  (maybe(field)
-    ? markup`<label class="check"><input type="checkbox" name="${keep}" value="${kept}" checked> keep the present file</label>`
-    : hidden(keep, kept))
-}`
+${choice}`
 }
 
-function hintOf(field: Field, reading: Reading): string | undefined {
+function describeControl(field: Field, reading: Reading): string | undefined {
+  const { kind, element, accept } = field
   if (reading === 'lines') {
-    const { element } = field
-    return element?.kind === 'string' && !element.choices
-      ? 'one on each line'
-      : `one on each line: ${element && describeField(element)}`
+    const free = element?.kind === 'string' && !element.choices
+    return free || !element ? 'one on each line' : `one on each line: ${describeField(element)}`
   }
-  if (reading === 'json') return field.kind === 'string' ? 'JSON: a text in quotes' : 'JSON'
-  if (field.kind === 'date-time') return 'date and time, UTC or with an offset'
-  if (field.kind === 'union') return describeField(field)
-  return field.kind === 'blob' && field.accept ? field.accept.join(', ') : undefined
+  if (reading === 'json') return kind === 'string' ? 'JSON: a text in quotes' : 'JSON'
+  if (kind === 'date-time') return 'date and time, UTC or with an offset'
+  if (kind === 'union') return describeField(field)
+  return kind === 'blob' ? accept?.join(', ') : undefined
 }

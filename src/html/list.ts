@@ -8,7 +8,7 @@ import type { Field, Fields } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import type { Item, Json } from '../schema/values.ts'
 import { parseSort, printSort } from '../store/sort.ts'
-import { choicesOf, controlId, hidden, select } from './form.ts'
+import { controlId, hidden, listChoices, printSelect } from './form.ts'
 import { type Markup, markup, raw } from './markup.ts'
 import { fileAddress, printFile, printScalar } from './values.ts'
 
@@ -149,7 +149,7 @@ function filterControls(
     if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []
     if (label === view.createdAt) return [{ label, parameters: ['since', 'until'], type: 'date' }]
     const name = RESERVED.has(label) ? `filter[${label}]` : label
-    const choices = choicesOf(field.element ?? field)
+    const choices = listChoices(field.element ?? field)
     if (choices) return [{ label, parameters: [name], type: 'text', choices }]
     if (field.kind === 'array' || named) return [{ label, parameters: [name], type: 'text' }]
     const type = RANGES.get(field.kind)
@@ -235,7 +235,7 @@ function filterControl(
     const invalid = errors.some(({ field }) => field === parameter)
     const range = parameters.length > 1 && ['from', 'to'][at]
     const attributes = markup` id="${controlId('filter', parameter)}" name="${parameter}"${range && markup` aria-label="${label} ${range}" title="${range}${type === 'datetime-local' && ' (UTC)'}"`}${invalid && markup` aria-invalid="true" aria-describedby="${id}-issue"`}${parameter === focus && raw(' autofocus')}`
-    if (choices) return select(choices, value, attributes)
+    if (choices) return printSelect(choices, value, attributes)
     const shown = value === '' || (SHOWN[type]?.test(value) ?? true) ? type : 'text'
     return markup`<input type="${shown}"${shown === 'number' && raw(' step="any"')} value="${value}" placeholder="${range || hint}"${attributes}>`
   })

@@ -99,8 +99,8 @@ button:hover,.button:hover{filter:brightness(1.1)}
 button.quiet,.button.quiet{background:var(--card);color:var(--link);border-color:var(--line)}
 button.danger{background:var(--bad);border-color:var(--bad)}
 .plain{background:none;color:var(--link);border-color:transparent}
-.deeds{display:grid;gap:.75rem;margin:.75rem 0}
-.deeds details{margin:0}
+.actions{display:grid;gap:.75rem;margin:.75rem 0}
+.actions details{margin:0}
 .related li a,.formats li a{display:inline-block}
 ul.cards{list-style:none;margin:0;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,17rem),1fr));gap:.75rem}
 ul.cards a{display:block;height:100%;padding:1rem 1.25rem;background:var(--card);border:1px solid var(--line);border-radius:10px;text-decoration:none}
@@ -130,7 +130,7 @@ th:nth-child(n+9),td:nth-child(n+9),td.blank{display:none!important}
 tbody tr:hover td{background:none}
 td::before{content:attr(data-label);color:var(--soft);font-size:.8125rem;text-align:left;flex:none}
 }
-@media print{.skip,.search,.filters,.deeds,.pages ul,footer{display:none}body{background:none}}
+@media print{.skip,.search,.filters,.actions,.pages ul,footer{display:none}body{background:none}}
 `
 
 /** What allows the style sheet, and no other, in a Content-Security-Policy. */

@@ -1,7 +1,7 @@
 // Actions: the verbs of a collection or an item (specification, "Resource operations").
 
 import { HttpError, type Issue } from '../errors.ts'
-import { formValue } from '../formats/form.ts'
+import { formValue } from '../formats/form-values.ts'
 import { mergePatch } from '../formats/patch.ts'
 import type { ActionDefinition, Calls, MadeIds } from '../model/definition.ts'
 import { RESERVED } from '../query.ts'

@@ -1,7 +1,8 @@
 // create, replace, patch and delete (specification, "Resource operations"; conventions, "Writing").
 
 import { HttpError } from '../errors.ts'
-import { JSON_PATCH_TYPE, jsonPatch, mergeForm, mergePatch } from '../formats/patch.ts'
+import { mergeForm } from '../formats/form-values.ts'
+import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../formats/patch.ts'
 import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'

@@ -1,8 +1,8 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
 import { oneChunk } from '../blobs/blob-store.ts'
 import { HttpError, type Issue } from '../errors.ts'
-import { checkPairs, formValue, parsedPairs, readPairs } from '../formats/form.ts'
-import type { FormPair } from '../formats/form-hints.ts'
+import { checkPairs, parsedPairs, readPairs } from '../formats/form.ts'
+import { type FormPair, formValue } from '../formats/form-values.ts'
 import { type Format, followedBy, type ReadContext, type Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
@@ -84,6 +84,7 @@ class BodyContext implements ReadContext {
   readonly limits: ReadContext['limits']
   readonly parameters: ReadContext['parameters']
   readonly length: number | undefined
+  readonly method: string
   readonly issues: Issue[] = []
   readonly upload?: NonNullable<ReadContext['upload']>
   readonly sent: NonNullable<ReadContext['sent']>
@@ -93,6 +94,7 @@ class BodyContext implements ReadContext {
     const length = request.headers['content-length']
     this.fields = options.fields
     this.limits = options.limits
+    this.method = options.method
     this.parameters = type?.parameters ?? new Map()
     this.length = length === undefined ? undefined : Number(length)
     if (options.upload) this.upload = options.upload
@@ -133,7 +135,9 @@ export async function decodeBody(
       name === METHOD_PARAMETER ? [] : [[name, value]],
     )
     if (reads) checkPairs(parameters, limits)
-    const value = reads ? {} : formValue(pairs, context)
+    const method = overrides[0] ?? options.method
+    const { fields } = options
+    const value = reads ? {} : formValue(pairs, { fields, limits, issues, method })
     return { type: type?.type, form: true, issues, value, overrides, parameters }
   }
   // Without `receive` a parsed value is taken as JSON would be.

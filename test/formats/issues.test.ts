@@ -107,7 +107,7 @@ describe('one issue of each field', () => {
     ['a value given twice', 'price=1&price=2', ['price repeated_key']],
     ['a value that is an object', 'price=1&model=x', ['model invalid_type']],
     ['an element, of a list too long', 'price=1&sizes=x&sizes=1&sizes=2', ['sizes invalid_type']],
-    ['text that is no JSON', '_as=json+price&price={', ['price invalid_json']],
+    ['text that is no JSON', 'price:json={', ['price invalid_json']],
     ['what the schema would take', 'price=1&lenient=1&lenient=2', ['lenient repeated_key']],
     ['what nobody knows', 'prize=1&price=x', ['price invalid_type', 'prize unknown_field']],
   ])('%s', async (_, pairs, told) => {

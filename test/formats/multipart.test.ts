@@ -81,7 +81,7 @@ describe('each part in its own format', () => {
   const cases: [string, Sent[], Json][] = [
     ['no parts', [], {}],
     ['a text', [part('comment', 'nice')], { comment: 'nice' }],
-    ['an empty text', [part('comment', '')], { comment: '' }],
+    ['an empty text of an optional field', [part('comment', '')], {}],
     ['a text with its type', [part('comment', 'é', 'text/plain; charset=utf-8')], { comment: 'é' }],
     [
       'a text in latin1',
@@ -148,7 +148,7 @@ describe('each part in its own format', () => {
   })
 
   it('texts come as they were sent', async () => {
-    const clean = text.filter(value => !value.includes('\ufffd'))
+    const clean = text.filter(value => value !== '' && !value.includes('\ufffd'))
     await fc.assert(
       fc.asyncProperty(clean, fc.integer({ min: 1, max: 99 }), async (comment, size) => {
         const body = bodyOf(formOf([part('comment', comment)]), size)

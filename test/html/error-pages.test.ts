@@ -82,7 +82,7 @@ function changesOn(page: string): (string | undefined)[] {
 }
 
 describe('an edit that was refused before it was read', () => {
-  const none = { limits: { parameters: 4 } }
+  const none = { limits: { parameters: 3 } }
   it.each<[string, Lot, RequestInit, number]>([
     ['429', { rateLimit: { policies: [{ limit: 1, window: 60 }] } }, {}, 429],
     ['413', { limits: { body: 20 } }, {}, 413],
@@ -191,7 +191,7 @@ describe('a form that was refused for another reason than its values', () => {
     cars: {
       hooks: {
         before: ({ operation }: { operation: string }) => {
-          if (operation === 'replace') throw error
+          if (operation === 'patch') throw error
         },
       },
     },
@@ -213,7 +213,7 @@ describe('a form that was refused for another reason than its values', () => {
   })
 
   it('413: with too many keys it was read, and is there again', async () => {
-    const { visit, submit } = await lot({ limits: { parameters: 4 } })
+    const { visit, submit } = await lot({ limits: { parameters: 3 } })
     const { page } = await visit('/cars/1')
     const refused = await submit(page, 'Save', { color: 'pink' })
     expect(refused.status).toBe(413)

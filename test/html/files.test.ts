@@ -40,11 +40,11 @@ function papers(binary: 'flat' | 'object', operations?: ('create' | 'read' | 'pa
     const answer = await api.fetch(new Request(`http://papers.example${path}`, init))
     return { status: answer.status, page: await answer.text() }
   }
-  /** Sends a form as a browser does: with files chosen, and boxes unticked. */
-  const submit = (page: string, button: string, files: Files = {}, unticked: string[] = []) => {
+  /** Sends a form as a browser does: with files chosen, and others removed. */
+  const submit = (page: string, button: string, files: Files = {}, removed: string[] = []) => {
     const { action, pairs } = formOf(page, button)
     const body = new FormData()
-    for (const [name, value] of pairs) if (!unticked.includes(name)) body.append(name, value)
+    for (const [name, value] of pairs) body.append(name, removed.includes(name) ? '' : value)
     for (const name of ['scan', 'cover', 'text'])
       body.append(name, new Blob([files[name] ?? '']), files[name] === undefined ? '' : 'a.txt')
     return visit(action, body)
@@ -65,8 +65,8 @@ function papers(binary: 'flat' | 'object', operations?: ('create' | 'read' | 'pa
 async function savedAndReplaced({ visit, submit, read }: ReturnType<typeof papers>) {
   const all = { scan: 'a', cover: 'b', text: 'c' }
   expect((await submit((await visit('/papers')).page, 'Create', all)).status).toBe(201)
-  const save = async (files?: Files, unticked?: string[]) =>
-    (await submit((await visit('/papers/1')).page, 'Save', files, unticked)).status
+  const save = async (files?: Files, removed?: string[]) =>
+    (await submit((await visit('/papers/1')).page, 'Save', files, removed)).status
   expect(await save()).toBe(303)
   expect(await read()).toEqual({ scan: 'a file', cover: 'a file', text: 'a file' })
   expect(await save({ scan: 'other' }, ['scan_url', 'cover_url', 'text_url'])).toBe(303)

@@ -2,13 +2,13 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { formValue } from '../../src/formats/form.ts'
+import { formValue, mergeForm } from '../../src/formats/form-values.ts'
 import type { FormAction } from '../../src/formats/page-view.ts'
-import { mergeForm } from '../../src/formats/patch.ts'
 import { printForm } from '../../src/html/form.ts'
-import { stateOf } from '../../src/html/form-state.ts'
+import { fillForm } from '../../src/html/form-state.ts'
 import { buildLimits } from '../../src/http/limits.ts'
-import type { Item } from '../../src/index.ts'
+import type { Item, Json } from '../../src/index.ts'
+import { isObject } from '../../src/schema/values.ts'
 import { fieldsOf, type Schema } from '../../src/schema/zod-fields.ts'
 import { formsOf } from './reading.ts'
 
@@ -21,12 +21,12 @@ function sentBack(
 ): Item {
   const fields = fieldsOf(schema, 'input')
   const action: FormAction = { name: 'edit', kind: 'change', method, href: '/cars/1', fields }
-  const state = stateOf(fields, item, method === 'PATCH')
+  const state = fillForm(fields, item)
   const html = printForm({ action, state, errors: [], button: 'Save', item }).toString()
   const pairs = (formsOf(html)[0]?.pairs ?? [])
     .filter(([name]) => name !== '_method')
     .map(([name, value]) => [name, emptied(name) ? '' : value] as const)
-  return formValue(pairs, { fields, limits: buildLimits() })
+  return formValue(pairs, { fields, limits: buildLimits(), method })
 }
 
 const Everything = z.object({
@@ -146,16 +146,25 @@ const items = fc
   // Absent members are absent, not undefined.
   .map((item): Item => JSON.parse(JSON.stringify(item)))
 
-test('PUT: what comes back is the item', () => {
+/** An item without null, empty texts, lists and objects. */
+function dropEmpty(value: Json): Json {
+  if (!isObject(value)) return value
+  const kept = Object.entries(value).map(([name, each]) => [name, dropEmpty(each)] as const)
+  return Object.fromEntries(
+    kept.filter(([, each]) => !['null', '""', '[]', '{}'].includes(JSON.stringify(each))),
+  )
+}
+
+test('PUT: a form sent back untouched keeps every value that is not empty', () => {
   fc.assert(
     fc.property(items, item => {
-      expect(sentBack(Everything, item, 'PUT')).toEqual(item)
+      expect(dropEmpty(sentBack(Everything, item, 'PUT'))).toEqual(dropEmpty(item))
     }),
     { numRuns: 300 },
   )
 })
 
-test('PATCH: what comes back changes nothing', () => {
+test('PATCH: a form sent back untouched changes nothing', () => {
   fc.assert(
     fc.property(items, item => {
       const sent = sentBack(Everything, item, 'PATCH')
@@ -180,7 +189,7 @@ describe('a union of texts', () => {
     href: '/cars',
     fields,
   }
-  const html = printForm({ action, state: stateOf(fields), errors: [], button: 'x' }).toString()
+  const html = printForm({ action, state: fillForm(fields), errors: [], button: 'x' }).toString()
 
   it.each([
     [
@@ -200,7 +209,7 @@ describe('a union of texts', () => {
   ])('is typed plainly: %s, %s, %s', (letter, code, when) => {
     const typed = new Map(Object.entries({ letter, code, when, mixed: '"x"' }))
     const pairs = (formsOf(html)[0]?.pairs ?? []).map(
-      ([name, value]) => [name, typed.get(name) ?? value] as const,
+      ([name, value]) => [name, typed.get(name.replace(':json', '')) ?? value] as const,
     )
     const value = formValue(pairs, { fields, limits: buildLimits() })
     expect(value).toEqual({ letter, code, when, mixed: 'x' })

@@ -300,9 +300,9 @@ describe('an item', () => {
       color: 'green',
       price: '',
       'model.brand': '',
-      tags: 'one\r\ntwo',
-      extras: '{"radio": 1.5}',
-      notes: 'a\r\nb',
+      'tags:lines': 'one\r\ntwo',
+      'extras:json': '{"radio": 1.5}',
+      'notes:text': 'a\r\nb',
       electric: 'true',
     }
     expect((await submit(page, 'Save', values)).status).toBe(303)
@@ -331,13 +331,13 @@ describe('an item', () => {
       ['price', 'expected number to be >=0'],
       ['doors', 'expected number to be <=9'],
     ]) {
-      const issue = new RegExp(`<p class="issue" id="replace-${path}-issue"><span>([^<]*)`).exec(
+      const issue = new RegExp(`<p class="issue" id="patch-${path}-issue"><span>([^<]*)`).exec(
         refused,
       )?.[1]
       expect(issue).toContain(said?.replace('<', '&lt;').replace('>', '&gt;'))
-      expect(refused).toMatch(new RegExp(`<a href="#replace-${path}">`))
+      expect(refused).toMatch(new RegExp(`<a href="#patch-${path}">`))
       expect(refused).toMatch(
-        new RegExp(`id="replace-${path}" name="${path}"[^>]* aria-invalid="true"`),
+        new RegExp(`id="patch-${path}" name="${path}"[^>]* aria-invalid="true"`),
       )
     }
     expect(

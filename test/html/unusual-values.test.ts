@@ -172,22 +172,8 @@ describe('a collection with unusual fields', () => {
 
   it.each<[string, [string, string][], string]>([
     ['a member of an object', [['size.width', 'wide']], '#create-size.width'],
-    [
-      'an object',
-      [
-        ['_as', 'json size'],
-        ['size', '[]'],
-      ],
-      '#create-size',
-    ],
-    [
-      'text that is no JSON',
-      [
-        ['_as', 'json whatever'],
-        ['whatever', '{'],
-      ],
-      '#create-whatever',
-    ],
+    ['an object', [['size:json', '[]']], '#create-size'],
+    ['text that is no JSON', [['whatever:json', '{']], '#create-whatever'],
     [
       'an element',
       [
@@ -196,14 +182,7 @@ describe('a collection with unusual fields', () => {
       ],
       '#create-numbers',
     ],
-    [
-      'a list that is one number',
-      [
-        ['_as', 'json numbers'],
-        ['numbers', '"x"'],
-      ],
-      '#create-numbers',
-    ],
+    ['a list that is one number', [['numbers:json', '"x"']], '#create-numbers'],
     [
       'a value given twice',
       [
@@ -216,17 +195,6 @@ describe('a collection with unusual fields', () => {
     const { status, page } = await send('/things', pairs)
     expect(status).toBe(400)
     expect(page).toContain(`href="${place}"`)
-  })
-
-  it('takes marks that mean nothing for none', async () => {
-    const { status } = await send('/things', [
-      ['_as', 'nonsense\r\nabsent limit\r\n'],
-      ['limit', ''],
-      ['_as', 'json numbers'],
-      ['numbers', '[4]'],
-      ['whatever', ''],
-    ])
-    expect(status).toBe(201)
   })
 
   it('shows a multipart form again without its files', async () => {
@@ -265,9 +233,9 @@ describe('an item that its schema would not take', () => {
     expect((await visit('/things')).page).toContain('<code>{&quot;deep&quot;:1}</code>')
     const { page } = await visit(`/things/${id}`)
     const { pairs } = formOf(page, 'Save')
-    expect(pairs).toContainEqual(['day', '"some day"'])
-    expect(pairs).toContainEqual(['whatever', '{\r\n  "deep": 1\r\n}'])
-    expect(pairs).toContainEqual(['list', '[\r\n  "x"\r\n]'])
+    expect(pairs).toContainEqual(['day:json', '"some day"'])
+    expect(pairs).toContainEqual(['whatever:json', '{\r\n  "deep": 1\r\n}'])
+    expect(pairs).toContainEqual(['list:json', '[\r\n  "x"\r\n]'])
   })
 })
 
@@ -282,21 +250,6 @@ test('a list whose elements are of any kind is shown in the table of its collect
   const { status, page } = await visitor(api)('/things')
   expect(status).toBe(200)
   expect(page).toContain('x, {&quot;toString&quot;:1}')
-})
-
-describe('a schema with a member called as a mark', () => {
-  it('has no marks', async () => {
-    const things = defineCollection({
-      name: 'things',
-      schema: z.object({ _as: z.string() }),
-      store: memoryStore(),
-    })
-    const visit = visitor(defineApi({ collections: [things], formats }))
-    const body = new URLSearchParams([['_as', 'absent it']])
-    const { status, page } = await visit('/things', { method: 'POST', body })
-    expect(status).toBe(201)
-    expect(textOf(page)).toContain('absent it')
-  })
 })
 
 describe('actions', () => {

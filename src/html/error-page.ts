@@ -1,0 +1,109 @@
+// An error as a page: what was wrong, and the submitted form to correct it.
+import { STATUS_CODES } from 'node:http'
+import type { ErrorEntry } from '../errors.ts'
+import { parseControlName } from '../formats/form-values.ts'
+import type { FormAction, PageView } from '../formats/page-view.ts'
+import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
+import { printAction, restoreAction } from './actions.ts'
+import { controlId, findControl, printForm } from './form.ts'
+import { listControls, listSubmitted, restoreForm } from './form-state.ts'
+import { printFilters } from './list.ts'
+import { type Markup, markup } from './markup.ts'
+import { printPage } from './page.ts'
+import { NOWHERE, printItem } from './values.ts'
+
+interface Errors {
+  readonly status: number
+  readonly errors: readonly ErrorEntry[]
+}
+
+export function printErrorPage({ status, errors }: Errors, view: PageView): string {
+  const { kind, operation, actions, fields, breadcrumbs, submitted = [] } = view
+  const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
+  const failed = actions.find(action => action.name === operation)
+  const shown = chooseForms(status, failed, view)
+  // Values without a form are listed, so that they are not lost.
+  const lost = failed && shown.includes(failed) ? [] : listSubmitted(submitted)
+  const isList = kind === 'collection' || kind === 'search'
+  const filters = isList && operation !== undefined && !failed && fields
+  const up =
+    kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
+  return printPage(
+    phrase,
+    view,
+    markup`<h1>${printTitle(status, view)}</h1>
+<div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed)}</li>`)}</ul></div>
+${filters && printFilters(fields, view, errors)}
+<div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
+${lost.length > 0 && markup`<h2>What you sent</h2><div class="card">${printItem(Object.fromEntries(lost), undefined, NOWHERE)}</div>`}
+${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
+  )
+}
+
+/** Chooses the submitted form, or after an unknown method the forms that are allowed. */
+function chooseForms(
+  status: number,
+  failed: FormAction | undefined,
+  { submitted, actions, operation }: PageView,
+): readonly FormAction[] {
+  const hidden = status === 401 || status === 404
+  const broken = status === 403 || status >= 500
+  if (hidden || (broken && !submitted)) return []
+  if (failed) return isComplete(failed, submitted) ? [failed] : []
+  const unknownMethod = status === 405 && operation === undefined
+  return unknownMethod ? actions.filter(({ kind }) => kind === 'create' || kind === 'action') : []
+}
+
+/** Whether every control was submitted: a blank one in its place would erase the value. */
+function isComplete(
+  { kind, fields = new Map() }: FormAction,
+  submitted: PageView['submitted'],
+): boolean {
+  if (kind === 'create' || kind === 'action') return true
+  if (!submitted) return false
+  const paths = new Set(submitted.map(([name]) => parseControlName(name)[0]))
+  return listControls(fields, restoreForm(fields, submitted)).every(
+    path => paths.has(path) || fields.get(path)?.kind === 'blob',
+  )
+}
+
+const FAILURES: Readonly<Record<string, string>> = {
+  create: 'was not created',
+  replace: 'was not changed',
+  patch: 'was not changed',
+  delete: 'was not deleted',
+}
+
+function printTitle(
+  status: number,
+  { operation = '', title, itemName, kind, breadcrumbs }: PageView,
+): string {
+  if (status === 404 || kind === 'none') return 'Not found'
+  const failure = FAILURES[operation]
+  if (failure !== undefined) return `The ${operation === 'create' ? itemName : title} ${failure}`
+  return kind === 'action' ? `${title}: ${breadcrumbs.at(-2)?.name ?? ''}` : title
+}
+
+function printError({ message, field }: ErrorEntry, action: FormAction | undefined): Markup {
+  const path = action && findControl(field, action.fields)
+  if (!action || path === undefined) return markup`${message}`
+  return markup`<a href="#${controlId(action.name, path)}">${message}</a>`
+}
+
+function printFailedForm(action: FormAction, { status, errors }: Errors, view: PageView): Markup {
+  // The item may have changed since it was shown: to insist is to accept any version.
+  const insists = status === 412 || status === 428
+  const seen = view.submitted?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
+  const tag = insists ? '*' : seen
+  const { kind, name } = action
+  const button = { create: 'Create', change: 'Save', delete: 'Delete', action: name }[kind]
+  const form = printForm({
+    action,
+    state: restoreAction(action, view),
+    errors,
+    button: insists ? 'Do it all the same' : button,
+    danger: kind === 'delete',
+    ...(typeof tag === 'string' && { tag }),
+  })
+  return markup`<div class="card">${form}</div>`
+}
