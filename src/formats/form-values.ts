@@ -114,7 +114,7 @@ function plant(tree: Tree, name: string, part: Part, depth: number): Issue | und
   for (const each of names) checkName(each, field)
   const [last = ''] = names.splice(-1)
   const message = `${field} is given both as a value and as an object`
-  const conflict = { message, field, type: 'conflicting_keys' }
+  const conflict: Issue = { message, field, type: 'conflicting_keys' }
   let branch = tree
   for (const each of names) {
     const next = branch.get(each) ?? new Map()
