@@ -70,6 +70,39 @@ export function carStore(cars) {
   }
 }
 
+/** The same with an index by colour, kept as cars are made. */
+export function indexedCarStore(cars) {
+  const store = carStore(cars)
+  const byColor = new Map(COLORS.map(color => [color, cars.filter(car => car.color === color)]))
+  return {
+    ...store,
+    page(color, offset, limit) {
+      const found = byColor.get(color) ?? []
+      return { items: found.slice(offset, offset + limit), total: found.length }
+    },
+    create(values) {
+      const car = store.create(values)
+      byColor.get(car.color)?.push(car)
+      return car
+    },
+  }
+}
+
+/** So many different pages of a colour: the first ones of all colours, then the second ones, in mixed order. */
+export function pagesOf(count) {
+  const pages = Array.from({ length: count }, (_, at) => ({
+    color: COLORS[at % COLORS.length],
+    offset: Math.floor(at / COLORS.length),
+  }))
+  // A step that shares no factor with the count visits each page once.
+  return pages.map((_page, at) => pages[(at * 2579) % count])
+}
+
+/** The address of a page where a contestant has no other. */
+export function targetOf(color, offset) {
+  return `/cars?color=${color}&limit=25${offset > 0 ? `&offset=${offset}` : ''}`
+}
+
 /** The `Link` of a page. */
 export function linkOf(base, color, { offset, limit, total }) {
   const link = (rel, at) => `<${base}?color=${color}&limit=${limit}&offset=${at}>; rel="${rel}"`

@@ -9,10 +9,25 @@ function stayAwake() {
   setImmediate(stayAwake)
 }
 
+/** More requests than that are shared out: each connection makes its own text of each request it is given. */
+const MANY = 100
+
+function shareOut(requests, connections) {
+  let next = 0
+  return client => {
+    const own = next++
+    client.setRequests(requests.filter((_request, at) => at % connections === own))
+  }
+}
+
 process.on('message', async ({ port, requests, connections, duration, status }) => {
   const url = `http://127.0.0.1:${port}`
   // The end of a round is seen when a sample is taken.
-  const result = await autocannon({ url, requests, connections, duration, sampleInt: 10 })
+  const setupClient = shareOut(requests, connections)
+  const result = await autocannon({
+    ...{ url, requests: requests.slice(0, MANY), connections, duration, sampleInt: 10 },
+    ...(requests.length > MANY && { setupClient }),
+  })
   const isRight = code => (status === undefined ? code >= 200 && code < 400 : code === `${status}`)
   const all = Object.entries(result.statusCodeStats)
   const answers = all.reduce((sum, [code, { count }]) => sum + (isRight(code) ? count : 0), 0)

@@ -39,7 +39,7 @@ export async function published() {
   if (BUILD === undefined) throw new Error('Nothing is built yet')
   // What is built has the types of its source.
   const main = (await import(BUILD)) as typeof import('../src/index.ts')
-  const path = new URL('stores/sql.js', BUILD).href
+  const path = new URL('sql/sql-store.js', BUILD).href
   const sql = (await import(path)) as typeof import('../src/sql/sql-store.ts')
   return { ...main, ...sql }
 }

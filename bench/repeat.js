@@ -1,6 +1,6 @@
 // One work again and again, in process, with the least of a request and a response that our handler
 // needs: node repeat.js <work> <times>. Counted by instructions.ts.
-import { makeCars, valuesOf } from './cars.js'
+import { makeCars, pagesOf, targetOf, valuesOf } from './cars.js'
 import { start } from './contestants/ours.js'
 
 const [, , work, times] = process.argv
@@ -67,11 +67,17 @@ function post(body) {
   return ask('POST', '/cars', headers, body)
 }
 
+function pageOf(texts) {
+  const targets = pagesOf(texts).map(({ color, offset }) => targetOf(color, offset))
+  return at => ask('GET', targets[at % texts])
+}
+
 const { headers } = await ask('GET', '/cars/77')
 const tag = headers[headers.indexOf('ETag') + 1]
 const works = {
   W1: [200, at => ask('GET', `/cars/${1 + (at % 100)}`)],
-  W2: [200, () => ask('GET', '/cars?color=red&limit=25')],
+  W2: [200, pageOf(12)],
+  W2b: [200, pageOf(8400)],
   W3: [304, () => ask('GET', '/cars/77', ['If-None-Match', tag])],
   W4: [201, at => post(bodies[at % bodies.length])],
 }

@@ -21,6 +21,8 @@ import { type Contestant, type Work, works } from './works.ts'
 const CONTESTANTS: Readonly<Record<string, readonly string[]>> = {
   memory: [
     'node',
+    'node-no-etag',
+    'node-indexed',
     'ours',
     'fastify',
     'hono',

@@ -1,7 +1,7 @@
-// The four works: what is asked, and what a right answer is.
+// The five works: what is asked, and what a right answer is.
 import { deepStrictEqual } from 'node:assert'
 // @ts-expect-error: the contestants and their data are plain JavaScript, as their users write it.
-import { COLORS, makeCars, valuesOf } from './cars.js'
+import { makeCars, pagesOf, targetOf, valuesOf } from './cars.js'
 
 export interface Request {
   readonly method: string
@@ -23,7 +23,7 @@ export interface Contestant {
   readonly works?: readonly string[]
   /** Whether its answers are made up. */
   readonly constant?: boolean
-  readonly page?: (color: string) => string
+  readonly page?: (color: string, offset: number) => string
   readonly readPage?: (answer: Answer) => { items: unknown; total: number }
 }
 
@@ -45,11 +45,28 @@ function withoutDates(item: unknown): unknown {
   return values
 }
 
-const plainPage = (color: string) => `/cars?color=${color}&limit=25`
 const plainRead = ({ body, headers }: Answer) => ({
   items: body,
   total: Number(headers.get('x-result-count')),
 })
+
+function pageWork(title: string, texts: number): Work {
+  const pages: readonly { color: string; offset: number }[] = pagesOf(texts)
+  return {
+    title,
+    status: 200,
+    requests: async ({ page = targetOf }) =>
+      pages.map(({ color, offset }) => ({ method: 'GET', path: page(color, offset) })),
+    check({ readPage = plainRead }, { path }, answer) {
+      const query = new URLSearchParams(path.split('?')[1])
+      const offset = Number(query.get('offset') ?? query.get('$skip') ?? query.get('_start'))
+      const all = cars.filter(car => car.color === query.get('color'))
+      const { items, total } = readPage(answer)
+      deepStrictEqual(items, all.slice(offset, offset + 25))
+      deepStrictEqual(total, all.length)
+    },
+  }
+}
 
 export const works: Record<string, Work> = {
   W1: {
@@ -60,19 +77,8 @@ export const works: Record<string, Work> = {
       deepStrictEqual(body, cars[Number(path.slice(6)) - 1])
     },
   },
-  W2: {
-    title: 'filtered page of 25 of 10,000, total, Link',
-    status: 200,
-    requests: async ({ page = plainPage }) =>
-      COLORS.map((color: string) => ({ method: 'GET', path: page(color) })),
-    check({ readPage = plainRead }, { path }, answer) {
-      const color = new URLSearchParams(path.split('?')[1]).get('color')
-      const all = cars.filter(car => car.color === color)
-      const { items, total } = readPage(answer)
-      deepStrictEqual(items, all.slice(0, 25))
-      deepStrictEqual(total, all.length)
-    },
-  },
+  W2: pageWork('filtered page of 25 of 10,000, total, Link; 12 texts', 12),
+  W2b: pageWork('the same, 8,400 different texts', 8400),
   W3: {
     title: 'revalidation, 304',
     status: 304,

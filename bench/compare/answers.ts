@@ -86,7 +86,7 @@ function readBody(
     const body = text.replace(/<message>[\s\S]*?<\/message>/g, '')
     return { body: body.replace(/(?<=<type>)\w+/g, renamed), inexact: true }
   }
-  const failed = status >= 400 || text.startsWith('message,code,')
+  const failed = status >= 400 || /^(?:message,code,|\{"message":)/.test(text)
   return { body: failed ? '' : text, inexact: failed }
 }
 

@@ -4,6 +4,7 @@ import { carStore, linkOf } from '../cars.js'
 
 export const name = 'constant answer'
 export const constant = true
+export const works = ['W1', 'W2', 'W3', 'W4']
 
 export function start(cars, work) {
   const [status, headers, body] = answerOf(carStore(cars), work)

@@ -5,7 +5,8 @@ import { MemoryService } from '@feathersjs/memory'
 import { Car } from './hono.js'
 
 export const name = 'Feathers 5'
-export const page = color => `/cars?color=${color}&$limit=25`
+export const works = ['W1', 'W2', 'W3', 'W4']
+export const page = (color, offset) => `/cars?color=${color}&$limit=25&$skip=${offset}`
 export const readPage = ({ body }) => ({ items: body.data, total: body.total })
 
 export function start(cars) {

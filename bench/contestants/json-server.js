@@ -2,7 +2,8 @@
 import jsonServer from 'json-server'
 
 export const name = 'json-server 0.17'
-export const page = color => `/cars?color=${color}&_page=1&_limit=25`
+export const works = ['W1', 'W2', 'W3', 'W4']
+export const page = (color, offset) => `/cars?color=${color}&_start=${offset}&_limit=25`
 export const readPage = ({ body, headers }) => ({
   items: body,
   total: Number(headers.get('x-total-count')),

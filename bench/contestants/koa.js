@@ -7,7 +7,7 @@ import { carStore, linkOf } from '../cars.js'
 import { Car } from './hono.js'
 
 export const name = 'Koa (no ETag)'
-export const works = ['W1', 'W2', 'W4']
+export const works = ['W1', 'W2', 'W2b', 'W4']
 
 export function start(cars) {
   const store = carStore(cars)

@@ -1,5 +1,5 @@
 // node:http by hand: what all others are measured against. A sha1 ETag over the body, no other
-// convention than the four works need.
+// convention than the works need.
 import { createHash } from 'node:crypto'
 import { createServer } from 'node:http'
 import { COLORS, carStore, linkOf } from '../cars.js'
@@ -7,17 +7,25 @@ import { COLORS, carStore, linkOf } from '../cars.js'
 export const name = 'node:http by hand'
 
 export function start(cars) {
-  const store = carStore(cars)
+  return serve(carStore(cars), sha1)
+}
+
+function sha1(body) {
+  return `"${createHash('sha1').update(body).digest('base64')}"`
+}
+
+/** @param tagOf the `ETag` of a body; without, no answer has one. */
+export function serve(store, tagOf) {
   return createServer((request, response) => {
     const [path, query = ''] = request.url.split('?')
     if (path === '/cars') {
-      if (request.method === 'POST') return create(store, request, response)
-      return send(request, response, ...page(store, request, query))
+      if (request.method === 'POST') return create(store, request, response, tagOf)
+      return send(request, response, tagOf, ...page(store, request, query))
     }
     const id = /^\/cars\/(\d+)$/.exec(path)?.[1]
     const car = id && store.get(Number(id))
     if (!car) return response.writeHead(404).end()
-    send(request, response, JSON.stringify(car), {})
+    send(request, response, tagOf, JSON.stringify(car), {})
   }).listen(0, '127.0.0.1')
 }
 
@@ -34,21 +42,21 @@ function page(store, request, query) {
   ]
 }
 
-function send(request, response, body, headers) {
-  const tag = `"${createHash('sha1').update(body).digest('base64')}"`
-  if (request.headers['if-none-match'] === tag) {
-    return response.writeHead(304, { ETag: tag }).end()
+function send(request, response, tagOf, body, headers) {
+  const tag = tagOf && { ETag: tagOf(body) }
+  if (tag && request.headers['if-none-match'] === tag.ETag) {
+    return response.writeHead(304, tag).end()
   }
   response.writeHead(200, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
-    ETag: tag,
+    ...tag,
     ...headers,
   })
   response.end(body)
 }
 
-function create(store, request, response) {
+function create(store, request, response, tagOf) {
   const chunks = []
   request.on('data', chunk => chunks.push(chunk))
   request.on('end', () => {
@@ -65,7 +73,7 @@ function create(store, request, response) {
     response.writeHead(201, {
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
-      ETag: `"${createHash('sha1').update(body).digest('base64')}"`,
+      ...(tagOf && { ETag: tagOf(body) }),
       Location: `http://${request.headers.host}/cars/${car.id}`,
     })
     response.end(body)

@@ -7,7 +7,7 @@ export const name = 'rest-conventions on PostgreSQL'
 
 export async function start(cars) {
   const { preparePostgres, reuseStatements, sqlStore } = await import(
-    new URL('stores/sql.js', process.env.BUILD)
+    new URL('sql/sql-store.js', process.env.BUILD)
   )
   const pool = preparePostgres(new pg.Pool({ connectionString: process.env.DATABASE, max: 10 }))
   const db = new Kysely({ dialect: new PostgresDialect({ pool: reuseStatements(pool) }) })

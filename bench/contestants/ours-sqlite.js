@@ -7,7 +7,7 @@ export const name = 'rest-conventions on SQLite'
 
 export async function start(cars) {
   const { prepareSqlite, reuseStatements, sqlStore } = await import(
-    new URL('stores/sql.js', process.env.BUILD)
+    new URL('sql/sql-store.js', process.env.BUILD)
   )
   const database = reuseStatements(new Database(process.env.DATABASE))
   const db = new Kysely({ dialect: new SqliteDialect({ database }) })
