@@ -38,7 +38,7 @@ export function masked(text: string): string {
   return text
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<id>')
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
-    .replace(/"[\w-]{14,16}\.json"/g, '"<tag>"')
+    .replace(/"[\w-]{8,16}\.json"/g, '"<tag>"')
     .replace(/"eyJ[\w.-]+"/g, '"eyJ…"')
     .replace(/localhost:\d+/g, 'localhost:<port>')
     .replaceAll('\r', '')
