@@ -108,7 +108,11 @@ test.each<[string, object, RegExp]>([
   ['createTableSql', { dialect: 'postgresql' }, /dialect must be .* not "postgresql"$/],
   ['createTableSql', { tabel: 'x' }, /unknown option "tabel"/],
   ['createTableSql', { table: '' }, /^createTableSql: table must be a string that is not empty/],
-  ['createTableSql', { columns: { name: { nmae: 'a' } } }, /^models, the column of name: unknown option/],
+  [
+    'createTableSql',
+    { columns: { name: { nmae: 'a' } } },
+    /^models, the column of name: unknown option/,
+  ],
   ['createTableSql', { columns: { name: { type: 'jsonb' } } }, /type must be "uuid", /],
 ])('%s %o', (name, options, message) => {
   // What JavaScript lets through, and the types do not.

@@ -7,7 +7,7 @@ import { type Principal, parseCredentials, printChallenge, type Scheme } from '.
 
 export interface BasicOptions {
   /**
-   * Says whose the credentials are; `undefined` where they are wrong. Compare secrets with
+   * Returns the principal of the credentials, `undefined` for wrong ones. Compare secrets with
    * {@link equalsInConstantTime}, and take as long for a user that does not exist.
    */
   readonly verify: (
@@ -21,7 +21,7 @@ export interface BasicOptions {
 
 const RULES: Rules<BasicOptions> = { verify: needed(FUNCTION), realm: TEXT }
 
-/** Checks user and password. Refused with 403 where the connection is neither TLS nor loopback. */
+/** Checks user and password. Answers 403 where the connection is neither TLS nor loopback. */
 export function basic(options: BasicOptions): Scheme {
   checkOptions('basic', options, RULES)
   const { verify, realm = 'api' } = options
@@ -34,10 +34,10 @@ export function basic(options: BasicOptions): Scheme {
       const credentials = parseCredentials(request, 'Basic')
       if (credentials === undefined) return undefined
       if (!isConfidential(request)) {
-        const message = 'A password may only be sent over TLS; change it, others may have read it'
+        const message = 'Passwords must be sent over TLS. Change this one: others may have read it.'
         throw new HttpError(403, [{ message, type: 'insecure_transport' }])
       }
-      const pair = decodePair(credentials)
+      const pair = parsePair(credentials)
       const principal = pair && (await verify(pair.user, pair.password, request))
       if (principal) return principal
       throw new HttpError(401, [
@@ -53,8 +53,8 @@ function isConfidential({ secure, address }: HttpRequest): boolean {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Reads `base64(user:password)`; `undefined` for what is none, or holds control characters (§2). */
-function decodePair(credentials: string): { user: string; password: string } | undefined {
+/** Parses `base64(user:password)`; `undefined` for anything else, and for control characters (§2). */
+function parsePair(credentials: string): { user: string; password: string } | undefined {
   const bytes = Buffer.from(credentials, 'base64')
   if (bytes.toString('base64').replace(/={1,2}$/, '') !== credentials.replace(/={1,2}$/, ''))
     return undefined
@@ -68,13 +68,13 @@ function decodePair(credentials: string): { user: string; password: string } | u
   }
 }
 
-/** Made by the first comparison: Workers have no randomness while they load. */
+/** Created by the first comparison: Workers have no randomness while they load. */
 let key: Uint8Array | undefined
 
-/** Whether two texts are the same, in a time that says nothing of where they differ or how long they are. */
-export function equalsInConstantTime(given: string, wanted: string): boolean {
+/** Whether two texts are equal. How long it takes depends neither on where they differ nor on their length. */
+export function equalsInConstantTime(actual: string, expected: string): boolean {
   key ??= randomBytes(32)
   const secret = key
   const digest = (text: string) => createHmac('sha256', secret).update(text).digest()
-  return timingSafeEqual(digest(given), digest(wanted))
+  return timingSafeEqual(digest(actual), digest(expected))
 }

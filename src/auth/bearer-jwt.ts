@@ -1,5 +1,5 @@
-// OAuth 2.0 access tokens that are JWTs (RFC 9068), checked with jose. Signature, issuer, audience and
-// times are checked; that a token was revoked before it expired cannot be seen here: see introspection.ts.
+// OAuth 2.0 access tokens that are JWTs (RFC 9068): signature, issuer, audience and times, by jose. A
+// token that was revoked before it expired is accepted: introspection.ts finds those.
 import type * as Jose from 'jose'
 import { HttpError } from '../errors.ts'
 import {
@@ -20,9 +20,9 @@ import {
   bearerToken,
   type Claims,
   cannotVerify,
+  createTokenCache,
   invalidToken,
-  named,
-  tokenCache,
+  toPrincipal,
 } from './bearer-token.ts'
 import { type Principal, printChallenge, type Scheme } from './scheme.ts'
 
@@ -31,24 +31,24 @@ export interface BearerJwtOptions {
   readonly issuer: string
   /** What `aud` must name: one of these. */
   readonly audience: string | readonly string[]
-  /** Where the issuer's keys are (RFC 7517 §5). They are fetched when needed, and anew for an unknown `kid`. */
+  /** The address of the issuer's keys (RFC 7517 §5). They are fetched when needed, and again for an unknown `kid`. */
   readonly jwksUri?: string | undefined
-  /** The issuer's public keys themselves, as JWKs. */
+  /** The issuer's public keys, as JWKs. */
   readonly keys?: readonly Readonly<Record<string, unknown>>[] | undefined
-  /** The signature algorithms that count; asymmetric ones only. Default: RS, PS and ES with 256, 384 and 512, and EdDSA, Ed25519 too. */
+  /** The allowed signature algorithms, asymmetric ones only. Default: RS, PS and ES with 256, 384 and 512, EdDSA and Ed25519. */
   readonly algorithms?: readonly string[] | undefined
   /**
-   * What the header's `typ` may be. Default: `at+jwt` (RFC 9068), `JWT`, or none, as issuers send;
-   * an issuer that says `at+jwt` should be held to it.
+   * The allowed `typ` of the header. Default: `at+jwt` (RFC 9068), `JWT`, or none. Where the issuer sends
+   * `at+jwt`, require it.
    */
   readonly typ?: readonly string[] | undefined
-  /** By how many seconds clocks may differ, for `exp` and `nbf`. Default 5. */
+  /** How many seconds clocks may differ, for `exp` and `nbf`. Default 5. */
   readonly tolerance?: number | undefined
-  /** How many seconds a checked token is remembered, at most until its `exp`. Default 60; 0 checks each time. */
+  /** How many seconds a checked token is cached, at most until its `exp`. Default 60; 0 for none. */
   readonly cache?: number | undefined
   /** Default `api`. */
   readonly realm?: string | undefined
-  /** Makes the principal of the claims, where `sub` and `scope` are not what is wanted. `undefined` refuses. */
+  /** Builds the principal of the claims. Default: from `sub` and `scope`. `undefined` is answered 401. */
   readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
 }
 
@@ -66,23 +66,23 @@ const ALGORITHMS: readonly string[] = [
   'Ed25519',
 ]
 
-/** How long fetching keys may take, and how long an unknown `kid` waits for the next fetch; milliseconds. */
-const FETCH_TIME = 2000
-const FETCH_PAUSE = 1000
+const FETCH_TIMEOUT_MS = 2000
+/** How long after a fetch of keys an unknown `kid` causes the next one. */
+const FETCH_COOLDOWN_MS = 1000
 
 /** The compact serialization of a JWS (RFC 7515 §7.1): base64url without padding. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
  * Checks bearer tokens that are JWTs. Needs the package `jose`.
- * @throws TypeError for a missing issuer or audience, for both or neither of `jwksUri` and `keys`, and
- * for an algorithm that is not asymmetric.
+ * @throws TypeError for an invalid option, for both or neither of `jwksUri` and `keys`, and for an
+ * algorithm that is not asymmetric.
  */
 export function bearerJwt(options: BearerJwtOptions): Scheme {
   const { issuer, audience, realm = 'api', cache = 60, tolerance = 5 } = options
-  checkDeclared(options)
-  const types = options.typ?.map(mediaTypeOf) ?? ['at+jwt', 'jwt', undefined]
-  const known = tokenCache<Principal>()
+  checkJwtOptions(options)
+  const types = options.typ?.map(normalizeType) ?? ['at+jwt', 'jwt', undefined]
+  const known = createTokenCache<Principal>()
   let ready: Promise<{ jose: typeof Jose; keys: Jose.JWTVerifyGetKey }> | undefined
 
   async function check(token: string): Promise<Principal> {
@@ -97,12 +97,12 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     })
     if (
       !types.includes(
-        protectedHeader.typ === undefined ? undefined : mediaTypeOf(protectedHeader.typ),
+        protectedHeader.typ === undefined ? undefined : normalizeType(protectedHeader.typ),
       )
     )
-      throw invalidToken('The JWT is no access token')
-    const principal = named(payload, options.principal)
-    if (!principal) throw invalidToken('The access token names nobody')
+      throw invalidToken('The JWT is not an access token')
+    const principal = toPrincipal(payload, options.principal)
+    if (!principal) throw invalidToken('The access token names no principal')
     const { exp = 0 } = payload
     const until = Math.min(Date.now() + cache * 1000, exp * 1000)
     if (cache > 0) known.set(token, principal, until)
@@ -117,7 +117,7 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     async authenticate(request) {
       const token = bearerToken(request)
       if (token === undefined) return undefined
-      if (!COMPACT.test(token)) throw invalidToken('The access token is no JWT')
+      if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
       return known.get(token) ?? check(token)
     },
   }
@@ -136,29 +136,29 @@ const RULES: Rules<BearerJwtOptions> = {
   principal: FUNCTION,
 }
 
-function checkDeclared(options: BearerJwtOptions) {
+function checkJwtOptions(options: BearerJwtOptions) {
   checkOptions('bearerJwt', options, RULES)
   const { jwksUri, keys } = options
   if ((jwksUri === undefined) === (keys === undefined)) {
     throw new TypeError('bearerJwt needs either jwksUri or keys')
   }
   if (keys?.some(({ kty }) => kty === 'oct' || kty === undefined)) {
-    throw new TypeError('bearerJwt: keys must be public keys; a shared secret is none')
+    throw new TypeError('bearerJwt: keys must be public keys, not shared secrets')
   }
 }
 
 async function prepare({ jwksUri = '', keys }: BearerJwtOptions) {
   const jose = await loadJose()
   if (keys) {
-    // Members of a JWK are checked by jose when a key is used.
+    // jose checks the members of a JWK when it uses the key.
     const set = jose.createLocalJWKSet({ keys: [...keys] as Jose.JWK[] })
-    return { jose, keys: keysOrOutage(set) }
+    return { jose, keys: withOutage(set) }
   }
   const remote = jose.createRemoteJWKSet(new URL(jwksUri), {
-    timeoutDuration: FETCH_TIME,
-    cooldownDuration: FETCH_PAUSE,
+    timeoutDuration: FETCH_TIMEOUT_MS,
+    cooldownDuration: FETCH_COOLDOWN_MS,
   })
-  return { jose, keys: keysOrOutage(remote) }
+  return { jose, keys: withOutage(remote) }
 }
 
 async function loadJose(): Promise<typeof Jose> {
@@ -169,25 +169,25 @@ async function loadJose(): Promise<typeof Jose> {
   }
 }
 
-/** A key set that tells "no such key" from "no keys could be had": the second is not the client's fault. */
-function keysOrOutage(keys: Jose.JWTVerifyGetKey): Jose.JWTVerifyGetKey {
+/** Turns a failed fetch of keys into a 503: the token may be valid. An unknown key stays an error of the client. */
+function withOutage(keys: Jose.JWTVerifyGetKey): Jose.JWTVerifyGetKey {
   return async (header, token) => {
     try {
       return await keys(header, token)
     } catch (error) {
-      if (CLIENT_FAULTS.has(codeOf(error))) throw error
+      if (CLIENT_ERRORS.has(getCode(error))) throw error
       throw cannotVerify(error)
     }
   }
 }
 
-const CLIENT_FAULTS = new Set([
+const CLIENT_ERRORS = new Set([
   'ERR_JWKS_NO_MATCHING_KEY',
   'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
   'ERR_JOSE_NOT_SUPPORTED',
 ])
 
-function codeOf(error: unknown): string {
+function getCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
@@ -212,7 +212,7 @@ async function verify(
   }
 }
 
-/** A token without `kid` may be of any key that fits. */
+/** Tries each key that fits a token without `kid`. */
 async function verifyWithAny(
   jose: typeof Jose,
   token: string,
@@ -223,14 +223,14 @@ async function verifyWithAny(
     try {
       return await jose.jwtVerify(token, key, options)
     } catch (error) {
-      if (codeOf(error) !== 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
+      if (getCode(error) !== 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
         throw invalidToken('The access token is not valid', error)
     }
   }
   throw invalidToken('The access token is not valid')
 }
 
-/** `application/at+jwt` and `AT+JWT` are `at+jwt` (RFC 7515 §4.1.9). */
-function mediaTypeOf(typ: string): string {
+/** Reduces `application/at+jwt` and `AT+JWT` to `at+jwt` (RFC 7515 §4.1.9). */
+function normalizeType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, '')
 }

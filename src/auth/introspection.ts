@@ -1,5 +1,4 @@
-// OAuth 2.0 access tokens that only their issuer can read (RFC 7662): asked for each, remembered briefly.
-
+// OAuth 2.0 token introspection (RFC 7662): the issuer is asked about each token; answers are cached.
 import {
   checkOptions,
   FILLED_TEXT,
@@ -17,34 +16,34 @@ import {
   bearerToken,
   type Claims,
   cannotVerify,
+  createTokenCache,
   invalidToken,
   isAudience,
-  named,
-  tokenCache,
+  toPrincipal,
 } from './bearer-token.ts'
 import { type Principal, printChallenge, type Scheme } from './scheme.ts'
 
 export interface IntrospectionOptions {
   /** The introspection endpoint of the authorization server. */
   readonly endpoint: string
-  /** What this api authenticates with there: HTTP Basic (RFC 6749 §2.3.1). */
+  /** The credentials of this api at the endpoint: HTTP Basic (RFC 6749 §2.3.1). */
   readonly client: { readonly id: string; readonly secret: string }
-  /** The authorization server; where it answers with `iss`, that must be the same. */
+  /** The authorization server. Where a response has `iss`, it must be equal. */
   readonly issuer?: string | undefined
-  /** What `aud` must name; without, tokens for any audience count, and whatever else the server calls active, such as refresh tokens. */
+  /** What `aud` must name. Without it tokens for any audience count, and refresh tokens where the server calls them active. */
   readonly audience?: string | readonly string[] | undefined
-  /** How many seconds an answer is remembered: so long a revoked token may still work. Default 10; 0 asks each time. */
+  /** How many seconds a response is cached: a revoked token may work as long. Default 10; 0 for none. */
   readonly cache?: number | undefined
   /** Milliseconds that the endpoint may take. Default 2,000. */
   readonly timeout?: number | undefined
   /** Default `api`. */
   readonly realm?: string | undefined
-  /** Makes the principal of the answer, where `sub` and `scope` are not what is wanted. `undefined` refuses. */
+  /** Builds the principal of the response. Default: from `sub` and `scope`. `undefined` is answered 401. */
   readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
 }
 
-/** The longest answer that is read, in characters. */
-const MOST_ANSWER = 64 * 1024
+/** The longest response that is read, in characters. */
+const MAX_RESPONSE = 64 * 1024
 
 const RULES: Rules<IntrospectionOptions> = {
   endpoint: needed(ADDRESS),
@@ -62,14 +61,17 @@ const CLIENT_RULES: Rules<IntrospectionOptions['client']> = {
   secret: needed(TEXT),
 }
 
-/** @throws TypeError for an endpoint that is no address, and for a time that is no number. */
+/**
+ * Checks bearer tokens by asking their issuer.
+ * @throws TypeError for an invalid option.
+ */
 export function introspection(options: IntrospectionOptions): Scheme {
   checkOptions('introspection', options, RULES)
   checkOptions('introspection, client', options.client, CLIENT_RULES)
   const { issuer, audience, cache = 10, timeout = 2000, realm = 'api' } = options
-  const known = tokenCache<Principal | 'inactive'>()
-  /** The tokens that are asked for at the moment: requests that come together ask once. */
-  const asking = new Map<string, Promise<Principal | 'inactive'>>()
+  const known = createTokenCache<Principal | 'inactive'>()
+  /** The running requests by token, so that requests sent together ask once. */
+  const pending = new Map<string, Promise<Principal | 'inactive'>>()
 
   async function ask(token: string): Promise<Principal | 'inactive'> {
     const claims = await introspect(options, token, timeout)
@@ -81,7 +83,7 @@ export function introspection(options: IntrospectionOptions): Scheme {
       (typeof claims.nbf !== 'number' || claims.nbf * 1000 <= now) &&
       (issuer === undefined || claims.iss === undefined || claims.iss === issuer) &&
       (audience === undefined || isAudience(claims.aud, audience))
-    const value = (active ? named(claims, options.principal) : undefined) ?? 'inactive'
+    const value = (active ? toPrincipal(claims, options.principal) : undefined) ?? 'inactive'
     if (cache > 0) known.set(token, value, Math.min(now + cache * 1000, exp))
     return value
   }
@@ -96,12 +98,12 @@ export function introspection(options: IntrospectionOptions): Scheme {
       if (token === undefined) return undefined
       let value = known.get(token)
       if (value === undefined) {
-        let asked = asking.get(token)
-        if (!asked) {
-          asked = ask(token).finally(() => asking.delete(token))
-          asking.set(token, asked)
+        let answer = pending.get(token)
+        if (!answer) {
+          answer = ask(token).finally(() => pending.delete(token))
+          pending.set(token, answer)
         }
-        value = await asked
+        value = await answer
       }
       if (value === 'inactive') throw invalidToken('The access token is not valid')
       return value
@@ -127,15 +129,15 @@ async function introspect(
       redirect: 'error',
       signal: AbortSignal.timeout(timeout),
     })
-    // RFC 7662 §2.2 has it say "inactive"; servers say 400 of what can be none of their tokens.
+    // RFC 7662 §2.2 asks for "inactive"; some servers answer 400 for a malformed token.
     if (response.status === 400) return { active: false }
     const text = await response.text()
-    if (response.status !== 200 || text.length > MOST_ANSWER) {
+    if (response.status !== 200 || text.length > MAX_RESPONSE) {
       throw new Error(`The introspection endpoint answered ${response.status}`)
     }
     const claims: unknown = JSON.parse(text)
     if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) {
-      throw new Error('The introspection endpoint answered with no object')
+      throw new Error('The introspection endpoint did not answer with an object')
     }
     return { ...claims }
   } catch (error) {

@@ -1,5 +1,5 @@
-// Validators and preconditions (RFC 9110 §8.8 and §13): entity tags and dates in, and whether to go
-// on, to answer 304 or to refuse with 412.
+// Validators and preconditions (RFC 9110 §8.8 and §13): entity tags and dates in; whether to go on, to
+// answer 304 or 412 out.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { parseHttpDate } from './date.ts'
 import { isRead, type RequestHeaders } from './message.ts'
@@ -14,7 +14,7 @@ export type EntityTags = '*' | readonly EntityTag[]
 
 const ENTITY_TAG = /\s*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*)?(?:,|$)/y
 
-/** Reads `*` or a list of entity tags, empty members passed over (§5.6.1.2); `undefined` where the text is neither. */
+/** Parses `*` or a list of entity tags, without empty members (§5.6.1.2); `undefined` for anything else. */
 export function parseEntityTags(text: string): EntityTags | undefined {
   if (text.trim() === '*') return '*'
   const tags: EntityTag[] = []
@@ -36,20 +36,20 @@ export function printEntityTags(tags: EntityTags): string {
 }
 
 /**
- * The entity tag of one representation of an item: its version, then what tells the representations
- * of one version apart (format, `fields`). Strong.
+ * Builds the strong entity tag of one representation of an item: its version, then the variant, by which
+ * the representations of one version differ (format, `fields`).
  */
 export function itemTag(version: string, variant: string): string {
   return `${version}.${variant}`
 }
 
-/** The version that an entity tag was made from: the write validator, whatever was represented. */
+/** Parses the version of an entity tag: the write validator, whatever the representation was. */
 export function parseVersionTag(opaque: string): string {
   const dot = opaque.indexOf('.')
   return dot === -1 ? opaque : opaque.slice(0, dot)
 }
 
-/** The conditions of a request, read; dates in milliseconds since 1970. */
+/** The parsed conditions of a request; dates in milliseconds since 1970. */
 export interface Preconditions {
   readonly ifMatch?: EntityTags | undefined
   readonly ifNoneMatch?: EntityTags | undefined
@@ -68,7 +68,7 @@ const CONDITIONS = [
 const NONE: Preconditions = {}
 
 /**
- * Reads the conditional headers. A malformed one that guards a write is a issue, since ignoring it
+ * Parses the conditional headers. A malformed one that guards a write is an issue, since ignoring it
  * would let the write through; one that could only save a transfer is ignored. Invalid dates are
  * ignored, as §13.1.3 and §13.1.4 say.
  * @throws HttpError 400
@@ -93,37 +93,37 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
   const ifMatch = tags('if-match', true)
   const ifNoneMatch = tags('if-none-match', !reads)
   throwIfAny(issues)
-  // Beside `If-None-Match` it is ignored, whatever that says (§13.1.3).
-  const beside = headers['if-none-match'] !== undefined
-  const ifModifiedSince = beside ? undefined : date('if-modified-since')
+  // Beside `If-None-Match` the date is ignored (§13.1.3).
+  const hasTags = headers['if-none-match'] !== undefined
+  const ifModifiedSince = hasTags ? undefined : date('if-modified-since')
   const ifUnmodifiedSince = date('if-unmodified-since')
-  const ifRange = readIfRange(headers['if-range'])
+  const ifRange = parseIfRange(headers['if-range'])
   return { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince, ifRange }
 }
 
-function readIfRange(text: string | undefined): EntityTag | number | undefined {
+function parseIfRange(text: string | undefined): EntityTag | number | undefined {
   if (text === undefined) return undefined
   const tags = parseEntityTags(text)
-  // What cannot be read can match nothing: the whole is sent.
+  // A malformed condition matches nothing: the whole is sent.
   const never: EntityTag = { weak: true, opaque: '' }
   if (tags === undefined) return parseHttpDate(text) ?? never
   const [only = never, ...others] = tags === '*' ? [] : tags
   return others.length === 0 ? only : never
 }
 
-/** The validators of the selected representation. */
+/** The validators of a representation. */
 export interface Validators {
   /** The opaque part of its strong entity tag. */
   readonly tag?: string
-  /** When it last changed, in milliseconds since 1970; compared by the second. */
+  /** When it last changed, in milliseconds since 1970; compared by seconds. */
   readonly lastModified?: number | undefined
 }
 
 export type Verdict = 'proceed' | 'not-modified' | 'failed'
 
 /**
- * Evaluates preconditions in the order of §13.2.2. `current` is `undefined` where there is no
- * current representation. `If-Range` is not part of it: see {@link rangeHolds}.
+ * Evaluates preconditions in the order of §13.2.2. `current` is `undefined` without a current
+ * representation. `If-Range` is evaluated by {@link rangeHolds}.
  */
 export function evaluate(
   conditions: Preconditions,
@@ -144,7 +144,7 @@ export function evaluate(
   return 'proceed'
 }
 
-/** Strong comparison (§8.8.3.2) never matches a weak tag; the server's own tags are all strong. */
+/** Compares tags (§8.8.3.2). A strong comparison never matches a weak tag; our own tags are all strong. */
 function matches(tags: EntityTags, current: Validators | undefined, strong: boolean): boolean {
   if (!current) return false
   if (tags === '*') return true
@@ -156,13 +156,13 @@ function unmodified(current: Validators | undefined, since: number): boolean {
   return Math.floor(current.lastModified / 1000) * 1000 <= since
 }
 
-/** A resource without a date cannot be said to have changed (§13.1.4); one that is gone has. */
+/** A resource without a date counts as unchanged (§13.1.4); a deleted one has changed. */
 function modified(current: Validators | undefined, since: number): boolean {
   if (current && current.lastModified === undefined) return false
   return !unmodified(current, since)
 }
 
-/** Whether a `Range` counts (§13.1.5): without `If-Range`, or where it names exactly what is there. */
+/** Whether a `Range` counts (§13.1.5): without `If-Range`, or where that names the current representation. */
 export function rangeHolds(
   ifRange: EntityTag | number | undefined,
   { tag, lastModified }: Validators,
@@ -172,7 +172,7 @@ export function rangeHolds(
   return lastModified !== undefined && Math.floor(lastModified / 1000) * 1000 === ifRange
 }
 
-/** The same without those whose answer is 304: for a client that cannot read a status, and for a POST. */
+/** Leaves out the conditions that lead to 304: for clients that cannot read a status, and for a POST. */
 export function neverUnmodified({
   ifNoneMatch: _tags,
   ifModifiedSince: _date,
@@ -181,7 +181,7 @@ export function neverUnmodified({
   return others
 }
 
-/** The same conditions with every tag cut to its version: how a write compares (see {@link parseVersionTag}). */
+/** Cuts every tag to its version, which is what a write compares (see {@link parseVersionTag}). */
 export function onVersions(conditions: Preconditions): Preconditions {
   const cut = (tags: EntityTags | undefined): EntityTags | undefined =>
     tags === undefined || tags === '*'
@@ -193,7 +193,7 @@ export function onVersions(conditions: Preconditions): Preconditions {
 }
 
 /**
- * Whether a read is answered by 304.
+ * Whether a read is answered 304.
  * @throws HttpError 412
  */
 export function isUnmodified(
@@ -206,12 +206,12 @@ export function isUnmodified(
   return verdict === 'not-modified'
 }
 
-/** The refusal of a failed precondition. */
+/** Builds the 412 of a failed precondition. */
 export function preconditionFailed({ ifMatch }: Preconditions): HttpError {
-  // Whoever read again would be given the same one, and be refused without end.
+  // To read again would not help: the client would get the same weak tag.
   const weak = ifMatch && ifMatch !== '*' && ifMatch.every(tag => tag.weak)
   const message = weak
-    ? 'If-Match holds of no weak tag, W/"…": a proxy that compresses weakens the ETag of what it passes on'
-    : 'The item is not in the state that the request requires: read it again, then decide'
+    ? 'If-Match never matches a weak tag, W/"…". A proxy that compresses may have weakened the ETag.'
+    : 'The item is not in the state that the request requires. Read it again, then decide.'
   return new HttpError(412, [{ message, type: 'precondition_failed' }])
 }

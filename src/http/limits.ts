@@ -1,4 +1,4 @@
-// How much of anything a request may hold. All are on by default; an invalid one is a `TypeError`.
+// The limits of a request. All of them have defaults; an invalid one is a TypeError.
 import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
 
 export interface Limits {
@@ -6,15 +6,15 @@ export interface Limits {
   readonly target: number
   /** Header fields of a request. Default 100. */
   readonly headers: number
-  /** Parameters of a query, names in its `fields`, keys of a form, controls that it marks. Default 500. */
+  /** Parameters of a query, names in its `fields`, keys of a form. Default 500. */
   readonly parameters: number
-  /** Bytes of a request body, files aside. Default 1 MiB. */
+  /** Bytes of a request body without its files. Default 1 MiB. */
   readonly body: number
   /** Levels of nesting in a body of any format. Default 32. */
   readonly depth: number
   /** Members of objects and elements of lists in a JSON body, or in one key of a form, all levels together. Default 50,000. */
   readonly members: number
-  /** Bytes of an item as JSON, as a write would leave it. Default 4 MiB. */
+  /** Bytes of an item as JSON. Default 4 MiB. */
   readonly item: number
   /** Filters of one list request. Default 50. */
   readonly filters: number
@@ -30,7 +30,7 @@ export interface Limits {
   readonly accept: number
   /** Bytes of one uploaded file. Default 10 MiB. */
   readonly upload: number
-  /** Bytes of the contents that `fields` asks for inline, of all items of one answer; a stream holds one item's at a time. Default 10 MiB. */
+  /** Bytes of the inline contents that `fields` asks for, of all items of one response, or of each item of a stream. Default 10 MiB. */
   readonly inline: number
   /** Parts of a multipart body. Default 50. */
   readonly parts: number
@@ -38,17 +38,17 @@ export interface Limits {
   readonly elements: number
   /** Operations of one JSON Patch. Default 500. */
   readonly patchOperations: number
-  /** Milliseconds that a client may keep the server waiting for a body, beyond what `bodyRate` allows; then 408. Default 5,000. */
+  /** Milliseconds that a body may be behind `bodyRate`; then 408. Default 5,000. */
   readonly bodyTime: number
-  /** Bytes a second that a body must come with in the end: a slow network is fine, a trickle is not. Default 16,384. */
+  /** The minimum rate of a body, in bytes per second. Default 16,384. */
   readonly bodyRate: number
-  /** Milliseconds for the work on a request once it is read, and for each piece of an upload to be kept; then 503. Default 5,000. */
+  /** Milliseconds for the work on a request after it is read, and for storing each piece of an upload; then 503. Default 5,000. */
   readonly workTime: number
-  /** Requests worked on at the same moment; more are answered 503. Default 1,000. */
+  /** Requests handled at the same time; more are answered 503. Default 1,000. */
   readonly concurrency: number
 }
 
-/** Some of the limits; what is undefined has its default. */
+/** Some of the limits. The others have their defaults. */
 export type LimitOptions = { readonly [Name in keyof Limits]?: Limits[Name] | undefined }
 
 const DEFAULTS: Limits = {
@@ -79,10 +79,10 @@ const DEFAULTS: Limits = {
 const RULES = Object.fromEntries(Object.keys(DEFAULTS).map(name => [name, wholeFrom(1)]))
 
 /**
- * The limits in force: the defaults with what is given in their place.
+ * Builds the limits in force: the defaults with the given ones in their place.
  * @throws TypeError for an unknown name or anything but a whole number from 1.
  */
-export function buildLimits(given: LimitOptions = {}): Limits {
-  checkOptions('limits', given, RULES)
-  return Object.freeze(withDefaults(DEFAULTS, given))
+export function buildLimits(options: LimitOptions = {}): Limits {
+  checkOptions('limits', options, RULES)
+  return Object.freeze(withDefaults(DEFAULTS, options))
 }

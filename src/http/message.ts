@@ -9,8 +9,8 @@ export type RequestHeaders = Readonly<Record<string, string | undefined>>
 export type HeaderList = string[]
 
 /**
- * The content of a request: bytes still to be read, or what a host server has parsed already, which may
- * have put files elsewhere.
+ * The body of a request: bytes to be read, or the value that a host server has parsed already, which may
+ * have stored files elsewhere.
  */
 export type RequestBody =
   | AsyncIterable<Uint8Array>
@@ -25,23 +25,23 @@ export interface HttpRequest {
   readonly prefix: string
   readonly headers: RequestHeaders
   readonly body: RequestBody | undefined
-  /** The peer's address, as the socket or the policy `clientAddress` tells it. */
+  /** The address of the client, from the socket or the policy `clientAddress`. */
   readonly address: string | undefined
   /** Whether the connection to this process is over TLS. */
   readonly secure: boolean
   /** Whether it must have a `Host`: all of HTTP/1.1 must (RFC 9112 §3.2), HTTP/1.0 has none. */
   readonly needsHost: boolean
-  /** Aborted when the client goes away. Made when it is first asked for. */
+  /** Aborted when the client goes away, or the work takes too long. Created when it is first read. */
   readonly signal: AbortSignal
-  /** What the signal says, without making it. */
+  /** Whether the signal is aborted; does not create it. */
   readonly aborted: boolean
-  /** Aborts the signal: the work is not wanted any more. */
+  /** Aborts the signal. */
   readonly abort: (reason: Error) => void
 }
 
 export type BodyChunk = Uint8Array | string
 
-/** A body that is read while it is sent. */
+/** A body that is produced while it is sent. */
 export type StreamBody = AsyncIterable<BodyChunk>
 
 export type ResponseBody = BodyChunk | StreamBody
@@ -50,7 +50,7 @@ export interface HttpResponse {
   status: number
   headers: HeaderList
   body: ResponseBody | undefined
-  /** How many bytes the body has, where that is known. */
+  /** The bytes of the body, where the number is known. */
   length?: number | undefined
 }
 
@@ -58,12 +58,12 @@ export function isStream(body: ResponseBody | undefined): body is StreamBody {
   return body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
 }
 
-/** Ends a body that nobody reads. */
+/** Ends a body that will not be read. */
 export async function endBody(body: StreamBody): Promise<void> {
   await body[Symbol.asyncIterator]().return?.()
 }
 
-/** A request target in two parts; `query` has no `?` and is `''` where there is none. */
+/** A request target in two parts; `query` has no `?` and may be `''`. */
 export interface RequestTarget {
   readonly path: string
   readonly query: string
@@ -88,19 +88,19 @@ function absolutePathStart(target: string): number {
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i
 
-/** The host and port of a target in absolute form, not validated: they count in place of `Host`. */
+/** Parses the authority of a target in absolute form, not validated: it counts in place of `Host`. */
 export function parseAuthority(target: string): string | undefined {
   return ABSOLUTE.exec(target)?.[1]
 }
 
 const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/i
 
-/** Whether a text can be a `Host` (RFC 9110 §7.2): a name or address, maybe a port, which may be empty (RFC 3986 §3.2.3). */
+/** Whether a text can be a `Host` (RFC 9110 §7.2): a name or address, maybe with a port, which may be empty. */
 export function isHost(text: string): boolean {
   return HOST.test(text)
 }
 
-/** A percent-encoded text decoded, or `undefined` where it is no UTF-8 or no encoding. */
+/** Decodes a percent-encoded text; `undefined` for malformed encoding or UTF-8. */
 export function percentDecode(text: string): string | undefined {
   if (!text.includes('%')) return text
   try {
@@ -110,7 +110,7 @@ export function percentDecode(text: string): string | undefined {
   }
 }
 
-/** The members of a comma-separated list (RFC 9110 §5.6.1), quoted strings kept whole. */
+/** Splits a comma-separated list (RFC 9110 §5.6.1); quoted strings stay whole. */
 export function splitList(text: string): string[] {
   const members: string[] = []
   let start = 0
@@ -128,12 +128,12 @@ export function splitList(text: string): string[] {
   return members
 }
 
-/** Whether a method asks for a representation and changes nothing (RFC 9110 §9.3.1, §9.3.2). */
+/** Whether a method reads a representation (RFC 9110 §9.3.1, §9.3.2). */
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
-/** A header's value in a flat list, names compared without case. */
+/** Finds the value of a header in a flat list; names are compared without case. */
 export function getHeader(headers: HeaderList, name: string): string | undefined {
   const wanted = name.toLowerCase()
   for (let at = 0; at < headers.length; at += 2) {
@@ -150,9 +150,9 @@ export interface Parameter {
 }
 
 /**
- * Reads `a=1&b=2`, as in a query or in `application/x-www-form-urlencoded`: `+` is a space, every
- * other character that RFC 3986 allows may stand unescaped. Empty pairs are passed over.
- * @returns `undefined` where an escape is none or is no UTF-8.
+ * Parses `a=1&b=2`, as in a query or in `application/x-www-form-urlencoded`: `+` is a space; every other
+ * character that RFC 3986 allows may be unescaped. Empty pairs are skipped.
+ * @returns `undefined` for malformed encoding or UTF-8.
  */
 export function parseParameters(text: string): Parameter[] | undefined {
   if (text === '') return []

@@ -1,4 +1,4 @@
-// `Prefer` and `Preference-Applied` (RFC 7240): `return` is its own, `count` is ours.
+// `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count`.
 import { splitList } from './message.ts'
 
 export interface Preferences {
@@ -9,7 +9,7 @@ export interface Preferences {
 const RETURNS = ['minimal', 'representation'] as const
 const COUNTS = ['exact', 'estimated', 'none'] as const
 
-/** Reads a `Prefer` header; preferences that are not known, or have an unknown value, are ignored, as §2 says. */
+/** Parses a `Prefer` header. Unknown preferences and values are ignored, as §2 says. */
 export function parsePrefer(text: string | undefined): Preferences {
   if (text === undefined) return {}
   const values = new Map<string, string>()
@@ -17,22 +17,16 @@ export function parsePrefer(text: string | undefined): Preferences {
     const [preference = ''] = property.split(';', 1)
     const [name = '', value = ''] = preference.split('=', 2)
     const key = name.trim().toLowerCase()
-    // Of a preference given twice the first counts (§2).
-    if (!values.has(key))
-      values.set(
-        key,
-        value
-          .trim()
-          .replace(/^"(.*)"$/, '$1')
-          .toLowerCase(),
-      )
+    const bare = value.trim().replace(/^"(.*)"$/, '$1')
+    // Of a repeated preference the first one counts (§2).
+    if (!values.has(key)) values.set(key, bare.toLowerCase())
   }
   const form = RETURNS.find(known => known === values.get('return'))
   const count = COUNTS.find(known => known === values.get('count'))
   return { ...(form && { return: form }), ...(count && { count }) }
 }
 
-/** Prints the preferences that were honoured, for `Preference-Applied` (§3). */
+/** Prints the applied preferences, for `Preference-Applied` (§3). */
 export function printPreferences(preferences: Preferences): string {
   return Object.entries(preferences)
     .map(([name, value]) => `${name}=${value}`)

@@ -1,6 +1,6 @@
-// Several values in one parameter, `[in]=red,blue`: separated by commas; `\,` is a comma, `\\` a backslash.
+// The values of one parameter, `[in]=red,blue`: separated by commas; `\,` is a comma, `\\` a backslash.
 
-/** Reads the values of one text. */
+/** Parses the values of a parameter. */
 export function splitValues(text: string): string[] {
   const values: string[] = []
   let value = ''
@@ -24,11 +24,11 @@ export function joinValues(values: readonly string[]): string {
 }
 
 /**
- * The texts of a filter as a program gives it. Each of a list is one value, whatever is in it; a text
- * alone is as a client would send it.
+ * Prints the value of a filter that a program gives as parameters. Each element of an array is one value,
+ * whatever it contains; a string is taken as a client would send it.
  */
-export function textsOf(name: string, given: unknown): string[] {
-  if (!Array.isArray(given)) return [String(given)]
+export function toFilterTexts(name: string, value: unknown): string[] {
+  if (!Array.isArray(value)) return [String(value)]
   const several = /\[n?in\]$/.test(name)
-  return given.map(value => (several ? joinValues([String(value)]) : String(value)))
+  return value.map(each => (several ? joinValues([String(each)]) : String(each)))
 }

@@ -3,7 +3,7 @@
 import { toJson } from '../formats/format.ts'
 import type { Limits } from '../http/limits.ts'
 import type { Parameter } from '../http/message.ts'
-import { textsOf } from '../http/value-list.ts'
+import { toFilterTexts } from '../http/value-list.ts'
 import type { CallOptions, Calls, ListParameters, VersionDefinition } from '../model/definition.ts'
 import { type CollectionTarget, normalizeId, SEARCH, type Target } from '../model/routes.ts'
 import { RESERVED } from '../query.ts'
@@ -131,7 +131,7 @@ const METHODS: Readonly<Record<string, string>> = {
  */
 function parametersOf(parameters: ListParameters, id: string): Parameter[] {
   return Object.entries(parameters).flatMap(([name, given]) => {
-    const texts = textsOf(name, given)
+    const texts = toFilterTexts(name, given)
     if (name === 'fields' || name === 'sort') return [parameter(name, texts.join(','))]
     const filters = !RESERVED.has(name) && !/\[(?:nin|ne)\]$/.test(name)
     if (filters && texts.length === 0) return [parameter(`${id}[exists]`, 'false')]

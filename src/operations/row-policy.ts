@@ -2,7 +2,7 @@
 import type { Principal } from '../auth/scheme.ts'
 import type { Issue } from '../errors.ts'
 import type { Parameter } from '../http/message.ts'
-import { textsOf } from '../http/value-list.ts'
+import { toFilterTexts } from '../http/value-list.ts'
 import type { CollectionDefinition, ListParameters } from '../model/definition.ts'
 import { RESERVED, readQuery } from '../query.ts'
 import { type Item, isScalar } from '../schema/values.ts'
@@ -47,7 +47,7 @@ function filtersOf(
     if (RESERVED.has(parameter) || !values.every(isScalar)) {
       throw new TypeError(`${name}: visible must give filters with values; "${parameter}" is none`)
     }
-    for (const value of textsOf(parameter, given)) {
+    for (const value of toFilterTexts(parameter, given)) {
       parameters.push({ name: parameter, value, raw: '' })
     }
   }

@@ -1,6 +1,6 @@
 // Headers and what they carry as tables: lists, dates, ranges of bytes, file names, challenges.
 import { describe, expect, it, test } from 'vitest'
-import { isAudience, named, tokenCache } from '../../src/auth/bearer-token.ts'
+import { createTokenCache, isAudience, toPrincipal } from '../../src/auth/bearer-token.ts'
 import { principalKey } from '../../src/auth/client-key.ts'
 import { insufficientScope, printChallenge, type Scheme } from '../../src/auth/scheme.ts'
 import {
@@ -241,7 +241,7 @@ describe('claims', () => {
     [undefined, []],
     [5, []],
   ])('of scope %j: %j', (scope, scopes) => {
-    expect(named({ sub: 'x', scope })?.scopes).toEqual(scopes)
+    expect(toPrincipal({ sub: 'x', scope })?.scopes).toEqual(scopes)
   })
 
   it.each<[unknown, string | string[], boolean]>([
@@ -257,14 +257,14 @@ describe('claims', () => {
 
 describe('what is remembered of tokens', () => {
   it('is 10,000 of them, and the oldest goes first', () => {
-    const cache = tokenCache<number>()
+    const cache = createTokenCache<number>()
     const until = Date.now() + 60_000
     for (let at = 0; at <= 10_000; at++) cache.set(`token ${at}`, at, until)
     expect([0, 1, 10_000].map(at => cache.get(`token ${at}`))).toEqual([undefined, 1, 10_000])
   })
 
   it('is forgotten in time', () => {
-    const cache = tokenCache<number>()
+    const cache = createTokenCache<number>()
     cache.set('a', 1, Date.now())
     expect(cache.get('a')).toBeUndefined()
   })

@@ -402,10 +402,10 @@ describe('Cache headers: Last-Modified', () => {
 describe('Cache headers: a failed If-Match', () => {
   eachHandler(three, (door, made) => {
     it.each([
-      ['W/<tag>', 'holds of no weak tag'],
-      ['W/<tag>, W/"a"', 'holds of no weak tag'],
-      ['"other"', 'read it again'],
-      ['W/<tag>, "other"', 'read it again'],
+      ['W/<tag>', 'never matches a weak tag'],
+      ['W/<tag>, W/"a"', 'never matches a weak tag'],
+      ['"other"', 'Read it again'],
+      ['W/<tag>, "other"', 'Read it again'],
     ])('%s: %s', async (text, message) => {
       const target = `/cars/${made().items[0]?.id}`
       const tag = (await door.request(target)).headers.get('etag') ?? ''
