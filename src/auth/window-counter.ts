@@ -34,6 +34,11 @@ export class WindowCounter {
     return window
   }
 
+  /** How many windows are kept. */
+  get size(): number {
+    return this.#windows.size
+  }
+
   #removeEnded(now: number): void {
     let removed = 0
     for (const [key, { end }] of this.#windows) {

@@ -1,4 +1,4 @@
-// Blobs as files of one folder: written aside, synced, then renamed into their place.
+// Blobs as files in a folder: written aside, synced, then renamed into place.
 import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
@@ -10,16 +10,16 @@ import type { BlobStore } from './blob-store.ts'
 const KEY = /^[A-Za-z0-9_-]{24}$/
 
 /**
- * Keeps each content in a file under `folder`, which is made where it is missing. Names are random;
- * files lie in 4096 folders by the beginning of their name. An acknowledged content has reached the
- * disk (fsync of the file, of its folder, and of `folder` where that one is new); an unfinished one
- * is a file ending in `.part`, which {@link BlobStore.keys} gives too, so that a sweep removes it.
- * @throws TypeError for a folder that is no text.
+ * Stores each content in a file under `folder`, which is created where it is missing. Names are random;
+ * files lie in 4096 folders by the first characters of their name. An acknowledged content has reached
+ * the disk (fsync of the file, of its folder, and of `folder` where that one is new). An unfinished one
+ * is a file ending in `.part`; {@link BlobStore.keys} lists it too, so that a sweep removes it.
+ * @throws TypeError for anything but the path of a folder.
  */
 export function fileBlobs(folder: string): BlobStore {
   checkOptions('fileBlobs', { folder }, { folder: needed(FILLED_TEXT) })
-  const folderOf = (key: string) => join(folder, key.slice(0, 2))
-  const pathOf = (key: string) => join(folderOf(key), key)
+  const toFolder = (key: string) => join(folder, key.slice(0, 2))
+  const toPath = (key: string) => join(toFolder(key), key)
 
   async function write(
     path: string,
@@ -44,32 +44,32 @@ export function fileBlobs(folder: string): BlobStore {
   return {
     async put(content, { signal } = {}) {
       const key = randomBytes(18).toString('base64url')
-      const part = `${pathOf(key)}.part`
+      const part = `${toPath(key)}.part`
       try {
-        const made = await mkdir(folderOf(key), { recursive: true })
-        if (made !== undefined) await syncFolder(folder)
+        const created = await mkdir(toFolder(key), { recursive: true })
+        if (created !== undefined) await syncFolder(folder)
         const size = await write(part, content, signal)
-        await rename(part, pathOf(key))
-        await syncFolder(folderOf(key))
+        await rename(part, toPath(key))
+        await syncFolder(toFolder(key))
         return { key, size }
       } catch (error) {
-        for (const path of [part, pathOf(key)])
+        for (const path of [part, toPath(key)])
           await rm(path, { force: true }).catch(() => undefined)
-        throw meaningOf(error)
+        throw toStoreError(error)
       }
     },
     async get(key, range) {
-      if (!KEY.test(key) || !(await exists(pathOf(key)))) return undefined
-      return contentOf(pathOf(key), range)
+      if (!KEY.test(key) || !(await exists(toPath(key)))) return undefined
+      return readContent(toPath(key), range)
     },
     async delete(key) {
-      if (KEY.test(key.replace(/\.part$/, ''))) await rm(pathOf(key), { force: true })
+      if (KEY.test(key.replace(/\.part$/, ''))) await rm(toPath(key), { force: true })
     },
     async *keys() {
       await mkdir(folder, { recursive: true })
       for await (const entry of await opendir(folder, { recursive: true })) {
         if (!entry.isFile()) continue
-        // One that was renamed or removed since it was listed is none any more.
+        // It may have been renamed or removed since it was listed.
         const found = await stat(join(entry.parentPath, entry.name)).catch(() => undefined)
         if (found) yield { key: entry.name, createdAt: found.mtimeMs }
       }
@@ -77,24 +77,24 @@ export function fileBlobs(folder: string): BlobStore {
   }
 }
 
-/** A disk that is full, broken or not to be written, no descriptor left; a content that was replaced meanwhile. */
+/** A full, broken or read-only disk, no free descriptors, or a content that was removed meanwhile. */
 const UNAVAILABLE = new Set(['ENOENT', 'ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'])
 
-function meaningOf(error: unknown): unknown {
+function toStoreError(error: unknown): unknown {
   const known = error instanceof Error && 'code' in error && UNAVAILABLE.has(String(error.code))
   if (!known) return error
-  return new UnavailableError('The folder of contents cannot be used', { cause: error })
+  return new UnavailableError('The folder of the blobs cannot be used', { cause: error })
 }
 
-/** Opened when it is read: what nobody reads holds nothing open. */
-async function* contentOf(
+/** Reads a content. The file is opened when the first bytes are read. */
+async function* readContent(
   path: string,
   range?: { first: number; last: number },
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(path, range ? { start: range.first, end: range.last } : {})
   } catch (error) {
-    throw meaningOf(error)
+    throw toStoreError(error)
   }
 }
 
@@ -105,7 +105,7 @@ async function exists(path: string): Promise<boolean> {
   )
 }
 
-/** Makes a new name as durable as the bytes it stands for. */
+/** Syncs a folder, so that a new name in it is durable. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r')
   try {

@@ -1,8 +1,8 @@
-// Blobs in memory: for tests and for what need not survive the process.
+// Blobs in memory, for tests and for contents that need not survive the process.
 import { randomBytes } from 'node:crypto'
 import { type BlobStore, oneChunk } from './blob-store.ts'
 
-/** Keeps contents in memory, without bound: every upload is as large as the api's limits let it be. */
+/** Stores contents in memory, without a bound on their number; the limits of the api bound each upload. */
 export function memoryBlobs(): BlobStore {
   const contents = new Map<string, { bytes: Uint8Array; createdAt: number }>()
   return {

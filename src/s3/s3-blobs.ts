@@ -1,4 +1,4 @@
-// Blobs in a bucket of S3, or of what speaks its protocol (`rest-conventions/s3`).
+// Blobs in a bucket of S3 or of a service with its protocol (`rest-conventions/s3`).
 import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import {
@@ -28,32 +28,31 @@ export interface S3BlobOptions {
   /** A client of `@aws-sdk/client-s3` 3, with region and credentials. */
   readonly client: S3Client
   readonly bucket: string
-  /** What every key begins with in the bucket. Default none. */
+  /** The prefix of every key in the bucket. Default none. */
   readonly prefix?: string | undefined
-  /** Bytes of one part: what is held in memory of an upload. At least 5 MiB, as S3 says; default 5 MiB. */
+  /** Bytes of one part of an upload, which is held in memory. At least 5 MiB, as S3 requires; default 5 MiB. */
   readonly partSize?: number | undefined
 }
 
-const LEAST_PART = 5 * 1024 * 1024
+const MIN_PART = 5 * 1024 * 1024
 
 const RULES: Rules<S3BlobOptions> = {
   client: needed(having('a client of @aws-sdk/client-s3', 'send')),
   bucket: needed(FILLED_TEXT),
   prefix: TEXT,
-  partSize: wholeFrom(LEAST_PART),
+  partSize: wholeFrom(MIN_PART),
 }
 
 /**
- * Keeps contents in a bucket. A content that fits in one part is put at once, a larger one by a
- * multipart upload, which is aborted where the content ends early. What a crash leaves of one, S3
- * removes by the bucket's own lifecycle rule for incomplete uploads: that such a rule exists is not
- * checked. Each part has the `workTime` of the API's limits to be sent: 5 MiB in 5 s are 8 Mbit/s, so
- * on a slower way say more.
+ * Stores contents in a bucket. A content that fits in one part is put at once, a larger one by a
+ * multipart upload, which is aborted where the content ends early. Give the bucket a lifecycle rule for
+ * incomplete uploads, which removes what a crash leaves; the rule is not checked. Each part must be sent
+ * within `limits.workTime`: 5 MiB in 5 s are 8 Mbit/s, so raise it for a slower connection.
  */
 export function s3Blobs(options: S3BlobOptions): BlobStore {
   checkOptions('s3Blobs', options, RULES)
-  const { client, bucket, prefix = '', partSize = LEAST_PART } = options
-  const place = (key: string) => ({ Bucket: bucket, Key: prefix + key })
+  const { client, bucket, prefix = '', partSize = MIN_PART } = options
+  const locate = (key: string) => ({ Bucket: bucket, Key: prefix + key })
 
   async function putLarge(
     key: string,
@@ -62,18 +61,18 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
     abortSignal: AbortSignal | undefined,
   ): Promise<number> {
     const options = abortSignal ? { abortSignal } : {}
-    const { UploadId } = await client.send(new CreateMultipartUploadCommand(place(key)), options)
-    const upload = { ...place(key), UploadId }
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(locate(key)), options)
+    const upload = { ...locate(key), UploadId }
     const parts: CompletedPart[] = []
     let size = 0
     try {
-      for (let part: Uint8Array | undefined = first; part; part = await nextOf(rest)) {
+      for (let part: Uint8Array | undefined = first; part; part = await readNext(rest)) {
         const PartNumber = parts.length + 1
-        const sent = await client.send(
+        const uploaded = await client.send(
           new UploadPartCommand({ ...upload, PartNumber, Body: part }),
           options,
         )
-        parts.push({ PartNumber, ETag: sent.ETag })
+        parts.push({ PartNumber, ETag: uploaded.ETag })
         size += part.length
       }
       await client.send(
@@ -81,7 +80,7 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
         options,
       )
     } catch (error) {
-      // What the content threw is what counts; parts that stay are the lifecycle rule's.
+      // The first error counts; the lifecycle rule removes parts that stay.
       await client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined)
       throw error
     }
@@ -91,11 +90,11 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
   return {
     async put(content, { signal } = {}) {
       const key = randomBytes(18).toString('base64url')
-      const parts = partsOf(content, partSize)
-      const first = (await nextOf(parts)) ?? new Uint8Array()
+      const parts = splitParts(content, partSize)
+      const first = (await readNext(parts)) ?? new Uint8Array()
       if (first.length >= partSize) return { key, size: await putLarge(key, first, parts, signal) }
       await client.send(
-        new PutObjectCommand({ ...place(key), Body: first }),
+        new PutObjectCommand({ ...locate(key), Body: first }),
         signal ? { abortSignal: signal } : {},
       )
       return { key, size: first.length }
@@ -104,7 +103,7 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
       const Range = range && `bytes=${range.first}-${range.last}`
       try {
         const { Body } = await client.send(
-          new GetObjectCommand({ ...place(key), ...(Range && { Range }) }),
+          new GetObjectCommand({ ...locate(key), ...(Range && { Range }) }),
         )
         return Body instanceof Readable ? Body : undefined
       } catch (error) {
@@ -114,7 +113,7 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
       }
     },
     async delete(key) {
-      await client.send(new DeleteObjectCommand(place(key)))
+      await client.send(new DeleteObjectCommand(locate(key)))
     },
     async *keys() {
       let token: string | undefined
@@ -135,13 +134,13 @@ export function s3Blobs(options: S3BlobOptions): BlobStore {
   }
 }
 
-async function nextOf(parts: AsyncIterator<Uint8Array>): Promise<Uint8Array | undefined> {
+async function readNext(parts: AsyncIterator<Uint8Array>): Promise<Uint8Array | undefined> {
   const { done, value } = await parts.next()
   return done ? undefined : value
 }
 
-/** A content in parts of one size, the last one shorter. */
-async function* partsOf(
+/** Splits a content into parts of one size; the last one may be shorter. */
+async function* splitParts(
   content: AsyncIterable<Uint8Array>,
   size: number,
 ): AsyncGenerator<Uint8Array> {

@@ -2,6 +2,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { addressKey } from '../../src/auth/client-key.ts'
+import { WindowCounter } from '../../src/auth/window-counter.ts'
 import { basic, type Limiter, type Policies, type RateLimitOptions } from '../../src/index.ts'
 import { example } from '../fixture.ts'
 
@@ -337,6 +338,18 @@ describe('whose requests', () => {
   ])('%s is %s', (address, key) => {
     expect(addressKey(address)).toBe(key)
   })
+})
+
+test('windows that have ended are removed, ten at most by one request', () => {
+  const counter = new WindowCounter(60)
+  for (let at = 0; at < 100; at++) counter.add(`key ${at}`, 1000 + at)
+  expect(counter.size).toBe(100)
+  expect(counter.add('key 99', 61_000).used).toBe(2)
+  // The windows of the first five keys have ended.
+  expect(counter.add('key 4', 61_004).used).toBe(1)
+  expect(counter.size).toBe(96)
+  counter.add('new', 70_000)
+  expect(counter.size).toBe(87)
 })
 
 describe('a shared store', () => {
