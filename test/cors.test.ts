@@ -1,4 +1,4 @@
-// Cross-origin access (Fetch standard; conventions, "Doors"): on every answer, whatever it is.
+// Cross-origin access (Fetch standard): the headers of every response.
 import { describe, expect, it } from 'vitest'
 import { eachHandler, type Init } from './handlers.ts'
 import { ERRORS, failingApi } from './spec/failing.ts'
@@ -79,11 +79,11 @@ async function withThings(policies: Parameters<typeof failingApi>[0]) {
 describe('open to any origin, the default', () => {
   eachHandler(
     () => withThings({ health: true }),
-    (door, made) => {
+    (handler, made) => {
       for (const [name, status, target, init] of SUCCESSES) {
         it(`${name}: ${status}`, async () => {
           for (const origin of [{}, { origin: APP }]) {
-            const answer = await door.request(made().path(target), {
+            const answer = await handler.request(made().path(target), {
               ...init,
               headers: { ...init.headers, ...origin },
               ...(init.json === undefined
@@ -100,19 +100,19 @@ describe('open to any origin, the default', () => {
       }
       for (const { name, status, send } of ERRORS) {
         it(`${name}: ${status}`, async () => {
-          const { headers } = await send(door, made(), '')
+          const { headers } = await send(handler, made(), '')
           expect(headers.get('access-control-allow-origin')).toBe('*')
           expect(headers.get('access-control-expose-headers')).toBe('*')
         })
       }
 
-      it('a preflight: the methods, the headers, how long they may be kept', async () => {
+      it('a preflight has the methods, the headers, and their lifetime', async () => {
         for (const [target, methods] of [
           ['/things', 'GET, POST, HEAD, OPTIONS'],
           ['/things/:id', 'GET, PUT, PATCH, DELETE, HEAD, OPTIONS'],
           ['/health', 'GET, HEAD, OPTIONS'],
         ] as const) {
-          const answer = await door.request(made().path(target), {
+          const answer = await handler.request(made().path(target), {
             method: 'OPTIONS',
             headers: {
               origin: APP,
@@ -145,11 +145,11 @@ describe('open to a list of origins', () => {
           headers: ['X-Api-Key', 'traceparent'],
         },
       }),
-    (door, made) => {
+    (handler, made) => {
       for (const [name, status, target, init] of SUCCESSES) {
-        it(`${name}: ${status}, for those who are named`, async () => {
+        it(`${name}: ${status}, for listed origins only`, async () => {
           const ask = (origin: Record<string, string>) =>
-            door.request(made().path(target), {
+            handler.request(made().path(target), {
               ...init,
               headers: { ...init.headers, ...origin },
               ...(name === 'a creation' && { json: { name: `n${Math.random()}` } }),
@@ -180,9 +180,11 @@ describe('open to a list of origins', () => {
 
       it('errors too', async () => {
         for (const target of ['/nothing', '/things/nothing', '/things?x=1', '/crashing']) {
-          const named = await door.request(target, { headers: { origin: APP } })
+          const named = await handler.request(target, { headers: { origin: APP } })
           expect(named.headers.get('access-control-allow-origin')).toBe(APP)
-          const other = await door.request(target, { headers: { origin: 'https://evil.example' } })
+          const other = await handler.request(target, {
+            headers: { origin: 'https://evil.example' },
+          })
           expect(other.headers.get('access-control-allow-origin')).toBeNull()
           expect(listOf(other.headers, 'vary')).toContain('Origin')
         }
@@ -208,7 +210,7 @@ describe('open to a list of origins', () => {
           ...EXPOSED.map(name => name.toLowerCase()),
         ])
         for (const [name, , target, init] of SUCCESSES) {
-          const { headers } = await door.request(made().path(target), {
+          const { headers } = await handler.request(made().path(target), {
             ...init,
             headers: { ...init.headers, origin: APP },
             ...(name === 'a creation' && { json: { name: `n${Math.random()}` } }),
@@ -224,16 +226,16 @@ describe('open to a list of origins', () => {
         }
       })
 
-      it('a preflight may be kept as long as is said', async () => {
-        const answer = await door.request('/things', {
+      it('a preflight has the declared lifetime', async () => {
+        const answer = await handler.request('/things', {
           method: 'OPTIONS',
           headers: { origin: APP },
         })
         expect(answer.headers.get('access-control-max-age')).toBe('5')
       })
 
-      it('a preflight lets the headers pass that are said, beside those of the api', async () => {
-        const answer = await door.request('/things', {
+      it('a preflight allows the declared headers besides those of the api', async () => {
+        const answer = await handler.request('/things', {
           method: 'OPTIONS',
           headers: { origin: APP, 'access-control-request-headers': 'traceparent,x-api-key' },
         })
@@ -246,7 +248,7 @@ describe('open to a list of origins', () => {
   )
 })
 
-describe('issues are TypeErrors', () => {
+describe('invalid options are TypeErrors', () => {
   const cases: readonly [name: string, cors: object][] = [
     ['credentials for everybody', { credentials: true }],
     ['credentials for *', { origins: '*', credentials: true }],
@@ -254,7 +256,7 @@ describe('issues are TypeErrors', () => {
     ['a path', { origins: ['https://app.example/'] }],
     ['a user', { origins: ['https://me@app.example'] }],
     ['upper case', { origins: ['https://App.example'] }],
-    ['a port that goes without saying', { origins: ['https://app.example:443'] }],
+    ['the default port', { origins: ['https://app.example:443'] }],
     ['a wildcard', { origins: ['https://*.example'] }],
     ['nothing', { origins: [''] }],
     ['a path of an app', { origins: ['app://a/b'] }],
@@ -275,7 +277,7 @@ describe('issues are TypeErrors', () => {
   for (const [name, cors] of cases) {
     it(name, () => expect(() => failingApi({ cors })).toThrow(TypeError))
   }
-  it('good ones are none', () => {
+  it('valid origins are accepted', () => {
     for (const origin of [
       APP,
       'http://localhost:5173',

@@ -1,4 +1,4 @@
-// Issues in the options of what an api is made of: schemes, stores, limits, a hardened server.
+// Wrong options of schemes, stores, limits and harden().
 
 import { createServer } from 'node:http'
 import { S3Client } from '@aws-sdk/client-s3'
@@ -121,13 +121,13 @@ test.each<[string, object, RegExp]>([
   expect(given).toThrow(message)
 })
 
-test('the shape of a collection stands in its definition', () => {
+test('createTableSql needs the shape, not the collection', () => {
   const wrong = () => Reflect.apply(createTableSql, null, [{ name: 'models' }])
   expect(wrong).toThrow(TypeError)
   expect(wrong).toThrow(/takes the shape of a collection: models\.definition\.shape/)
 })
 
-test('what is undefined may be handed on, to whatever is declared', () => {
+test('options may be undefined', () => {
   const none = undefined
   const common = { realm: none, principal: none, cache: none }
   const photo = blob({ accept: none, inlineBelow: none })
@@ -177,7 +177,7 @@ test('what is undefined may be handed on, to whatever is declared', () => {
   expect(made).not.toContain(none)
 })
 
-test('what is undefined has its default', async () => {
+test('an undefined option has its default', async () => {
   const times = {
     headersTimeout: undefined,
     requestTimeout: undefined,

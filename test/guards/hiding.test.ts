@@ -1,5 +1,4 @@
-// What a guard must not let be seen: collections that hide what exists, what parents tell of them, what
-// an action answers with, and how much may be guessed at once.
+// Hidden collections and rows in responses, parents and actions; and the throttle of failed logins.
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -44,7 +43,7 @@ async function ask(
   return { status: answer.status, text: await answer.text() }
 }
 
-describe('a collection that hides what exists', () => {
+describe('a collection with hideExistence', () => {
   const secrets = defineCollection({
     name: 'secrets',
     schema: z.object({ text: z.string() }),
@@ -113,7 +112,7 @@ describe('a collection that hides what exists', () => {
     }
   })
 
-  test('whoever listens is told which it was', async () => {
+  test('events name the collection', async () => {
     const told: unknown[] = []
     const end = onResponse(({ status, collection, route }) => {
       told.push([status, collection, route])
@@ -123,7 +122,7 @@ describe('a collection that hides what exists', () => {
     expect(told).toEqual([[404, 'secrets', '/secrets/:id']])
   })
 
-  test('hides what one may not do from who may do something else', async () => {
+  test('is hidden from a principal that lacks the scope of one operation', async () => {
     const lists = defineCollection({
       name: 'lists',
       schema: z.object({ text: z.string() }),
@@ -143,7 +142,7 @@ describe('a collection that hides what exists', () => {
     expect((await ask(api.fetch, '/lists', {}, { text: 'b' })).status).toBe(401)
   })
 
-  test('is no parent for who may not read it', async () => {
+  test('is not found as a parent without the scope to read it', async () => {
     await made
     for (const id of [1, 2]) {
       expect((await ask(fetch, `/secrets/${id}/notes`, as('bob'))).status).toBe(404)
@@ -183,7 +182,7 @@ describe('a parent that a hook names', () => {
     access: { default: [] },
   })
 
-  test('needs no scope of the client; one that the client names does', async () => {
+  test('needs no scope; one that the client names does', async () => {
     const ann = await collection(users).create({ id: 'ann' })
     await collection(users).create({ id: 'bob' })
     expect(await ask(fetch, '/posts', as('ann'), {})).toMatchObject({
@@ -202,7 +201,7 @@ describe('a parent that a hook names', () => {
     expect(bob).toMatchObject(unknown)
   })
 
-  test('has to be there, and in the sight of who asks', async () => {
+  test('must exist and be visible to the principal', async () => {
     const unknown = { status: 400, text: expect.stringContaining('unknown_reference') }
     expect(await ask(fetch, '/posts', as('zoe'), {})).toMatchObject(unknown)
     await collection(users).create({ id: 'eve' })
@@ -210,7 +209,7 @@ describe('a parent that a hook names', () => {
   })
 })
 
-test('an action that takes an item out of its caller’s sight does not show it', async () => {
+test('an action that hides an item from its principal does not return it', async () => {
   const notes = defineCollection({
     name: 'notes',
     schema: z.object({ owner: z.string(), pin: z.string() }),
@@ -285,7 +284,7 @@ describe('failed logins', () => {
 
   const WRONG = ['wrong 1', 'wrong 2', 'wrong 3', 'wrong 4', 'wrong 5'] as const
 
-  test('over the limit are not looked at, and told when to try again', async () => {
+  test('over the limit are not verified; Retry-After says when to try again', async () => {
     const looked: string[] = []
     const verify = (_id: string, password: string) => {
       looked.push(password)
@@ -307,7 +306,7 @@ describe('failed logins', () => {
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60)
   })
 
-  test('of a scheme that has stopped to answer hold up nobody once it answers again', async () => {
+  test('of a scheme that hangs block nobody once it answers again', async () => {
     let stopped = true
     const verify = (id: string) =>
       stopped ? new Promise<undefined>(() => {}) : Promise.resolve({ id })
@@ -325,7 +324,7 @@ describe('failed logins', () => {
     expect((await five()).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
   })
 
-  test('that nobody has room for are no unhandled rejections', async () => {
+  test('over the concurrency limit cause no unhandled rejection', async () => {
     const rejected: unknown[] = []
     const listen = (reason: unknown) => void rejected.push(reason)
     process.on('unhandledRejection', listen)
@@ -361,7 +360,7 @@ describe('failed logins', () => {
     expect(statuses).toEqual(Array(50).fill(200))
   })
 
-  test('in a header of one’s own are held to the limit too', async () => {
+  test('in a header that the scheme does not declare are limited too', async () => {
     const scheme: Scheme = {
       name: 'Key',
       challenge: () => 'Key',
@@ -388,7 +387,7 @@ describe('failed logins', () => {
     expect((await ask(api.fetch, '/cars', { 'x-api-key': 'right' })).status).toBe(429)
   })
 
-  test('that cannot be checked are no wrong ones', async () => {
+  test('that cannot be checked do not count', async () => {
     const verify = () => {
       throw new HttpError(503, 'The directory is down')
     }
@@ -403,7 +402,7 @@ describe('failed logins', () => {
     }
   })
 
-  test('a scheme that never answers is not waited for', async () => {
+  test('a scheme that never answers is cut off', async () => {
     const verify = () => new Promise<undefined>(() => {})
     const api = defineApi({
       collections: [cars()],
@@ -414,7 +413,7 @@ describe('failed logins', () => {
     expect((await ask(api.fetch, '/cars', as('ann', 'x'))).status).toBe(503)
   })
 
-  test('scopes that are one text are none', async () => {
+  test('scopes in one string do not count', async () => {
     // As who writes JavaScript may hand a claim on.
     const principal = { id: 'ann', scopes: 'cars:write-none' } as unknown as Principal
     const api = defineApi({

@@ -141,7 +141,7 @@ test('the challenge leads to the issuer', async () => {
   })
 })
 
-test('a JWT by client credentials is taken, for the scopes that it has', async () => {
+test('a JWT by client credentials is accepted for its scopes', async () => {
   const reader = await grant(AUDIENCE, 'cars:read')
   expect(jose.decodeProtectedHeader(reader)).toMatchObject({ typ: 'at+jwt', kid: 'one' })
   expect((await list(reader)).status).toBe(200)
@@ -152,7 +152,7 @@ test('a JWT by client credentials is taken, for the scopes that it has', async (
   expect((await create(await grant(AUDIENCE, 'cars:read cars:write'))).status).toBe(201)
 })
 
-test('a JWT ends with its time', async () => {
+test('an expired JWT is refused', async () => {
   const token = await grant(AUDIENCE, 'cars:read')
   expect((await list(token)).status).toBe(200)
   await expect
@@ -165,14 +165,14 @@ test('a JWT ends with its time', async () => {
   expect(Number(jose.decodeJwt(token).exp)).toBeLessThanOrEqual(Date.now() / 1000)
 }, 10_000)
 
-test('a token for another resource is taken by nobody but its own', async () => {
+test('a token is accepted only by its own resource', async () => {
   const opaque = await grant(OPAQUE, 'cars:read')
   expect(opaque).not.toContain('.')
   expect((await list(opaque)).status).toBe(200)
   expect((await list(`${opaque}x`)).status).toBe(401)
 })
 
-test('an opaque token ends when it is revoked', async () => {
+test('a revoked opaque token is refused', async () => {
   const token = await grant(OPAQUE, 'cars:read')
   expect((await list(token)).status).toBe(200)
   const revoked = await fetch(`${issuer}/token/revocation`, {

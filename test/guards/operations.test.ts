@@ -1,4 +1,4 @@
-// What an operator sees: events, ids of requests, timings, health, a graceful end.
+// Operations: events, request ids, Server-Timing, health, graceful shutdown.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:https'
@@ -98,7 +98,7 @@ describe('events', () => {
     )
   })
 
-  test('are on channels with names', async () => {
+  test('are published on named channels', async () => {
     const { fetch } = await make()
     const told: unknown[] = []
     const listen = (_: unknown, name: string | symbol) => told.push(name)
@@ -126,7 +126,7 @@ describe('events', () => {
     expect(clients).toEqual(Array(4).fill(client))
   })
 
-  test('fail nothing where who listens does', async () => {
+  test('do not fail when a listener throws', async () => {
     const { fetch } = await make()
     const complaints = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     ending.push(() => complaints.mockRestore())
@@ -147,7 +147,7 @@ describe('events', () => {
     ])
   })
 
-  test('end when they are told to', async () => {
+  test('stop when the listener unsubscribes', async () => {
     const { fetch } = await make()
     const answered: ResponseEvent[] = []
     const end = onResponse(event => answered.push(event))
@@ -157,7 +157,7 @@ describe('events', () => {
     expect(answered).toHaveLength(1)
   })
 
-  test('carry the cause of a failure, which no answer does', async () => {
+  test('carry the cause of a failure, which no response does', async () => {
     const cause = new Error('password=x')
     const store = memoryStore()
     const failing = { ...store, list: () => Promise.reject(cause) }
@@ -180,7 +180,7 @@ describe('events', () => {
     expect(text).toContain(String((told[0] as unknown[])[2]))
   })
 
-  test('a refusal of its own words is logged under the id of its answer', async () => {
+  test('an HttpError with a server status is logged under the id of its response', async () => {
     const busy = new HttpError(503, 'Later')
     const { fetch } = await make({
       storeOf: (name, store) =>
@@ -195,7 +195,7 @@ describe('events', () => {
   })
 })
 
-describe('ids of requests', () => {
+describe('request ids', () => {
   test.each([
     ['abc-123', 'abc-123'],
     ['a b', null],
@@ -209,7 +209,7 @@ describe('ids of requests', () => {
     }
   })
 
-  test('without one of the client there is one where somebody can look it up', async () => {
+  test('are generated where an event or a log shows them', async () => {
     const failing = { ...memoryStore(), list: () => Promise.reject(new Error('x')) }
     const { fetch, api } = await make({
       storeOf: (name, store) => (name === 'models' ? failing : store),
@@ -229,7 +229,7 @@ describe('ids of requests', () => {
 })
 
 describe('Server-Timing', () => {
-  test('stands on answers where the api says so', async () => {
+  test('is sent where the api enables it', async () => {
     const { fetch } = await make({ serverTiming: true })
     expect((await fetch('/cars')).headers.get('server-timing')).toMatch(
       /^auth;dur=[\d.]+, work;dur=[\d.]+$/,
@@ -240,7 +240,7 @@ describe('Server-Timing', () => {
 })
 
 describe('/health', () => {
-  test('is there where the api says so, for everybody, uncounted', async () => {
+  test('is served to everyone without counting, where the api enables it', async () => {
     const { fetch } = await make({
       health: true,
       rateLimit: { policies: [{ limit: 1, window: 60 }] },
@@ -262,7 +262,7 @@ describe('/health', () => {
     expect((await (await make()).fetch('/health')).status).toBe(404)
   })
 
-  test('tells of a store that is gone, and nothing about it but to the log', async () => {
+  test('answers 503 for an unreachable store; only the log says why', async () => {
     const cause = new Error('no such column: price')
     const told: unknown[] = []
     const { fetch } = await make({
@@ -279,7 +279,7 @@ describe('/health', () => {
     )
   })
 
-  test('asks again after a second, also where the clock was set back', async () => {
+  test('asks the stores again after a second, also where the clock was set back', async () => {
     let gone = false
     const { fetch } = await make({
       health: true,
@@ -299,7 +299,7 @@ describe('/health', () => {
 })
 
 describe('shutDown', () => {
-  test('answers what runs, closes what idles, takes nothing new', async () => {
+  test('answers running requests, closes idle connections, takes no new ones', async () => {
     let arrived: () => void = () => undefined
     let open: () => void = () => undefined
     const running = new Promise<void>(resolve => {
@@ -378,7 +378,7 @@ describe('shutDown', () => {
     },
   )
 
-  test('answers what is on its way on an idle connection, and ends that one then', async () => {
+  test('answers a request that arrives on an idle connection, then closes it', async () => {
     const { api } = await make()
     const served = await serve(api.handler)
     const request = `GET /cars/count HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`
@@ -401,7 +401,7 @@ describe('shutDown', () => {
     await end
   })
 
-  test('waits for no TLS handshake', async () => {
+  test('does not wait for a TLS handshake', async () => {
     const { api } = await make()
     const server = harden(createTlsServer(api.handler)).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -413,7 +413,7 @@ describe('shutDown', () => {
     half.destroy()
   })
 
-  test('cuts off what does not end', async () => {
+  test('cuts off what does not end in time', async () => {
     const { api } = await make({
       storeOf: (_, store) => ({ ...store, list: () => new Promise<never>(() => undefined) }),
     })

@@ -1,11 +1,11 @@
-// One rate limit for several servers, counted in a real Redis; and what happens while that is down.
+// One rate limit for several servers, counted in a real Redis, also while that is down.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hasRedis, type RedisServer, redisServer } from './redis.ts'
 
-// Without it this cannot be shown: a machine of ours must have one.
+// CI must have a redis-server.
 const missing = !(await hasRedis())
 if (missing && process.env.CI === 'true') throw new Error('There is no redis-server')
 if (missing) console.warn('Skipped: there is no redis-server')

@@ -57,20 +57,20 @@ describe('parseEntityTags and printEntityTags (§8.8.3, §13.1.1)', () => {
     expect(parseEntityTags(text)).toBeUndefined()
   })
 
-  it('reads a long list that goes wrong at its end in no time', () => {
+  it('parses a long malformed list in linear time', () => {
     expect(parseEntityTags(`${'"a", '.repeat(5000)}x`)).toBeUndefined()
     expect(parseEntityTags(`${','.repeat(50000)}x`)).toBeUndefined()
   })
 })
 
-describe('itemTag and versionOf', () => {
+describe('itemTag and parseVersionTag', () => {
   it.each(['json', 'json.1abc', ''])(
     'the version comes back from a tag with variant %j',
     variant => {
       expect(parseVersionTag(itemTag('v1', variant))).toBe('v1')
     },
   )
-  it('a tag that nobody made is its own version', () => {
+  it('a foreign tag is its own version', () => {
     expect(parseVersionTag('abc')).toBe('abc')
   })
 })
@@ -229,13 +229,13 @@ describe('evaluate (§13.2.2)', () => {
     expect(evaluate(conditions, 'PUT', undefined)).toBe(absent)
   })
 
-  it('where there is no date, conditions on dates are ignored', () => {
+  it('without a date, conditions on dates are ignored', () => {
     expect(evaluate({ ifModifiedSince: SECOND }, 'GET', { tag: 'now' })).toBe('proceed')
     expect(evaluate({ ifUnmodifiedSince: SECOND }, 'GET', { tag: 'now' })).toBe('proceed')
     expect(evaluate({ ifUnmodifiedSince: SECOND }, 'PUT', { tag: 'now' })).toBe('proceed')
   })
 
-  it('a write compares versions, whatever was represented', () => {
+  it('a write compares versions, whatever the representation was', () => {
     const conditions = { ifMatch: [strong('v1.json.abc')], ifNoneMatch: [weak('v2.xml')] }
     expect(onVersions(conditions)).toEqual({ ifMatch: [strong('v1')], ifNoneMatch: [weak('v2')] })
     expect(onVersions({ ifMatch: '*' })).toEqual({ ifMatch: '*' })
