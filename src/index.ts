@@ -34,19 +34,19 @@ export {
 } from './errors.ts'
 export { csv } from './formats/csv.ts'
 export { form } from './formats/form.ts'
-export {
-  type Format,
-  type ReadContext,
-  type Reader,
-  type Representation,
-  readBytes,
-  type Upload,
+export type {
+  Format,
+  ReadContext,
+  Reader,
+  Representation,
+  Upload,
 } from './formats/format.ts'
 export { json } from './formats/json.ts'
 export { multipart } from './formats/multipart.ts'
 export { ndjson } from './formats/ndjson.ts'
 export type { FormAction, PageLink, PageView } from './formats/page-view.ts'
 export { jsonPatch, mergePatch } from './formats/patch.ts'
+export { readBytes } from './formats/read-body.ts'
 export { xml } from './formats/xml/xml.ts'
 export {
   type EntityTag,

@@ -55,7 +55,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   zod: /^schema\//,
   'path-to-regexp': /^model\//,
   negotiator: /^negotiate\.ts$/,
-  busboy: /^formats\/multipart\.ts$/,
+  busboy: /^formats\/multipart(?:-part)?\.ts$/,
   'fast-xml-parser': /^formats\/xml\/reader\.ts$/,
   kysely: /^sql\//,
   '@aws-sdk/client-s3': /^s3\//,

@@ -5,8 +5,9 @@ import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts
 import { describeField, type Field, type Fields } from '../schema/fields.ts'
 import { parseScalars } from '../schema/scalars.ts'
 import { getProperty, type Item, isObject, type Json } from '../schema/values.ts'
-import { checkJson, checkName, type ReadContext } from './format.ts'
+import type { ReadContext } from './format.ts'
 import { parseJson, tooManyMembers } from './json.ts'
+import { checkJson, checkName } from './json-value.ts'
 
 /** One value of a form: a text, or a part that is JSON already. */
 export type Part = string | { readonly json: Json }

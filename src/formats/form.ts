@@ -4,7 +4,9 @@ import { HttpError } from '../errors.ts'
 import { type Parameter, parseParameters, printParameters } from '../http/message.ts'
 import { isObject } from '../schema/values.ts'
 import { type FormPair, formValue, tooManyKeys } from './form-values.ts'
-import { checkJson, decodeText, type Format, type ReadContext, readBytes } from './format.ts'
+import type { Format, ReadContext } from './format.ts'
+import { checkJson } from './json-value.ts'
+import { readText } from './read-body.ts'
 
 /** `application/x-www-form-urlencoded`, read only: the fields of forms. */
 export const form: Format = {
@@ -17,17 +19,16 @@ export const form: Format = {
 }
 
 /**
- * The pairs of a form as they were sent.
- * @throws HttpError 400 for an escape that is no UTF-8, 413 for too many bytes.
+ * Reads the pairs of a form.
+ * @throws HttpError 400 for an escape that is not UTF-8, 413 for too many bytes.
  */
 export async function readPairs(
   body: AsyncIterable<Uint8Array>,
   context: Pick<ReadContext, 'limits' | 'length' | 'parameters'>,
 ): Promise<Parameter[]> {
-  const text = decodeText(await readBytes(body, context), context.parameters.get('charset'))
-  const parameters = parseParameters(text)
+  const parameters = parseParameters(await readText(body, context))
   if (parameters) return parameters
-  const message = 'The body has an escape that is no UTF-8; write a percent sign as %25'
+  const message = 'The body has an escape that is not UTF-8; write a percent sign as %25'
   throw new HttpError(400, [{ message, type: 'invalid_encoding' }])
 }
 
@@ -40,7 +41,7 @@ export function checkPairs(
   checkJson(parameters.map(({ name, value }) => [name, value]))
 }
 
-/** What a host's parser made of a form, as pairs again. */
+/** Turns the result of a host's parser into pairs again. */
 export function parsedPairs(parsed: unknown, name = ''): Parameter[] {
   if (Array.isArray(parsed)) {
     return parsed.flatMap((element, at) =>

@@ -1,7 +1,9 @@
-// JSON (RFC 8259), and what is served by it: every `+json` type, problem details (RFC 9457).
+// JSON (RFC 8259), also for `+json` types and problem details (RFC 9457).
 import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
 import type { Item, Json } from '../schema/values.ts'
-import { checkJson, decodeText, type Format, type Representation, readBytes } from './format.ts'
+import type { Format, Representation } from './format.ts'
+import { checkJson, isValidJson } from './json-value.ts'
+import { readText } from './read-body.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
@@ -11,12 +13,10 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
   extensions: ['json'],
   types: ['application/json'],
   write: printJson,
-  read: async (body, context) =>
-    parseJson(
-      decodeText(await readBytes(body, context), context.parameters.get('charset')),
-      context.limits.depth,
-      context.limits.members,
-    ),
+  read: async (body, context) => {
+    const { depth, members } = context.limits
+    return parseJson(await readText(body, context), depth, members)
+  },
   receive(parsed, { limits }) {
     checkJson(parsed, '', limits.depth)
     return parsed
@@ -26,9 +26,9 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
 function printJson(representation: Representation, type: string): string {
   switch (representation.kind) {
     case 'item':
-      return itemText(representation.data)
+      return representation.text ?? printItem(representation.data)
     case 'list':
-      return listText(representation.data)
+      return representation.text ?? `[${representation.data.map(printItem).join(',')}]`
     case 'document':
       return JSON.stringify(representation.data)
     case 'errors': {
@@ -37,85 +37,72 @@ function printJson(representation: Representation, type: string): string {
         type === PROBLEM_TYPE ? problemBody(new AnyHttpError(status, errors)) : { errors },
       )
     }
-    case 'stream':
-    case 'bytes':
-      throw new TypeError(`JSON prints no ${representation.kind}`)
+    default:
+      throw new TypeError(`JSON cannot print ${representation.kind}`)
   }
 }
 
-/** The texts of items that a store keeps and never changes, for as long as they live. */
+/** The texts of items that a store keeps and never changes. */
 const texts = new WeakMap<Item, string>()
 
-function itemText(item: Item): string {
+function printItem(item: Item): string {
   const known = texts.get(item)
   if (known !== undefined) return known
   const text = JSON.stringify(item)
-  // Others are made anew by each read: to keep their texts would only burden the collector.
+  // An item that is made anew for each read would only burden the collector.
   if (Object.isFrozen(item)) texts.set(item, text)
   return text
 }
 
-/** The brackets stand in the first and the last text: put around the joined one they would copy it once more. */
-function listText(items: readonly Item[]): string {
-  const texts = items.map(itemText)
-  const last = texts.length - 1
-  if (last < 0) return '[]'
-  texts[0] = `[${texts[0]}`
-  texts[last] += ']'
-  return texts.join(',')
-}
-
 /**
- * Parses a JSON text. Levels and members are counted before parsing; of a repeated name the last
- * value counts.
- * @throws HttpError 400 for anything else than one JSON value that can be given back, 413 for too many members.
+ * Parses a JSON text. Of a repeated name the last value counts.
+ * @throws HttpError 400 for an invalid text or value, 413 for too many properties and elements.
  */
 export function parseJson(text: string, maxDepth: number, maxMembers: number): Json {
-  if (text.trim() === '') throw invalid('The body is empty; send a JSON value')
-  const { depth, members } = extentOf(text, maxDepth)
-  if (depth > maxDepth) {
-    throw new HttpError(400, [
-      { message: `The body is nested deeper than ${maxDepth} levels`, type: 'too_deep' },
-    ])
-  }
-  if (members > maxMembers) throw tooManyMembers(maxMembers)
-  const value: unknown = parse(text)
+  // Each property or element takes a character.
+  if (text.length > maxMembers) checkExtent(text, maxDepth, maxMembers)
+  const value = parse(text, () => checkExtent(text, maxDepth, maxMembers))
+  // Without a backslash no text holds U+0000 or half of a surrogate pair.
+  const isPlain = !text.includes('\\') && text.isWellFormed()
+  if (isPlain && isValidJson(value, maxDepth)) return value as Json // every value of it is checked
+  checkExtent(text, maxDepth, maxMembers)
   checkJson(value)
   return value
 }
 
-export function tooManyMembers(most: number): HttpError {
-  return new HttpError(413, [
-    { message: `The body has more than ${most} members`, type: 'too_many_members' },
-  ])
-}
-
-function parse(text: string): unknown {
+/** @param explain throws the error that counts before a syntax error. */
+function parse(text: string, explain: () => void): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    // V8 quotes the input in its message: the position is all that is told.
+    if (text.trim() === '') throw invalidJson('The body is empty; send a JSON value')
+    explain()
+    // V8's message quotes the input: only its position is repeated.
     const position = /position (\d+)/.exec(String(error))?.[1]
-    throw invalid(
-      `The body is not valid JSON${position === undefined ? '' : ` (at character ${position})`}`,
-    )
+    const where = position === undefined ? '' : ` (at character ${position})`
+    throw invalidJson(`The body is not valid JSON${where}`)
   }
 }
 
-function invalid(message: string): HttpError {
+function invalidJson(message: string): HttpError {
   return new HttpError(400, [{ message, type: 'invalid_json' }])
 }
 
+export function tooManyMembers(max: number): HttpError {
+  return new HttpError(413, [
+    { message: `The body has more than ${max} members`, type: 'too_many_members' },
+  ])
+}
+
 /**
- * How deep brackets nest outside strings, and how many members and elements they hold at most;
- * counting ends one level above `most`.
+ * Counts nested brackets, properties and elements outside of strings, before anything is parsed.
+ * @throws HttpError 400 for too many levels, 413 for too many properties and elements.
  */
-function extentOf(text: string, most: number): { depth: number; members: number } {
+function checkExtent(text: string, maxDepth: number, maxMembers: number): void {
   let depth = 0
-  let deepest = 0
   let members = 0
   let quoted = false
-  for (let at = 0; at < text.length && deepest <= most; at++) {
+  for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
     if (quoted) {
       if (char === 0x5c) at++
@@ -124,8 +111,11 @@ function extentOf(text: string, most: number): { depth: number; members: number 
     else if (char === 0x2c) members++
     else if (char === 0x5b || char === 0x7b) {
       members++
-      deepest = Math.max(deepest, ++depth)
+      if (++depth > maxDepth) {
+        const message = `The body is nested deeper than ${maxDepth} levels`
+        throw new HttpError(400, [{ message, type: 'too_deep' }])
+      }
     } else if (char === 0x5d || char === 0x7d) depth--
   }
-  return { depth: deepest, members }
+  if (members > maxMembers) throw tooManyMembers(maxMembers)
 }

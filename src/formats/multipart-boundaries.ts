@@ -1,9 +1,9 @@
-// How many delimiters a multipart body has (RFC 2046 §5.1.1): busboy leaves parts out without a word
-// when it cannot read their headers, and only this count tells.
+// The delimiters of a multipart body (RFC 2046 §5.1.1). busboy silently skips parts whose headers it
+// cannot read; only this count reveals them.
 
-/** Counts the delimiters of a body that comes in chunks, whose seams may cut a delimiter. */
+/** Counts the delimiters of a body in chunks, also those cut by the end of a chunk. */
 export class BoundaryCounter {
-  /** Delimiters so far, the closing one included: one more than there are parts. */
+  /** The delimiters so far, with the closing one: one more than the parts. */
   count = 0
   readonly #delimiter: Buffer
   #tail: Uint8Array = Buffer.from('\r\n')
@@ -13,14 +13,14 @@ export class BoundaryCounter {
   }
 
   push(chunk: Uint8Array): void {
-    const most = this.#delimiter.length - 1
-    // Too short at either side to hold a delimiter that does not cross the seam.
-    this.#search(Buffer.concat([this.#tail, chunk.subarray(0, most)]))
+    const max = this.#delimiter.length - 1
+    // Each side is too short to hold a whole delimiter.
+    this.#search(Buffer.concat([this.#tail, chunk.subarray(0, max)]))
     this.#search(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
     this.#tail =
-      chunk.length < most
-        ? Buffer.concat([this.#tail, chunk]).subarray(-most)
-        : Buffer.from(chunk.subarray(chunk.length - most))
+      chunk.length < max
+        ? Buffer.concat([this.#tail, chunk]).subarray(-max)
+        : Buffer.from(chunk.subarray(chunk.length - max))
   }
 
   #search(bytes: Buffer): void {

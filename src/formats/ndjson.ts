@@ -1,8 +1,9 @@
-// `application/x-ndjson`: one JSON value on each line. It only writes; a list is streamed whole.
+// `application/x-ndjson`: one JSON value on each line.
 import type { Json } from '../schema/values.ts'
-import { type Format, inChunks, type Representation } from './format.ts'
+import { printChunks } from './chunks.ts'
+import type { Format, Representation } from './format.ts'
 
-/** `application/x-ndjson`, written only: a list, whole, an item on each line; `.ndjson`. */
+/** `application/x-ndjson`, written only: a list is streamed whole, one item on each line; `.ndjson`. */
 export const ndjson: Format = {
   name: 'ndjson',
   extensions: ['ndjson'],
@@ -15,28 +16,22 @@ function printNdjson(representation: Representation): string | AsyncIterable<str
   switch (representation.kind) {
     case 'item':
     case 'document':
-      return line(representation.data)
+      return printLine(representation.data)
     case 'list':
-      return lines(representation.data)
+      return representation.data.map(printLine).join('')
     case 'errors':
-      return lines(representation.errors)
+      return representation.errors.map(printLine).join('')
     case 'stream':
-      return chunks(representation.data)
+      return streamLines(representation.data)
     default:
-      throw new TypeError(`NDJSON prints no ${representation.kind}`)
+      throw new TypeError(`NDJSON cannot print ${representation.kind}`)
   }
 }
 
-function line(value: unknown): string {
+function printLine(value: unknown): string {
   return `${JSON.stringify(value)}\n`
 }
 
-function lines(values: readonly unknown[]): string {
-  let text = ''
-  for (const value of values) text += line(value)
-  return text
-}
-
-async function* chunks(batches: AsyncIterable<readonly Json[]>): AsyncGenerator<string> {
-  for await (const batch of batches) yield* inChunks(batch, line)
+async function* streamLines(batches: AsyncIterable<readonly Json[]>): AsyncGenerator<string> {
+  for await (const batch of batches) yield* printChunks(batch, printLine)
 }

@@ -2,7 +2,7 @@
 // are applied to is never changed.
 import { HttpError } from '../errors.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import { checkName } from './format.ts'
+import { checkName } from './json-value.ts'
 
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 export const JSON_PATCH_TYPE = 'application/json-patch+json'

@@ -1,6 +1,6 @@
 // Operations called in process: the same path as a request takes, from its values onwards.
 
-import { toJson } from '../formats/format.ts'
+import { toJson } from '../formats/json-value.ts'
 import type { Limits } from '../http/limits.ts'
 import type { Parameter } from '../http/message.ts'
 import { toFilterTexts } from '../http/value-list.ts'

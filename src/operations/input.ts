@@ -9,7 +9,7 @@ import {
   throwIfAny,
   toHttpError,
 } from '../errors.ts'
-import { toJson } from '../formats/format.ts'
+import { toJson } from '../formats/json-value.ts'
 import type { CollectionDefinition, OperationEvent } from '../model/definition.ts'
 import { invalidIdReason, normalizeId, type Parent, parseId } from '../model/routes.ts'
 import { isWithin } from '../schema/json-size.ts'

@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { type BlobStore, isAccepted, SNIFFED_BYTES, sniffType } from '../blobs/blob-store.ts'
 import { type ErrorType, HttpError } from '../errors.ts'
-import { followedBy, uploadTooLarge } from '../formats/format.ts'
+import { followedBy, uploadTooLarge } from '../formats/read-body.ts'
 import { withinTime } from '../http/timeouts.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { type BlobRecord, isRecord, listBlobFields } from '../schema/blob.ts'

@@ -340,7 +340,7 @@ describe('limits', () => {
   })
 
   test('docs/SECURITY.md names every one', () => {
-    const source = readFileSync('src/limits.ts', 'utf8')
+    const source = readFileSync('src/http/limits.ts', 'utf8')
     const names = [...source.matchAll(/^ {2}readonly (\w+): number$/gm)].map(([, name]) => name)
     const [, after = ''] = readFileSync('docs/SECURITY.md', 'utf8').split('\n## Limits\n')
     const [table] = after.split('\n## ')

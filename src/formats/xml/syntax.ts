@@ -2,7 +2,7 @@
 // character data, attribute values and names, escaped and read.
 import { HttpError } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
-import { checkName } from '../format.ts'
+import { checkName } from '../json-value.ts'
 
 /** Numeric references in one run of text: as many as the writer may print, and not one more. */
 const MAX_REFERENCES = 1000

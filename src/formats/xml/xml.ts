@@ -8,7 +8,8 @@
 //   <member name="a b">      a name that no element can have; name-encoding="json" as above
 import type { ErrorEntry } from '../../errors.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
-import { decodeText, type Format, type Representation, readBytes } from '../format.ts'
+import type { Format, Representation } from '../format.ts'
+import { readText } from '../read-body.ts'
 import { parseXml } from './reader.ts'
 import { objectShape, readBy, type Shape, shapeOf } from './shape.ts'
 import { printDocument, printList } from './writer.ts'
@@ -21,7 +22,7 @@ export const xml: Format = {
   write: printXml,
   read: async (body, context) =>
     parseXml(
-      decodeText(await readBytes(body, context), context.parameters.get('charset')),
+      await readText(body, context),
       rootShape(context.fields),
       context.limits,
       context.issues,

@@ -1,0 +1,73 @@
+// The JSON values that every format accepts: what each store gives back byte for byte, and no name
+// that reaches an object's prototype.
+import { HttpError } from '../errors.ts'
+import { asJson } from '../schema/as-json.ts'
+import { isObject, type Json } from '../schema/values.ts'
+
+const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * Checks names, numbers, texts and depth of a value.
+ * @throws HttpError 400 that names the path of the first invalid part.
+ */
+export function checkJson(value: unknown, path = '', levels = 1000): asserts value is Json {
+  if (levels < 0) throw invalidValue('', 'is nested too deep')
+  if (typeof value === 'string') checkText(value, path)
+  else if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw invalidValue(path, 'is a number too large to be given back')
+  } else if (Array.isArray(value)) {
+    for (const [at, element] of value.entries())
+      checkJson(element, path ? `${path}.${at}` : String(at), levels - 1)
+  } else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
+      const at = path ? `${path}.${name}` : name
+      checkName(name, at)
+      checkJson(value[name], at, levels - 1)
+    }
+  } else if (value !== null && typeof value !== 'boolean')
+    throw invalidValue(path, 'is not a JSON value')
+}
+
+/**
+ * Whether a value that `JSON.parse` made passes {@link checkJson}, without paths for messages. Its
+ * texts are not looked at.
+ */
+export function isValidJson(value: unknown, levels: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (levels === 0) return false
+  if (Array.isArray(value)) return value.every(element => isValidJson(element, levels - 1))
+  if (!isObject(value)) return false
+  for (const name of Object.keys(value))
+    if (FORBIDDEN_NAMES.has(name) || !isValidJson(value[name], levels - 1)) return false
+  return true
+}
+
+/**
+ * Converts a program's value, with `undefined` properties and dates, to JSON.
+ * @throws HttpError 400 for what is refused of clients too; TypeError for what JSON would lose.
+ */
+export function toJson(value: unknown): Json {
+  const json = asJson(value) ?? null
+  checkJson(json)
+  return json
+}
+
+/** @throws HttpError 400 for a forbidden name, and for one that no store keeps. */
+export function checkName(name: string, path: string): void {
+  if (FORBIDDEN_NAMES.has(name)) throw invalidValue(path, 'has a name that is not allowed')
+  checkText(name, path)
+}
+
+function checkText(text: string, path: string): void {
+  if (text.includes('\0'))
+    throw invalidValue(path, 'holds the character U+0000, which no store keeps')
+  if (!text.isWellFormed()) throw invalidValue(path, 'holds half of a surrogate pair')
+}
+
+function invalidValue(path: string, what: string): HttpError {
+  const field = path.slice(0, 128)
+  return new HttpError(400, [
+    { message: `${field || 'The body'} ${what}`, ...(field && { field }), type: 'invalid_value' },
+  ])
+}
