@@ -102,10 +102,10 @@ test.each<[string, object, RegExp]>([
   ['s3Blobs', { ...s3, client: {} }, /client must be a client of @aws-sdk\/client-s3/],
   ['sqlStore', {}, /^sqlStore: db must be a Kysely, not undefined$/],
   ['sqlStore', { db, creates: true }, /unknown option "creates"; did you mean "create"/],
-  ['sqlStore', { db, dialect: 'oracle' }, /dialect must be "sqlite" or "postgres"/],
+  ['sqlStore', { db, database: 'oracle' }, /database must be "sqlite" or "postgres"/],
   ['sqlStore', { db, timeout: '5s' }, /timeout must be a whole number from 1, not "5s"/],
   ['sqlStore', { db, version: true }, /version must be the name of a column, or false, not true/],
-  ['createTableSql', { dialect: 'postgresql' }, /dialect must be .* not "postgresql"$/],
+  ['createTableSql', { database: 'postgresql' }, /database must be .* not "postgresql"$/],
   ['createTableSql', { tabel: 'x' }, /unknown option "tabel"/],
   ['createTableSql', { table: '' }, /^createTableSql: table must be a string that is not empty/],
   [
@@ -113,7 +113,7 @@ test.each<[string, object, RegExp]>([
     { columns: { name: { nmae: 'a' } } },
     /^models, the column of name: unknown option/,
   ],
-  ['createTableSql', { columns: { name: { type: 'jsonb' } } }, /type must be "uuid", /],
+  ['createTableSql', { columns: { name: { type: 'text' } } }, /type must be "uuid", /],
 ])('%s %o', (name, options, message) => {
   // What JavaScript lets through, and the types do not.
   const given = () => make[name]?.(options as never)
@@ -131,7 +131,7 @@ test('options may be undefined', () => {
   const none = undefined
   const common = { realm: none, principal: none, cache: none }
   const photo = blob({ accept: none, inlineBelow: none })
-  const dates = { name: { name: none, json: none, type: none, digits: none } }
+  const dates = { name: { name: none, json: none, type: none } }
   const layout = { table: none, columns: dates, version: none }
   const action: Action = {
     on: 'item',
@@ -155,7 +155,7 @@ test('options may be undefined', () => {
     introspection({ ...common, endpoint, client, issuer: none, audience: none, timeout: none }),
     memoryStore({ clock: none, keys: none }),
     s3Blobs({ ...s3, client: new S3Client({ region: 'a' }), prefix: none, partSize: none }),
-    createTableSql(shape, { ...layout, dialect: none }),
+    createTableSql(shape, { ...layout, database: none }),
     defineApi({
       rateLimit: {
         policies: [{ name: none, on: none, limit: 1, window: 1 }],

@@ -1,215 +1,286 @@
-// New rows and the ids that are made for them: in order, and visible in that order. Either the
-// transaction is the only writer, or one row of a table, locked until the end of the transaction,
-// has all makers of ids wait for each other.
-import { randomInt } from 'node:crypto'
+// Creates rows, with ids that grow and become visible in their order: one row of a table holds the last
+// id, and stays locked until the transaction ends, so that all makers of ids wait for each other.
 import type { Item } from '../schema/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
-import { assemble, type Id, type Stored, type StoreOptions, toAnswer } from '../store/store.ts'
-import type { Known } from './catalog.ts'
+import { assemble, type Id, type Stored, toAnswer, type WriteOptions } from '../store/store.ts'
+import { decodeValue } from './columns.ts'
 import type { SqlIdempotencyRecords } from './idempotency.ts'
-import { compileFor, type Prepared, type Row, type Runner, type Session } from './session.ts'
-import { type Fragment, sql } from './sql-text.ts'
-import type { Statements } from './statements.ts'
+import { compile, type Prepared, type Row, type Runner, type Session } from './session.ts'
+import { sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import { SEQUENCES } from './tables.ts'
 
 /** What is to be created. */
 interface Create {
   readonly values: Item
-  /** The idempotency key that it answers. */
-  readonly key: string | undefined
+  readonly idempotencyKey: string | undefined
 }
 
-/** A row to be inserted. */
-interface NewRow {
+interface NewRow extends Create {
   readonly item: Item
   readonly version: string | undefined
-  readonly key: string | undefined
-  /** As the database says that it is kept, where that need not be what it was given. */
-  kept?: Stored | undefined
 }
+
+/** How often an id is made again that others have overtaken. */
+const MAX_TRIES = 20
+
+const [name, lastId] = [sql.id('name'), sql.id('last_id')]
+const sequences = sql.table(SEQUENCES)
+/** Only its place counts: the values are given at each run. */
+const value = sql`${''}`
 
 export class SqlCreates {
   readonly #session: Session
-  readonly #layout: TableMapping
-  readonly #statements: Statements
-  readonly #attempts: SqlIdempotencyRecords
-  readonly #known: Known
+  readonly #mapping: TableMapping
+  readonly #records: SqlIdempotencyRecords
+  readonly #own: boolean
   readonly #clock: () => number
-  /** Makes an id and inserts the row under it in one statement; the other gives the whole row. */
-  readonly #numbered: { readonly id: Prepared; readonly whole: Prepared } | undefined
+  readonly #inserts = new Map<number, Prepared>()
+  /** `[table]`; selects the last id made and the greatest there is, and locks the first. */
+  readonly #lockLast: Prepared
+  /** `[id, table]` */
+  readonly #keepLast: Prepared
+  /** `[table]` */
+  readonly #startLast: Prepared
+  /** Makes an id and inserts its row in one statement, where the database can. */
+  readonly #insertNext: Prepared | undefined
+  #lastUuid: string | undefined
 
+  /** @param own whether the table keeps values exactly, so that they need not be read back. */
   constructor(
     session: Session,
-    layout: TableMapping,
-    statements: Statements,
-    attempts: SqlIdempotencyRecords,
-    known: Known,
+    mapping: TableMapping,
+    records: SqlIdempotencyRecords,
+    own: boolean,
     clock: () => number,
   ) {
     this.#session = session
-    this.#layout = layout
-    this.#statements = statements
-    this.#attempts = attempts
-    this.#known = known
+    this.#mapping = mapping
+    this.#records = records
+    this.#own = own
     this.#clock = clock
-    const { dialect } = layout
-    const numbered = (given: Fragment) => compileFor(dialect, numberedInsert(layout, given))
-    if (dialect.chains) {
-      const id = sql`${sql.id(layout.id.column)} as made`
-      this.#numbered = { id: numbered(id), whole: numbered(layout.all) }
-    }
+    const { database, shape } = mapping
+    const { kind } = shape.identity
+    // Ids chosen by clients are not part of the sequence.
+    const most = kind === 'text' ? sql`null` : mapping.greatestId
+    this.#lockLast = compile(
+      database,
+      sql`select ${lastId} as ${sql.id('last')}, (${most}) as ${sql.id('most')} from ${sequences} where ${name} = ${value}${database.forUpdate}`,
+    )
+    this.#keepLast = compile(
+      database,
+      sql`update ${sequences} set ${lastId} = ${value} where ${name} = ${value}`,
+    )
+    this.#startLast = compile(
+      database,
+      sql`insert into ${sequences} (${name}, ${lastId}) values (${value}, ${sql.lit(kind === 'integer' ? '0' : '')}) on conflict do nothing`,
+    )
+    if (database.supportsDmlInCte) this.#insertNext = this.#compileInsertNext()
   }
 
-  /** @throws whatever the driver throws where a row would break a unique set. */
-  create(
-    values: Item,
-    options: StoreOptions & { readonly idempotencyKey?: string } = {},
-  ): Promise<Stored> {
-    const create = { values, key: options.idempotencyKey }
-    const unkeyed = create.key === undefined
-    const id = chosenId(this.#layout.shape.identity, values)
+  /** @throws the driver's error where a row would break a rule of the table. */
+  create(values: Item, options: WriteOptions = {}): Promise<Stored> {
+    const { idempotencyKey } = options
+    const create = { values, idempotencyKey }
+    const id = chosenId(this.#mapping.shape.identity, values)
+    const single = idempotencyKey === undefined
     if (id === undefined) {
-      const single = unkeyed && this.#numbered !== undefined
-      return this.#session.writeTogether(create, this.#insertUnderNext, options, single)
+      const oneStatement = single && this.#insertNext !== undefined
+      return this.#session.writeShared(create, this.#insertUnderNext, options, oneStatement)
     }
-    const insert = async (runner: Runner) => {
-      const row = this.#newRow(id, create)
-      await this.#insert([row], runner)
-      return this.#answered(row, runner)
-    }
-    return this.#session.write(insert, options, unkeyed)
+    const insert = async (runner: Runner) =>
+      this.#answer(await this.#insertRows([this.#newRow(id, create)], runner), runner)
+    return this.#session.write(async runner => (await insert(runner))[0] as Stored, options, single) // one row, one answer
   }
 
-  /** Rows under ids that are made for them. */
   readonly #insertUnderNext = async (
     creates: readonly Create[],
     runner: Runner,
   ): Promise<Stored[]> => {
     const [first] = creates
-    const rows =
-      first && creates.length === 1 && this.#numbered
-        ? [await this.#insertNumbered(first, this.#numbered[this.#gives], runner)]
-        : await this.#insertCounted(creates, runner)
-    const stored: Stored[] = []
-    for (const row of rows) stored.push(await this.#answered(row, runner))
-    return stored
+    if (creates.length === 1 && first && this.#insertNext) {
+      return this.#answer([await this.#insertOne(first, this.#insertNext, runner)], runner)
+    }
+    return this.#answer(await this.#insertLocked(creates, runner), runner)
   }
 
-  async #insertNumbered(create: Create, statement: Prepared, { run }: Runner): Promise<NewRow> {
-    const { table, columns, id, shape } = this.#layout
+  async #insertOne(create: Create, insert: Prepared, { run }: Runner): Promise<[NewRow, Row]> {
+    const { table, columns, id, shape } = this.#mapping
     const row = this.#newRow('', create)
-    const others = columns.filter(({ column }) => column !== id.column)
-    const values = [table, ...this.#encode(row, others)]
-    const integer = shape.identity.kind === 'integer'
-    const insert = async () => {
-      const next = integer ? [] : [nextUuid(undefined, this.#clock()), randomInt(1, 2 ** 32)]
-      return (await run(statement, [...next, ...values])).rows[0]
+    const others = columns.filter(column => column !== id)
+    const values = this.#encode(row, others)
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const uuid = nextUuid(this.#lastUuid, this.#clock())
+      const next = shape.identity.kind === 'integer' ? [table] : [uuid, table, uuid, uuid]
+      const [made] = (await run(insert, [...next, ...values])).rows
+      if (made) {
+        this.#lastUuid = uuid
+        return [row, made]
+      }
+      const [known] = (await run(this.#lockLast, [table])).rows
+      if (!known) await run(this.#startLast, [table])
+      const last = greatest(known)
+      if (shape.identity.kind === 'integer') requireNumber(Number(last ?? 0), table)
+      this.#lastUuid = last
     }
-    let found = await insert()
-    if (!found) {
-      await run(this.#statements.startLast, [table])
-      found = await insert()
-    }
-    if (!found) {
-      throw noRow(table, integer ? ', or its greatest id be beyond 2^53' : '')
-    }
-    if (this.#gives === 'whole') row.kept = this.#layout.stored(found)
-    else row.item[shape.identity.name] = integer ? Number(found.made) : String(found.made)
-    return row
+    throw noRow(table)
   }
 
-  async #insertCounted(creates: readonly Create[], runner: Runner): Promise<NewRow[]> {
-    const { dialect, shape, table } = this.#layout
-    let last = await this.#lastId(runner)
+  async #insertLocked(creates: readonly Create[], runner: Runner): Promise<[NewRow, Row][]> {
+    const { shape, table } = this.#mapping
+    const { run } = runner
+    let [known] = (await run(this.#lockLast, [table])).rows
+    if (!known) {
+      await run(this.#startLast, [table])
+      known = (await run(this.#lockLast, [table])).rows[0]
+    }
+    let last: Id | undefined = greatest(known)
+    if (shape.identity.kind === 'integer') last = requireNumber(Number(last ?? 0), table)
     const rows = creates.map(create => {
       last = nextId(shape.identity, last, this.#clock())
       return this.#newRow(last, create)
     })
-    const made = await this.#insert(rows, runner)
-    // A trigger may keep rows out or give them other ids: alone each is asked for its own.
-    const wanted = rows.map(({ item }) => String(item[shape.identity.name]))
-    if (dialect.chains && made.join() !== wanted.join()) throw new Error(`${table} took other rows`)
-    await runner.run(this.#statements.keepLast, [String(last), table])
-    return rows
+    const inserted = await this.#insertRows(rows, runner)
+    await run(this.#keepLast, [String(last), table])
+    return inserted
   }
 
-  async #lastId({ run }: Runner): Promise<Id | undefined> {
-    const { shape, table } = this.#layout
-    const { last, startLast } = this.#statements
-    let [row] = (await run(last, [table])).rows
-    while (!row) {
-      await run(startLast, [table])
-      row = (await run(last, [table])).rows[0]
-    }
-    // What another program put into the table counts as made.
-    const known = [row.last, row.most].filter(id => id !== null && id !== undefined)
-    if (shape.identity.kind !== 'integer') return known.map(String).sort().at(-1)
-    const greatest = Math.max(0, ...known.map(Number))
-    if (greatest < Number.MAX_SAFE_INTEGER) return greatest
-    throw new Error(`${table} takes no row: its greatest id, ${row.most}, is beyond 2^53`)
-  }
-
-  /** What an insert gives: others' tables may keep another value than they are given. */
-  get #gives(): 'id' | 'whole' {
-    return this.#known.own ? 'id' : 'whole'
-  }
-
-  /** @returns the ids, if the database chains. */
-  async #insert(rows: readonly NewRow[], { run }: Runner): Promise<string[]> {
-    const whole = this.#gives === 'whole'
-    const given: Row[] = []
+  /** @returns each row with what the database gives of it. */
+  async #insertRows(rows: readonly NewRow[], { run }: Runner): Promise<[NewRow, Row][]> {
+    const { id, table } = this.#mapping
+    const given = new Map<unknown, Row>()
     for (const part of inParts(rows.map(row => this.#encode(row)))) {
-      given.push(...(await run(this.#statements.insert(part.length, whole), part.flat())).rows)
+      for (const row of (await run(this.#compileInsert(part.length), part.flat())).rows) {
+        given.set(decodeValue(row[id.read], id), row)
+      }
     }
-    if (!whole) return given.map(({ made }) => String(made))
-    const kept = given.map(row => this.#layout.stored(row))
-    const { name } = this.#layout.shape.identity
-    // SQLite gives them in any order.
-    for (const row of rows) {
-      row.kept = rows.length === 1 ? kept[0] : kept.find(({ id }) => id === row.item[name])
-    }
-    return kept.map(({ id }) => String(id))
+    // A trigger may keep rows out or give them other ids: one alone has the id that it was given.
+    const [only] = given.values()
+    return rows.map(row => {
+      const found = rows.length === 1 ? only : given.get(this.#idOf(row))
+      if (!found) throw noRow(table)
+      return [row, found]
+    })
   }
 
-  #newRow(id: Id, { values, key }: Create): NewRow {
-    const { shape, versionColumn } = this.#layout
+  #idOf({ item }: NewRow) {
+    const { id } = this.#mapping
+    const wanted = item[id.name]
+    return typeof wanted === 'string' && id.native ? id.native.toColumnText(wanted) : wanted
+  }
+
+  #newRow(id: Id, create: Create): NewRow {
+    const { shape, versionColumn } = this.#mapping
     const date = new Date(this.#clock()).toISOString()
-    const item = assemble(shape, id, values, date, date)
-    return { item, version: versionColumn === undefined ? undefined : createVersion(), key }
+    const item = assemble(shape, id, create.values, date, date)
+    return { ...create, item, version: versionColumn === undefined ? undefined : createVersion() }
   }
 
-  #encode({ item, version }: NewRow, columns = this.#layout.columns): unknown[] {
-    const values = this.#layout.encode(item, columns)
+  #encode({ item, version }: NewRow, columns = this.#mapping.columns): unknown[] {
+    const values = this.#mapping.encode(item, columns)
     return version === undefined ? values : [...values, version]
   }
 
-  /** What was stored, kept as the answer to its idempotency key. */
-  async #answered(row: NewRow, runner: Runner): Promise<Stored> {
-    const { item, version, key } = row
-    const { kept } = row
-    if (!kept && !this.#known.own) throw noRow(this.#layout.table)
-    const stored = kept ?? this.#layout.storedItem(item, version)
-    if (key !== undefined) await this.#attempts.answer(key, toAnswer(stored), runner)
+  /** Keeps what was stored as the answers to the idempotency keys. */
+  async #answer(rows: readonly [NewRow, Row][], runner: Runner): Promise<Stored[]> {
+    const mapping = this.#mapping
+    const { id } = mapping
+    const stored: Stored[] = []
+    for (const [{ item, version, idempotencyKey }, row] of rows) {
+      const madeId = this.#own && decodeValue(row[id.read], id)
+      const kept = this.#own
+        ? mapping.predict({ ...item, ...(madeId && { [id.name]: madeId }) }, version)
+        : mapping.decode(row)
+      if (idempotencyKey !== undefined) {
+        await this.#records.answer(idempotencyKey, toAnswer(kept), runner)
+      }
+      stored.push(kept)
+    }
     return stored
+  }
+
+  /** What a statement gives of its rows: foreign tables may keep another value than they are given. */
+  get #returned() {
+    const { id, all } = this.#mapping
+    return this.#own ? sql`${id.readable} as ${sql.id(id.read)}` : all
+  }
+
+  /** `[...columns, version]` of each row. */
+  #compileInsert(rows: number): Prepared {
+    const known = this.#inserts.get(rows)
+    if (known) return known
+    const { database, columns, versionColumn, from } = this.#mapping
+    const names = columns.map(({ column }) => sql.id(column))
+    if (versionColumn !== undefined) names.push(sql.id(versionColumn))
+    const row = sql`(${sql.join(names.map(() => value))})`
+    const all = sql.join(Array.from({ length: rows }, () => row))
+    const made = compile(
+      database,
+      sql`insert into ${from} (${sql.join(names)})${database.overriding} values ${all} returning ${this.#returned}`,
+    )
+    this.#inserts.set(rows, made)
+    return made
+  }
+
+  /**
+   * `[table, …]` for integers, `[uuid, table, uuid, uuid, …]` for others, then the columns but the id, and
+   * the version. Inserts no row where the table has no last id yet, or the last id is not the smaller one.
+   */
+  #compileInsertNext(): Prepared {
+    const { database, columns, versionColumn, from, id, shape } = this.#mapping
+    const { kind } = shape.identity
+    const names = columns.filter(column => column !== id).map(({ column }) => sql.id(column))
+    if (versionColumn !== undefined) names.push(sql.id(versionColumn))
+    const columnList = sql.join([sql.id(id.column), ...names])
+    const integer = sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + 1)::text from (select (${this.#mapping.greatestId}) as most) as top where kept.name = ${value} returning kept.last_id::bigint as id`
+    const taken =
+      kind === 'text'
+        ? sql`${value}::text is null`
+        : sql`exists (select 1 from ${from} where ${id.ref} > ${this.#mapping.idValue})`
+    const uuid = sql`update ${sequences} as kept set last_id = ${value} where kept.name = ${value} and kept.last_id < ${value} and not ${taken} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
+    // A greater number is none of JavaScript's: it would be read as another.
+    const served =
+      kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
+    return compile(
+      database,
+      sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${columnList})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => value)])} from made${served} returning ${this.#returned}`,
+    )
   }
 }
 
-function noRow(table: string, or = ''): Error {
-  return new Error(`${table} has taken no row: a trigger may have kept it out${or}`)
+/** What another program put into the table counts as made. */
+function greatest(row: Row | undefined): string | undefined {
+  const [last, most] = [row?.last, row?.most].map(id => (id === null ? undefined : id))
+  if (most === undefined || last === undefined) return toId(most ?? last)
+  if (/^\d{1,20}$/.test(String(last))) return String(Number(last) > Number(most) ? last : most)
+  return String(last) > String(most) ? String(last) : String(most)
+}
+
+function toId(id: unknown): string | undefined {
+  return id === undefined ? undefined : String(id)
+}
+
+/** @throws Error for ids that JavaScript cannot count on from. */
+function requireNumber(last: number, table: string): number {
+  if (last < Number.MAX_SAFE_INTEGER) return Math.max(0, last)
+  throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
+}
+
+function noRow(table: string): Error {
+  return new Error(`${table} has taken no row: a trigger may have kept it out`)
 }
 
 /** What one statement inserts at most: rows, values (SQLite takes 32,766), characters of text. */
-const MOST_ROWS = 64
-const MOST_VALUES = 30_000
-const MOST_TEXT = 100_000
+const MAX_ROWS = 64
+const MAX_VALUES = 30_000
+const MAX_TEXT = 100_000
 
-/** Rows in parts of 64, 32, 16 … and one, so that there are few statements to prepare. */
+/** Splits rows into parts of 64, 32, 16 … and one, so that there are few statements to prepare. */
 function* inParts(
   rows: readonly (readonly unknown[])[],
 ): Generator<readonly (readonly unknown[])[]> {
   for (let from = 0; from < rows.length; ) {
-    let count = MOST_ROWS
+    let count = MAX_ROWS
     let part = rows.slice(from, from + count)
     while (count > 1 && (part.length < count || isLarge(part))) {
       count /= 2
@@ -223,53 +294,6 @@ function* inParts(
 function isLarge(rows: readonly (readonly unknown[])[]): boolean {
   const values = rows.flat()
   let text = 0
-  for (const value of values) if (typeof value === 'string') text += value.length
-  return values.length > MOST_VALUES || text > MOST_TEXT
-}
-
-/**
- * `[...made, table, ...columns but the id, version]`, where `made` is `[uuid, step]` for other ids
- * than integers; no row where the table has no last id yet. The lock on the last id is kept until the
- * row is committed: a greater id becomes visible later.
- * @param given what it gives of the row.
- */
-function numberedInsert(layout: TableMapping, given: Fragment): Fragment {
-  const { shape, from } = layout
-  const id = sql.id(layout.id.column)
-  // Only its place counts: the values are given at each run.
-  const value = sql`${''}`
-  const names = layout.columns.map(({ column }) => column).filter(name => name !== layout.id.column)
-  if (layout.versionColumn !== undefined) names.push(layout.versionColumn)
-  const integer = shape.identity.kind === 'integer'
-  // Ids chosen by clients are no numbers of a sequence.
-  const top =
-    shape.identity.kind === 'text'
-      ? sql`select null::text as most`
-      : sql`select (${layout.greatestId}) as most`
-  const begun = integer
-    ? sql``
-    : sql`given as (select ${value}::text as uuid, ${value}::bigint as step), `
-  const next = integer
-    ? sql`(greatest(kept.last_id::bigint, top.most, 0) + 1)::text`
-    : nextUuidSql(sql`greatest(kept.last_id, top.most collate "C")`)
-  const source = integer ? sql`` : sql`, given`
-  const made = integer
-    ? sql`made.last_id::bigint`
-    : sql`made.last_id${layout.id.declared ? sql`::uuid` : sql``}`
-  // A greater one is no number of JavaScript's: it would be read as another.
-  const served = integer ? sql` where ${made} <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
-  return sql`with ${begun}made as (update ${sql.table(SEQUENCES)} as kept set last_id = ${next} from (${top}) as top${source} where kept.name = ${value} returning kept.last_id) insert into ${from} (${sql.join([id, ...names.map(name => sql.id(name))])})${layout.dialect.overriding} select ${sql.join([made, ...names.map(() => value)])} from made${served} returning ${given}`
-}
-
-/** What `nextUuid` gives: the given one where it is greater than the last; else the last one counted on. */
-function nextUuidSql(last: Fragment): Fragment {
-  const pattern = sql.lit('^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')
-  const tail = sql`('x' || right(${last}, 12))::bit(48)::bigint`
-  const time = sql`('x' || left(${last}, 8) || substr(${last}, 10, 4))::bit(48)::bigint`
-  const later = sql`lpad(to_hex(${time} + 1), 12, '0')`
-  return sql`(case
-    when coalesce(${last} !~ ${pattern}, true) or given.uuid collate "C" > ${last} then given.uuid
-    when ${tail} + given.step < 281474976710656
-      then left(${last}, 24) || lpad(to_hex(${tail} + given.step), 12, '0')
-    else left(${later}, 8) || '-' || right(${later}, 4) || substr(given.uuid, 14) end)`
+  for (const each of values) if (typeof each === 'string') text += each.length
+  return values.length > MAX_VALUES || text > MAX_TEXT
 }

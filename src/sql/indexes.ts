@@ -1,55 +1,34 @@
-// What stands in the indexes of a table: columns, expressions, or columns made for them.
+// The indexes of a table: their names, and the columns or expressions in them.
 import { createHash } from 'node:crypto'
-import { findField, type Kind } from '../schema/fields.ts'
+import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import { hasOneType } from '../schema/scalars.ts'
 import { indexesOf } from '../store/shapes.ts'
 import type { Shape } from '../store/store.ts'
-import type { ColumnType, SqlDatabase } from './database.ts'
+import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
+import type { ColumnExpression } from './table-mapping.ts'
 
-/** Of sets that no two items may share, and of those that lists filter and sort by. */
+/** Sets of fields that no two items may share, and sets that lists filter and sort by. */
 export type IndexKind = 'unique' | 'by'
-
-/** What an index has to know of a value's place. */
-export interface Indexed {
-  readonly kind: Kind
-  readonly maybe: boolean
-  /** Its column, where it has one of its own and is compared as it stands there. */
-  readonly column?: Fragment | undefined
-  readonly value: Fragment
-  /** As it is compared and sorted. */
-  readonly order: Fragment
-  /** Where the value may be of more than one type. */
-  readonly mixed?: unknown
-}
-
-export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
-  string: 'text',
-  date: 'text',
-  'date-time': 'text',
-  integer: 'integer',
-  number: 'real',
-  boolean: 'boolean',
-}
 
 export class Indexes {
   readonly #table: string
   readonly #shape: Shape
-  readonly #dialect: SqlDatabase
-  readonly #place: (path: string) => Indexed | undefined
+  readonly #database: SqlDatabase
+  readonly #find: (path: string) => ColumnExpression | undefined
 
-  /** @param place where the value at a dotted path lies. */
+  /** @param find finds the expression of the value at a dotted path. */
   constructor(
     table: string,
     shape: Shape,
-    dialect: SqlDatabase,
-    place: (path: string) => Indexed | undefined,
+    database: SqlDatabase,
+    find: (path: string) => ColumnExpression | undefined,
   ) {
     this.#table = table
     this.#shape = shape
-    this.#dialect = dialect
-    this.#place = place
+    this.#database = database
+    this.#find = find
   }
 
   /** The sets of dotted paths to index. */
@@ -64,48 +43,37 @@ export class Indexes {
   }
 
   name(set: readonly string[], kind: IndexKind): string {
-    return this.#cut(`${this.#table}_${kind}_${set.join('_')}`)
+    return this.#shorten(`${this.#table}_${kind}_${set.join('_')}`)
   }
 
-  /** What stands in an index, as its statement lists it. */
+  /** The parts of an index, as its statement lists them. An index that is not unique ends with the id. */
   parts(set: readonly string[], kind: IndexKind): Fragment[] {
-    return this.#paths(set, kind).map(path => {
-      const { value, column, maybe } = this.#part(path, kind)
-      const part = column ?? sql`(${value})`
-      return kind === 'unique' ? part : this.#dialect.orderBy(part, false, maybe)
+    const id = this.#shape.identity.name
+    const paths = kind === 'unique' || set.includes(id) ? set : [...set, id]
+    return paths.map(path => {
+      const found = this.#find(path)
+      if (!found) throw new TypeError(`${this.#shape.name} has no field "${path}" to index`)
+      const { column, mixed, order, value, maybe, native, equal } = found
+      // Compared as the column stands, save date-times: these are compared as instants.
+      const plain = kind === 'unique' || native || equal ? column : undefined
+      if (kind === 'unique') return plain ?? sql`(${mixed ? order : value})`
+      return this.#database.orderBy(plain ?? sql`(${order})`, false, maybe)
     })
   }
 
-  /** The dotted paths of an index, by its name; none for somebody else's. */
-  pathsOf(name: string | undefined): readonly string[] {
-    const kinds = ['unique', 'by'] as const
-    for (const kind of kinds) {
+  /** Finds the dotted paths of an index by its name; none for a foreign one. */
+  findPaths(name: string | undefined): readonly string[] {
+    for (const kind of ['unique', 'by'] as const) {
       const found = this.sets(kind).find(set => this.name(set, kind) === name)
       if (found) return found
     }
     return name === `${this.#table}_pkey` ? [this.#shape.identity.name] : []
   }
 
-  /** The id stands at the end of what need not be unique. */
-  #paths(set: readonly string[], kind: IndexKind): readonly string[] {
-    const { name } = this.#shape.identity
-    return kind === 'unique' || set.includes(name) ? set : [...set, name]
-  }
-
-  /** What an index holds of the value at a path; its column, where that is a column. */
-  #part(path: string, kind: IndexKind) {
-    const place = this.#place(path)
-    if (!place) throw new TypeError(`${this.#shape.name} has no field "${path}" to index`)
-    const { column, mixed, order, maybe } = place
-    const value = kind === 'unique' && !mixed ? place.value : order
-    const plain = column && (kind === 'unique' || order === place.value || order === column)
-    return { value, column: plain ? column : undefined, maybe }
-  }
-
-  #cut(name: string): string {
-    const { longestName = Number.POSITIVE_INFINITY } = this.#dialect
+  /** A database cuts names that are too long, and two cut names may be the same. */
+  #shorten(name: string): string {
+    const { longestName } = this.#database
     if (Buffer.byteLength(name) <= longestName) return name
-    // A database cuts longer ones, and two that are cut may be the same.
     const cut = Buffer.from(name)
       .subarray(0, longestName - 9)
       .toString()

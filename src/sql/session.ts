@@ -1,5 +1,4 @@
-// The way to a database: statements compiled and run, errors in a store's words. With one
-// connection calls take turns; with a pool they do not.
+// The way to a database: connections, transactions, and writes that share a commit.
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -8,287 +7,286 @@ import {
   type QueryResult,
 } from 'kysely'
 import { type StoreOptions, throwIfAborted, UnavailableError } from '../store/store.ts'
-import type { Failure, SqlDatabase } from './database.ts'
+import type { SqlDatabase } from './database.ts'
 import { type Fragment, print } from './sql-text.ts'
+import { runBatch, type SharedWork, takeWrites, type Write } from './writes.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
 /** A statement printed once, to be run again with other values. */
 export type Prepared = CompiledQuery<Row>
 
-/** Where statements are run: the database, or one transaction of it. */
+/** Runs statements on one connection, in or outside of a transaction. */
 export interface Runner {
   run(statement: Prepared, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
-  /** Runs a statement without values, of which no row is read. */
-  say(text: string): Promise<unknown>
+  /** Runs a statement without values, and drops its rows. */
+  exec(text: string): Promise<unknown>
 }
 
-/** Does what is asked for by each of the inputs; gives what came of each, in their order. */
-export type SharedWork<Input, Result> = (
-  inputs: readonly Input[],
-  runner: Runner,
-) => Promise<readonly Result[]>
+/** The user's Kysely, as far as a session needs it. */
+export type GivenKysely = { withoutPlugins(): unknown }
 
-/** A write that waits for its turn. Its work is given only inputs that came with the same work. */
-export interface Write {
-  readonly input: unknown
-  readonly options: StoreOptions
-  /** When it came, by `performance.now()`. */
-  readonly came: number
-  /** Whether the work on its input alone is one statement, which is a transaction by itself. */
-  readonly single: boolean
-  // Methods, so that a queue holds writes of all types.
-  work(inputs: readonly unknown[], runner: Runner): Promise<readonly unknown[]>
-  resolve(result: unknown): void
-  reject(error: unknown): void
+/** How long work is retried that meets a lock or a conflict, and the pauses in between; milliseconds. */
+const RETRY_TIMEOUT_MS = 5000
+const FIRST_PAUSE_MS = 5
+const LONGEST_PAUSE_MS = 100
+
+/** Making a signal costs a fifth of a read: most reads end before it is asked for. */
+const SIGNAL_DELAY_MS = 20
+
+/** The parts of a compiled query that only Kysely's plugins read. */
+const RAW = CompiledQuery.raw('')
+
+export function compile(database: SqlDatabase, statement: Fragment): Prepared {
+  // Rows have their columns by name, whatever the statement is.
+  return { ...RAW, ...print(statement, database) } as Prepared
 }
 
-/**
- * Has a write wait for its turn.
- * @param add is called at once, with the write.
- * @returns what comes of it.
- */
-export function inQueue<Input, Result>(
-  input: Input,
-  work: SharedWork<Input, Result>,
-  options: StoreOptions,
-  single: boolean,
-  add: (write: Write) => void,
-): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    add({ input, work, options, came: performance.now(), single, resolve, reject })
-  })
-}
+/** Runs work on a database. Each method rejects with the signal's reason, or an `UnavailableError`. */
+export class Session {
+  readonly #executor: QueryExecutor
+  readonly #database: SqlDatabase
+  readonly #initConnection: string | undefined
+  /** The process ids of the server's ends of the connections. */
+  readonly #processIds = new WeakMap<DatabaseConnection, number>()
+  #queue: Write[] = []
+  #flushing = false
+  /** The last turn on the only connection. */
+  #turn: Promise<unknown> = Promise.resolve()
 
-/** How many writes share a commit at most. */
-const MOST_WRITES = 100
-
-/** Takes out of a queue those whose turn it is; who has gone by now has lost it. */
-export function nextWrites(queue: Write[]): Write[] {
-  return queue.splice(0, MOST_WRITES).filter(({ options, reject }) => {
-    try {
-      throwIfAborted(options)
-      return true
-    } catch (reason) {
-      reject(reason)
-      return false
-    }
-  })
-}
-
-/** Whether nobody waits for a write any more. */
-export function isGivenUp({ options }: Write): boolean {
-  return options.aborted ?? options.signal?.aborted ?? false
-}
-
-/** The signal of writes that share a commit, once one of them is given up: without it they are done again. */
-const SOME_GONE = AbortSignal.abort()
-
-export function sharedOptions(writes: readonly Write[]): StoreOptions {
-  return {
-    get aborted() {
-      return writes.some(isGivenUp)
-    },
-    signal: SOME_GONE,
+  /** @param timeout how long a statement may take in the database, in milliseconds. */
+  constructor(db: GivenKysely, database: SqlDatabase, timeout: number | undefined) {
+    // Plugins that rename columns would rename the declared ones too. A Kysely without plugins is one.
+    this.#executor = (db.withoutPlugins() as Kysely<unknown>).getExecutor()
+    this.#database = database
+    this.#initConnection = database.initConnection?.(timeout)
   }
-}
 
-/** Whether an error says that nothing was done, since one of the writes was given up. */
-export function isSomeGone(error: unknown): boolean {
-  return error === SOME_GONE.reason
-}
+  /** Runs work that makes tables, in a transaction of its own without a time limit. */
+  prepare<T>(work: (runner: Runner) => Promise<T>, create: boolean): Promise<T> {
+    const { beginPrepare, beginRead } = this.#database
+    return this.#transact(create ? beginPrepare : beginRead, work, {})
+  }
 
-/** A write by itself. */
-export async function runOne(
-  { work, input }: Pick<Write, 'work' | 'input'>,
-  runner: Runner,
-): Promise<unknown> {
-  const [result] = await work([input], runner)
-  return result
-}
+  /** Reads by statements that need not see the same moment. */
+  read<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
+    return this.#read(undefined, work, options)
+  }
 
-/** Each call throws the signal's reason, or an `UnavailableError` for a database that cannot be reached or a session that is closed. */
-export interface Session {
-  /** Has the tables made again before the next statement. */
-  renew(): void
-  /** Reads by statements that need not be of one moment. */
-  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
-  /** Reads by several statements, all of one moment. */
-  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
+  /** Reads by several statements that see the same moment. */
+  snapshot<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
+    return this.#read(this.#database.beginRead, work, options)
+  }
+
   /**
-   * Writes all of the work or nothing of it; it may be done again from its start.
-   * @param single whether the work is one statement, which is a transaction by itself; default false.
+   * Writes all of the work or nothing of it. The work may be run again from its start.
+   * @param single whether the work is one statement, which is a transaction by itself.
    */
   write<T>(
     work: (runner: Runner) => Promise<T>,
-    options?: StoreOptions,
-    single?: boolean,
-  ): Promise<T>
+    options: StoreOptions = {},
+    single = false,
+  ): Promise<T> {
+    if (this.#database.serial) {
+      return this.writeShared(undefined, async (_, runner) => [await work(runner)], options, single)
+    }
+    const begin = single ? undefined : this.#database.begin
+    return this.#transact(begin, work, options)
+  }
+
   /**
-   * The same for work that waits for a lock which all such work waits for: inputs that wait at the
-   * same time share a commit, and those of the same work are given to one call of it.
-   * @param single whether the work on one input is one statement.
+   * Writes as `write` does, with a commit shared by the writes that wait at the same time. Inputs of
+   * the same work are given to one call of it.
    */
-  writeTogether<Input, Result>(
+  writeShared<Input, Result>(
     input: Input,
     work: SharedWork<Input, Result>,
-    options?: StoreOptions,
-    single?: boolean,
-  ): Promise<Result>
-  /** Another one for each way to the database: what was remembered of it before counts no more. */
-  readonly generation: number
-  /** Ends after what is under way, and closes the database. */
-  close(): Promise<void>
-}
+    options: StoreOptions = {},
+    single = false,
+  ): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ input, work, options, single, resolve, reject })
+      if (!this.#flushing) void this.#flush()
+    })
+  }
 
-/** The user's Kysely, as far as a session asks for it. */
-export type GivenKysely = Pick<Kysely<unknown>, 'destroy' | 'getExecutor'> & {
-  withoutPlugins(): unknown
-}
+  /** An aborted read lets its caller go at once, even where it waits for a connection. */
+  #read<T>(
+    begin: readonly string[] | undefined,
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions,
+  ): Promise<T> {
+    const result = this.#transact(begin, work, options)
+    if (this.#database.serial) return result
+    return new Promise((resolve, reject) => {
+      const stop = onAbort(options, () => reject(options.signal?.reason))
+      result.then(resolve, reject).finally(stop)
+    })
+  }
 
-/** Plugins that rename columns would rename the declared ones too. */
-export function getExecutor(db: GivenKysely): QueryExecutor {
-  // A Kysely without plugins is one, whatever its tables are.
-  return (db.withoutPlugins() as Kysely<unknown>).getExecutor()
-}
+  async #flush(): Promise<void> {
+    this.#flushing = true
+    // Requests that came at the same time add their writes first.
+    await new Promise(resolve => setImmediate(resolve))
+    while (this.#queue.length > 0) await this.#commit(takeWrites(this.#queue))
+    this.#flushing = false
+  }
 
-/** What Kysely has beside the text and the values of a statement: only its plugins read that. */
-const RAW = CompiledQuery.raw('')
+  async #commit(writes: Write[]): Promise<void> {
+    const { begin } = this.#database
+    const [first] = writes
+    if (!first) return
+    try {
+      if (writes.length === 1) {
+        const work = async (runner: Runner) => (await first.work([first.input], runner))[0]
+        first.resolve(await this.#transact(first.single ? undefined : begin, work, first.options))
+        return
+      }
+      const work = (runner: Runner) => runBatch(writes, runner, this.#database)
+      for (const [at, result] of (await this.#transact(begin, work, {})).entries()) {
+        if (result.status === 'fulfilled') writes[at]?.resolve(result.value)
+        else writes[at]?.reject(toStoreError(result.reason, this.#database))
+      }
+    } catch (error) {
+      for (const { reject } of writes) reject(error)
+    }
+  }
 
-export function compileFor(dialect: SqlDatabase, statement: Fragment): Prepared {
-  // Every row has its columns by name.
-  return { ...RAW, ...print(statement, dialect) } as Prepared
-}
+  /** Runs work in a transaction, if it begins one, and again where others were in the way. */
+  async #transact<T>(
+    begin: readonly string[] | undefined,
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions,
+  ): Promise<T> {
+    const until = performance.now() + RETRY_TIMEOUT_MS
+    for (let tries = 0; ; tries++) {
+      try {
+        throwIfAborted(options)
+        return await this.#onConnection(connection => {
+          const runner = createRunner(connection, options)
+          const cancellable = (each: Runner) =>
+            this.#cancellable(connection, options, () => work(each))
+          return begin ? inTransaction(begin, cancellable, runner) : cancellable(runner)
+        })
+      } catch (error) {
+        const kind = this.#database.failure(error)?.kind
+        if (kind === 'cancelled') throwIfAborted(options)
+        if (kind !== 'again' || performance.now() >= until) {
+          throw toStoreError(error, this.#database)
+        }
+        const pause = Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)
+        await new Promise(resolve => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
+      }
+    }
+  }
 
-export function createRunner(connection: DatabaseConnection): Runner {
-  return {
-    run: (statement, parameters = statement.parameters) =>
-      connection.executeQuery<Row>({ ...statement, parameters }),
-    // SQLite's connection throws at once: who handles what is said wrong handles a promise.
-    say: async text => connection.executeQuery({ ...RAW, sql: text }),
+  #onConnection<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
+    if (!this.#database.serial) {
+      return this.#executor.provideConnection(async connection => {
+        await this.#init(connection)
+        return work(connection)
+      })
+    }
+    // One after another: Kysely's own lock wakes all that wait, each time.
+    const result = this.#turn.then(() => this.#executor.provideConnection(work))
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+
+  async #init(connection: DatabaseConnection): Promise<void> {
+    if (this.#processIds.has(connection) || this.#initConnection === undefined) return
+    const { rows } = await connection.executeQuery<Row>(CompiledQuery.raw(this.#initConnection))
+    this.#processIds.set(connection, Number(rows[0]?.pid))
+  }
+
+  /** Runs work of which the server cancels the running statement once the signal is aborted. */
+  async #cancellable<T>(
+    connection: DatabaseConnection,
+    options: StoreOptions,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const processId = this.#processIds.get(connection)
+    if (processId === undefined) return work()
+    let ended = false
+    let sent: Promise<unknown> | undefined
+    const cancel = async (other: DatabaseConnection) => {
+      // By now the connection may serve someone else.
+      if (ended) return
+      sent = other.executeQuery(CompiledQuery.raw(`select pg_cancel_backend(${processId})`))
+      await sent
+    }
+    const stop = onAbort(options, () => {
+      this.#executor.provideConnection(cancel).catch(() => undefined)
+    })
+    try {
+      return await work()
+    } finally {
+      ended = true
+      stop()
+      if (sent) {
+        await sent.catch(() => undefined)
+        // Receives the cancellation, should it still be on its way.
+        await connection.executeQuery(CompiledQuery.raw('select 1')).catch(() => undefined)
+      }
+    }
   }
 }
 
-/**
- * All of the work in a transaction, or nothing of it.
- * @param leave is awaited before the transaction ends.
- * @param options whose signal undoes the work until the commit begins.
- */
-export async function inTransaction<T>(
+function createRunner(connection: DatabaseConnection, options: StoreOptions): Runner {
+  return {
+    // The connection of SQLite throws where that of PostgreSQL rejects.
+    async run(statement, parameters = statement.parameters) {
+      throwIfAborted(options)
+      return connection.executeQuery<Row>({ ...statement, parameters })
+    },
+    exec: async text => connection.executeQuery({ ...RAW, sql: text }),
+  }
+}
+
+async function inTransaction<T>(
   begin: readonly string[],
   work: (runner: Runner) => Promise<T>,
   runner: Runner,
-  leave: () => Promise<void> = async () => {},
-  options?: StoreOptions,
 ): Promise<T> {
   let begun = false
   try {
     for (const each of begin) {
-      await runner.say(each)
+      await runner.exec(each)
       begun = true
     }
     const result = await work(runner)
-    await leave()
-    throwIfAborted(options)
-    await runner.say('commit')
+    await runner.exec('commit')
     return result
   } catch (error) {
-    await leave()
-    if (!begun) throw error
-    // An error that undid the transaction itself leaves nothing to roll back, nor does a connection that is lost.
-    await runner.say('rollback').catch(() => undefined)
+    // After a lost connection, or an error that ended the transaction, there is nothing to roll back.
+    if (begun) await runner.exec('rollback').catch(() => undefined)
     throw error
   }
 }
 
-export function closed(): UnavailableError {
-  return new UnavailableError('The store is closed')
+/** Calls back when the signal is aborted. @returns what stops the waiting. */
+function onAbort(options: StoreOptions, callback: () => void): () => void {
+  let signal: AbortSignal | undefined
+  const timer = setTimeout(() => {
+    signal = options.signal
+    if (signal?.aborted) callback()
+    else signal?.addEventListener('abort', callback, { once: true })
+  }, SIGNAL_DELAY_MS)
+  return () => {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', callback)
+  }
 }
 
-/** An error as the store throws it. */
-export function classifyError(error: unknown, dialect: SqlDatabase): unknown {
-  switch (dialect.failure(error)?.kind) {
+function toStoreError(error: unknown, database: SqlDatabase): unknown {
+  switch (database.failure(error)?.kind) {
     case 'unavailable':
       return new UnavailableError('The database cannot be reached', { cause: error })
     case 'again':
-      return new UnavailableError('Others were in the way, again and again', { cause: error })
+      return new UnavailableError('The database is busy with other writes', { cause: error })
     case 'cancelled':
       return new UnavailableError('The database took too long', { cause: error })
     default:
       return error
   }
-}
-
-const SAVEPOINT = 'rest_write'
-
-/**
- * Several writes in one transaction, each undone alone where it fails.
- * @throws an error that is not of one write alone.
- */
-export async function runBatch(
-  writes: readonly Write[],
-  runner: Runner,
-  dialect: SqlDatabase,
-): Promise<PromiseSettledResult<unknown>[]> {
-  // Mostly none fails: one savepoint is enough then, and creates go into the table together.
-  const all = await undoable(() => everyOne(writes, runner), runner, dialect)
-  if (all.status === 'fulfilled') {
-    return all.value.map(value => ({ status: 'fulfilled', value }))
-  }
-  const results: PromiseSettledResult<unknown>[] = []
-  for (const write of writes) {
-    results.push(await undoable(() => runOne(write, runner), runner, dialect))
-  }
-  return results
-}
-
-/** Those that follow each other with the same work, by one call of it. */
-async function everyOne(writes: readonly Write[], runner: Runner): Promise<unknown[]> {
-  const results: unknown[] = []
-  for (let first = writes[0]; first; first = writes[results.length]) {
-    const inputs: unknown[] = []
-    for (const { work, input } of writes.slice(results.length)) {
-      if (work !== first.work) break
-      inputs.push(input)
-    }
-    results.push(...(await first.work(inputs, runner)))
-  }
-  return results
-}
-
-/** Failures that may have undone the transaction, or that all of it would meet. */
-const SHARED = new Set<Failure['kind'] | undefined>(['unavailable', 'again', 'cancelled'])
-
-/** A part of a transaction, undone alone where it fails. */
-async function undoable<T>(
-  work: () => Promise<T>,
-  runner: Runner,
-  dialect: SqlDatabase,
-): Promise<PromiseSettledResult<T>> {
-  await runner.say(`savepoint ${SAVEPOINT}`)
-  const result = await settled(work())
-  if (result.status === 'rejected') {
-    const { reason } = result
-    if (isSomeGone(reason) || SHARED.has(dialect.failure(reason)?.kind)) throw reason
-    await runner.say(`rollback to ${SAVEPOINT}`)
-  }
-  await runner.say(`release savepoint ${SAVEPOINT}`)
-  return result
-}
-
-/** Tells each write what became of it. */
-export function answer(
-  writes: readonly Write[],
-  results: readonly PromiseSettledResult<unknown>[],
-  dialect: SqlDatabase,
-): void {
-  for (const [at, result] of results.entries()) {
-    if (result.status === 'fulfilled') writes[at]?.resolve(result.value)
-    else writes[at]?.reject(classifyError(result.reason, dialect))
-  }
-}
-
-export async function settled<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
-  const [result] = await Promise.allSettled([work])
-  return result
 }

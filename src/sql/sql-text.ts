@@ -57,8 +57,13 @@ sql.join = (fragments: readonly Fragment[], separator = ', '): Fragment => {
   return new Fragment(text, values)
 }
 
-/** How a database reads a statement. */
-export interface Spelling {
+/** The name of a property: a literal where the schema has it, so that an index on the expression serves it. */
+export function literalOrBound(text: string, declared: boolean): Fragment {
+  return declared ? sql.lit(text) : sql`${text}`
+}
+
+/** How a database marks bound values. */
+export interface PlaceholderStyle {
   /** What stands for a bound value; positions count from 1. */
   placeholder(position: number): string
 }
@@ -66,7 +71,7 @@ export interface Spelling {
 /** A fragment as a whole statement. */
 export function print(
   { text, values }: Fragment,
-  { placeholder }: Spelling,
+  { placeholder }: PlaceholderStyle,
 ): { readonly sql: string; readonly parameters: readonly unknown[] } {
   let printed = ''
   let from = 0

@@ -2,14 +2,8 @@
 // node:sqlite in a wrapper (docs/growing.md).
 
 import type { LikeStep } from '../store/selection.ts'
-import {
-  type JsonPath,
-  type JsonType,
-  literalOrBound,
-  type Mixed,
-  type SqlDatabase,
-} from './database.ts'
-import { type Fragment, sql } from './sql-text.ts'
+import type { JsonPath, JsonType, MixedExpression, SqlDatabase } from './database.ts'
+import { type Fragment, literalOrBound, sql } from './sql-text.ts'
 
 /**
  * A JSON path as SQLite reads it: a literal where the schema names it, so that an index on the same
@@ -44,20 +38,28 @@ function sqliteEach(column: Fragment, path: JsonPath, of: 'object' | 'array'): F
   return sql`json_each(case ${type} when ${of} then ${value} end)`
 }
 
-const SQLITE_TYPES: Readonly<Record<JsonType, string>> = {
+const COLUMN_TYPES = {
+  text: 'TEXT',
+  integer: 'INTEGER',
+  real: 'REAL',
+  boolean: 'INTEGER',
+  json: 'TEXT',
+} as const
+
+const JSON_TYPES: Readonly<Record<JsonType, string>> = {
   string: "('text')",
   number: "('integer', 'real')",
   boolean: "('true', 'false')",
 }
 
-function sqliteMixed(value: Fragment, type: Fragment): Mixed {
+function sqliteMixed(value: Fragment, type: Fragment): MixedExpression {
   // A blob comes after every text.
   const order = sql`case when ${type} in ('object', 'array') then x'' else ${value} end`
   return {
     value: order,
     order,
     as: () => order,
-    is: wanted => sql`${type} in ${sql.raw(SQLITE_TYPES[wanted])}`,
+    is: wanted => sql`${type} in ${sql.raw(JSON_TYPES[wanted])}`,
   }
 }
 
@@ -71,27 +73,27 @@ const CLOSED = /connection is not open|database is not open|already been destroy
 export const sqlite: SqlDatabase = {
   name: 'sqlite',
   placeholder: () => '?',
-  types: { text: 'TEXT', integer: 'INTEGER', real: 'REAL', boolean: 'INTEGER', json: 'TEXT' },
-  own: {},
-  casts: {},
-  catalog: {
-    columns(table) {
-      const [name = '', schema = 'main'] = table.split('.').reverse()
-      const kept = sql`${sql.id(schema)}.sqlite_schema`
-      const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
-      return sql`select p.name as name, upper(p.type) as type, '' as category, null as collation,
+  types: COLUMN_TYPES,
+  catalog(table) {
+    const [name = '', schema = 'main'] = table.split('.').reverse()
+    const kept = sql`${sql.id(schema)}.sqlite_schema`
+    const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
+    return sql`select p.name as name, upper(p.type) as type,
         exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as base,
         exists (select 1 from ${kept} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as ruled,
         case when exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
           then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
             or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as alone
         from pragma_table_xinfo(${name}, ${schema}) as p`
-    },
   },
-  digits: 0,
+  keepsExactly: (type, as) => type === COLUMN_TYPES[as],
+  serial: true,
   begin: ['begin immediate'],
   beginRead: ['begin'],
-  chains: false,
+  beginPrepare: ['begin immediate'],
+  longestName: Number.POSITIVE_INFINITY,
+  nativeFor: () => undefined,
+  supportsDmlInCte: false,
   overriding: sql``,
   forUpdate: sql``,
   boolean: Number,
@@ -100,7 +102,7 @@ export const sqlite: SqlDatabase = {
     return sql`${typeof value === 'boolean' ? Number(value) : value}`
   },
   read: column => column,
-  equalsAnyhow: false,
+  equalsInAnyCollation: false,
   text: value => value,
   json: (column, path) => sqliteInside(column, path, 'value'),
   mixed: (column, path) =>

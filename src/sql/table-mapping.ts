@@ -1,8 +1,7 @@
-// Where a collection's items lie in a table: a column for each top-level field, JSON text for what
-// is no scalar.
+// Maps a collection to a table: a column for each top-level field, JSON for what is no scalar.
 import { createHash } from 'node:crypto'
 import { FILLED_TEXT, OBJECT, type Rules } from '../options.ts'
-import { type Field, findField, type Kind } from '../schema/fields.ts'
+import { findField, type Kind } from '../schema/fields.ts'
 import { type Path, toPath } from '../schema/paths.ts'
 import type { Item } from '../schema/values.ts'
 import type { Id, Shape, Stored } from '../store/store.ts'
@@ -10,22 +9,23 @@ import {
   buildColumn,
   type Column,
   type ColumnOptions,
-  type Declared,
-  decodeValue,
+  decodeRow,
   encodeValue,
-  holdsText,
+  toColumnValue,
 } from './columns.ts'
-import type { JsonPath, Mixed, SqlDatabase } from './database.ts'
+import type { JsonPath, MixedExpression, NativeType, SqlDatabase } from './database.ts'
 import { Indexes } from './indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
-import { toColumnText } from './types.ts'
 
 export interface TableMappingOptions {
-  /** Default the collection's name. */
+  /** Default: the collection's name. */
   readonly table?: string | undefined
-  /** By field name: the column's name, or more of it. */
+  /**
+   * By field name: the column's name, or more of it; `'jsonb'` asks for a new column of that type. For a
+   * column with the name jsonb, write `{ name: 'jsonb' }`.
+   */
   readonly columns?: Readonly<Record<string, string | ColumnOptions>> | undefined
-  /** The column of the version; false where the table has none. Default `version`. */
+  /** The column of the version; false where the table has none. Default: `version`. */
   readonly version?: string | false | undefined
 }
 
@@ -39,65 +39,82 @@ export const TABLE_MAPPING_RULES: Rules<TableMappingOptions> = {
 }
 
 /** A value of an item in SQL. */
-export interface Place {
+export interface ColumnExpression {
   readonly kind: Kind
   /** Whether it may be null or absent. */
   readonly maybe: boolean
-  /** Its column, where it has one of its own and is compared as it stands there. */
-  readonly column?: Fragment | undefined
-  /** As it is stored. */
+  /** Its column, where it has one of its own. */
+  readonly column?: Fragment
+  /** The value as it is stored, native types as text. */
   readonly value: Fragment
-  /** As it is compared and sorted: date-times as milliseconds, save the store's own. */
+  /** The value as it is compared and sorted: date-times as milliseconds, save the store's own. */
   readonly order: Fragment
-  /** Whether a date-time is compared as the text of `toISOString()`. */
-  readonly canonical: boolean
-  /** As it is compared for being equal, where an index serves that of which the order is another. */
+  /** The value as it is compared for equality, where an index serves that better. */
   readonly equal?: Fragment
-  readonly declared?: Declared
+  /** Whether a date-time is compared as the text of `toISOString()`. */
+  readonly canonical?: boolean
+  readonly native?: NativeType | undefined
   /** Where the value may be of more than one type. */
-  readonly mixed?: Mixed
-  /** Inside of which column it lies, if that is JSON. */
+  readonly mixed?: MixedExpression
+  /** The JSON column that it lies in. */
   readonly json?: { readonly column: Fragment; readonly path: JsonPath }
 }
 
 export class TableMapping {
   readonly shape: Shape
-  readonly dialect: SqlDatabase
+  readonly database: SqlDatabase
   readonly table: string
   readonly columns: readonly Column[]
   readonly id: Column
+  /** The column of the creation date, where there is one. */
+  readonly created: Column | undefined
+  /** The columns that an update writes: not the id, nor the creation date. */
+  readonly changing: readonly Column[]
   readonly versionColumn: string | undefined
   /** The table's name, quoted. */
   readonly from: Fragment
-  /** Every column to read, the version last. */
+  /** Every column to select, the version last. */
   readonly all: Fragment
   readonly indexes: Indexes
   readonly #byName: ReadonlyMap<string, Column>
   readonly #owner: Fragment
 
-  /** @throws TypeError for fields that a table cannot hold, and for columns that there cannot be. */
-  constructor(shape: Shape, dialect: SqlDatabase, options: TableMappingOptions = {}) {
+  /**
+   * @param typeOf finds the type of a column of an existing table; `undefined` for a new one.
+   * @throws TypeError for fields that a table cannot hold, and for impossible columns.
+   */
+  constructor(
+    shape: Shape,
+    database: SqlDatabase,
+    options: TableMappingOptions = {},
+    typeOf: (column: string) => string | undefined = () => undefined,
+  ) {
     const { table = shape.name, columns = {}, version = 'version' } = options
     if (shape.open) {
       throw new TypeError(
-        `${shape.name}: its schema takes properties that it does not name, and a table has no column for them; say z.object() or z.strictObject(), and give the others a property of their own, such as extra: z.record(z.string(), z.json())`,
+        `${shape.name}: its schema takes properties that it does not name, and a table has no column for them. Use z.object() or z.strictObject(), with a property for the others, such as extra: z.record(z.string(), z.json())`,
       )
     }
     this.shape = shape
-    this.dialect = dialect
+    this.database = database
     this.table = table
     this.versionColumn = version === false ? undefined : version
     for (const name of Object.keys(columns)) {
       if (!shape.fields.has(name)) throw new TypeError(`${shape.name} has no field "${name}"`)
     }
-    this.columns = [...shape.fields].map(([name, given], at) => {
-      const field = ownField(name, shape) ?? given
-      return buildColumn(name, field, columns[name], at, shape.name, dialect)
+    const { identity, createdAt } = shape
+    this.columns = [...shape.fields.keys()].map(name => {
+      const given = columns[name]
+      const column = typeof given === 'object' ? (given.name ?? name) : given
+      const found = typeOf(column === undefined || column === 'jsonb' ? name : column)
+      return buildColumn(name, given, shape, database, found)
     })
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
-    const id = this.#byName.get(shape.identity.name)
-    if (!id) throw new TypeError(`${shape.name} has no field "${shape.identity.name}" for its ids`)
+    const id = this.#byName.get(identity.name)
+    if (!id) throw new TypeError(`${shape.name} has no field "${identity.name}" for its ids`)
     this.id = id
+    this.created = createdAt === undefined ? undefined : this.#byName.get(createdAt)
+    this.changing = this.columns.filter(column => column !== id && column !== this.created)
     this.from = sql.table(table)
     this.#owner = sql`${this.from}.`
     const all = this.columns.map(({ column, readable, read }) =>
@@ -105,169 +122,141 @@ export class TableMapping {
     )
     if (version !== false) all.push(sql.id(version))
     this.all = sql.join(all)
-    this.indexes = new Indexes(table, shape, dialect, path => this.#expressed(toPath(path)))
+    this.indexes = new Indexes(table, shape, database, path => this.#express(toPath(path)))
+    this.#checkNames()
+  }
+
+  #checkNames(): void {
+    const { versionColumn } = this
+    const names = this.columns.map(({ column }) => column)
+    if (versionColumn !== undefined) names.push(versionColumn)
     // SQL does not tell `Name` from `name`.
     const seen = new Set<string>()
-    for (const each of [...this.columns.map(({ column }) => column), version]) {
-      if (each === false) continue
-      if (seen.has(each.toLowerCase())) {
+    for (const name of names) {
+      if (seen.has(name.toLowerCase())) {
         throw new TypeError(
-          `${table} would have the column "${each}" twice; name one in the options`,
+          `${this.table} would have the column "${name}" twice; rename one in the options`,
         )
       }
-      seen.add(each.toLowerCase())
-      if (Buffer.byteLength(each) > (dialect.longestName ?? each.length * 4)) {
+      seen.add(name.toLowerCase())
+      if (Buffer.byteLength(name) > this.database.longestName) {
         throw new TypeError(
-          `${table}: the name of the column "${each}" is too long for the database`,
+          `${this.table}: the name of the column "${name}" is too long for the database`,
         )
       }
     }
   }
 
-  /** The columns that an update writes: not the id, nor the creation date. */
-  get changing(): readonly Column[] {
-    const { identity, createdAt } = this.shape
-    return this.columns.filter(({ name }) => name !== identity.name && name !== createdAt)
+  /** Finds the expression of the value at a path; `undefined` where no field is there. */
+  find(path: Path): ColumnExpression | undefined {
+    return this.#express(path, this.#owner)
   }
 
-  /** Where the value at a path lies; `undefined` where no field is there. */
-  at(path: Path): Place | undefined {
-    return this.#expressed(path, this.#owner)
-  }
-
-  /** @param owner stands before the name of a JSON column: the functions that take it apart have columns of their own. */
-  #expressed(path: Path, owner = sql``): Place | undefined {
+  /** @param owner stands before the name of a JSON column: functions of JSON have columns of the same names. */
+  #express(path: Path, owner = sql``): ColumnExpression | undefined {
     const [name = '', ...inner] = path
     const column = this.#byName.get(name)
     const field = inner.length === 0 ? column?.field : findField(this.shape.fields, path)
     if (!column || !field) return undefined
-    const { dialect } = this
-    const { ref, cast } = column
+    const { database } = this
+    const { ref, native } = column
     const { kind } = field
     if (column.type !== 'json') {
       const maybe = field.nullable || field.optional
-      const own = name === this.shape.createdAt || name === this.shape.updatedAt
-      const { declared } = column
-      if (declared) {
-        const value = declared.own.text(ref)
-        return { kind, maybe, column: ref, value, order: ref, canonical: false, declared }
+      const plain = { kind, maybe, column: ref }
+      if (native) return { ...plain, value: native.text(ref), order: ref, native }
+      const value = column.type === 'text' ? database.text(ref) : ref
+      const canonical = name === this.shape.createdAt || name === this.shape.updatedAt
+      if (kind === 'date-time' && !canonical) {
+        return { ...plain, value, order: database.instant(ref) }
       }
-      const value = column.type === 'text' ? dialect.text(ref) : ref
-      if (kind === 'date-time' && !own) {
-        return { kind, maybe, column: ref, value, order: dialect.instant(ref), canonical: false }
-      }
-      const equal = dialect.equalsAnyhow ? ref : value
-      const plain = cast ? undefined : ref
-      return { kind, maybe, column: plain, value, order: value, equal, canonical: own }
+      const equal = database.equalsInAnyCollation ? ref : value
+      return { ...plain, value, order: value, equal, canonical }
     }
-    const maybe = path.some((_, at) => isMaybe(this.shape.fields, path.slice(0, at + 1)))
-    const declared = path.every((_, at) => !isEntry(this.shape.fields, path.slice(0, at + 1)))
+    const { fields } = this.shape
+    const declared = path.every((_, at) => !isEntry(fields, path.slice(0, at + 1)))
     const whole = sql`${owner}${ref}`
     const json = { column: whole, path: { names: inner, declared } }
     if (kind === 'any' || kind === 'union') {
-      const mixed = dialect.mixed(whole, json.path)
-      return {
-        kind,
-        maybe: true,
-        value: mixed.value,
-        order: mixed.order,
-        canonical: false,
-        mixed,
-        json,
-      }
+      const mixed = database.mixed(whole, json.path)
+      return { kind, maybe: true, value: mixed.value, order: mixed.order, mixed, json }
     }
-    const value = dialect.json(whole, json.path, kind)
-    const order = kind === 'date-time' ? dialect.instant(value) : value
-    return { kind, maybe, value, order, canonical: false, json }
+    const maybe = path.some((_, at) => isMaybe(fields, path.slice(0, at + 1)))
+    const value = database.json(whole, json.path, kind)
+    const order = kind === 'date-time' ? database.instant(value) : value
+    return { kind, maybe, value, order, json }
   }
 
   /**
-   * The values of an item, in the order of the columns without the version.
+   * Encodes the values of an item, in the order of the columns without the version.
    * @throws TypeError for a property that has no column: it would be lost.
    */
   encode(item: Item, columns = this.columns): unknown[] {
     for (const name of Object.keys(item)) {
       if (!this.#byName.has(name)) throw new TypeError(`${this.table} has no column for "${name}"`)
     }
-    return columns.map(column => encodeValue(item[column.name], column, this.dialect))
+    return columns.map(column => encodeValue(item[column.name], column, this.database))
   }
 
-  /** What stands for the id in a statement of one item. */
+  /** The bound value of the id in a statement of one item. */
   get idValue(): Fragment {
-    const { declared } = this.id
-    if (declared) return declared.own.bind('')
+    if (this.id.native) return this.id.native.bind('')
     // Greater ones than the column holds are found nowhere.
-    return this.shape.identity.kind === 'integer' ? this.dialect.bind(0, 'integer') : sql`${''}`
+    return this.shape.identity.kind === 'integer' ? this.database.bind(0, 'integer') : sql`${''}`
   }
 
   /**
-   * What is given to the driver for an id; null where the column cannot hold it, `undefined` where
-   * nothing can: SQLite would find the integer 5 under the text '5'.
+   * Encodes an id for the driver; null where the column cannot hold it, `undefined` where nothing can:
+   * SQLite would find the integer 5 under the text '5'.
    */
-  idGiven(id: Id): Id | null | undefined {
+  encodeId(id: Id): Id | null | undefined {
     if (this.shape.identity.kind === 'integer') return Number.isSafeInteger(id) ? id : undefined
     if (typeof id !== 'string' || id.includes('\0')) return undefined
-    const { declared } = this.id
-    return declared ? (toColumnText(id, declared.type) ?? null) : id
+    return this.id.native ? (this.id.native.toColumnText(id) ?? null) : id
   }
 
-  /** The column of the creation date, where there is one. */
-  get created(): Column | undefined {
-    const { createdAt } = this.shape
-    return createdAt === undefined ? undefined : this.#byName.get(createdAt)
-  }
-
-  /** A query of the greatest id that is there. */
+  /** A query of the greatest id. */
   get greatestId(): Fragment {
-    const { ref, readable, declared } = this.id
+    const { ref, readable, native } = this.id
     // Not every type has a `max`.
-    return declared
+    return native
       ? sql`select ${readable} from ${this.from} order by ${ref} desc limit 1`
       : sql`select max(${ref}) from ${this.from}`
   }
 
-  /** An item of a row's columns: what is null and may not be null is absent. */
-  decode(row: Readonly<Record<string, unknown>>): Item {
-    const item: Item = {}
-    for (const column of this.columns) {
-      const value = decodeValue(row[column.read], column)
-      if (value !== undefined) item[column.name] = value
-    }
-    return item
+  /** Decodes a row; its version is a hash of its values where the table has no column for one. */
+  decode(row: Readonly<Record<string, unknown>>): Stored {
+    const item = decodeRow(row, this.columns)
+    return this.#toStored(item, this.versionColumn && String(row[this.versionColumn]))
   }
 
-  /** A row as it is stored; its version is of its values where the table has no column for one. */
-  stored(row: Readonly<Record<string, unknown>>): Stored {
-    return this.#storedAs(this.decode(row), this.versionColumn && String(row[this.versionColumn]))
-  }
-
-  /** An item in the order of the columns, so that it prints as it will when it is read. */
-  storedItem(given: Item, version: string | undefined): Stored {
+  /** Predicts what a row will decode to, in a table that keeps values exactly. */
+  predict(given: Item, version: string | undefined): Stored {
     const item: Item = {}
     for (const column of this.columns) {
       const value = given[column.name]
-      if (value !== undefined) item[column.name] = holdsText(value, column) ?? value
+      if (value !== undefined) item[column.name] = toColumnValue(value, column) ?? value
     }
-    return this.#storedAs(item, version)
+    return this.#toStored(item, version)
   }
 
-  #storedAs(item: Item, version: string | undefined): Stored {
+  #toStored(item: Item, version: string | undefined): Stored {
     const { identity, updatedAt } = this.shape
     const id = item[identity.name]
     const time = updatedAt === undefined ? Number.NaN : Date.parse(String(item[updatedAt]))
     return {
       id: typeof id === 'number' ? id : String(id),
       item,
-      version: version ?? hashOf(item),
+      version: version ?? hash(item),
       ...(!Number.isNaN(time) && { updatedAt: time }),
     }
   }
 
   /**
-   * The dotted paths of the unique set that a database names, or the identity's name. Of somebody else's
-   * index those columns that are fields: clients know of no other, nor of an index's name.
+   * Finds the dotted paths of the unique set that a database names, or the identity's name. Of a foreign
+   * index only columns that are fields are named: clients know no others.
    */
-  uniqueSet(index: string | undefined, columns: readonly string[] = []): readonly string[] {
+  findUnique(index: string | undefined, columns: readonly string[] = []): readonly string[] {
     const { unique, identity } = this.shape
     const named = unique.find(set => this.indexes.name(set, 'unique') === index)
     if (named) return named
@@ -278,23 +267,12 @@ export class TableMapping {
     return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
   }
 
-  /** The dotted paths of the index or the column that a database names; none for somebody else's. */
-  indexed(index: string | undefined, column?: string): readonly string[] {
-    if (column === undefined) return this.indexes.pathsOf(index)
-    const own = this.columns.find(each => each.column === column)?.name
-    return own === undefined ? [] : [own]
+  /** Finds the dotted paths of the index or the column that a database names. */
+  findIndexed(index: string | undefined, column?: string): readonly string[] {
+    if (column === undefined) return this.indexes.findPaths(index)
+    return this.columns.filter(each => each.column === column).map(({ name }) => name)
   }
 }
-
-/** The id and the dates are the store's own, whatever the schema says of them. */
-function ownField(name: string, { identity, createdAt, updatedAt }: Shape): Field | undefined {
-  if (name === identity.name) {
-    return { kind: identity.kind === 'integer' ? 'integer' : 'string', ...REQUIRED }
-  }
-  return name === createdAt || name === updatedAt ? { kind: 'date-time', ...REQUIRED } : undefined
-}
-
-const REQUIRED = { nullable: false, optional: false }
 
 function isMaybe(fields: Shape['fields'], path: Path): boolean {
   const field = findField(fields, path)
@@ -307,6 +285,6 @@ function isEntry(fields: Shape['fields'], path: Path): boolean {
 }
 
 /** A version of values: 96 bits, as 16 characters. */
-function hashOf(item: Item): string {
+function hash(item: Item): string {
   return createHash('sha256').update(JSON.stringify(item)).digest('base64url').slice(0, 16)
 }

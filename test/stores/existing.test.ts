@@ -49,7 +49,7 @@ const POSTGRES: Existing = {
   made: [
     `create table garage (car_id uuid primary key default gen_random_uuid(), owner uuid not null,
       color varchar(20) not null, price numeric(10,2), doors int4 not null, sold boolean not null,
-      model jsonb not null, built date not null, seen timestamp(3), born timestamptz not null default now(),
+      model jsonb not null, built date not null, seen timestamptz(3), born timestamptz not null default now(),
       changed timestamptz(3) not null)`,
     'create index garage_born on garage (born, car_id)',
     'create index garage_owner on garage (owner)',
@@ -59,17 +59,14 @@ const POSTGRES: Existing = {
     `insert into garage select ('0190a000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid,
       ('00000000-0000-4000-8000-' || lpad((n % 4)::text, 12, '0'))::uuid, 'c' || n % 5,
       case when n % 7 > 0 then n + 0.1 end, n, n % 2 = 0, jsonb_build_object('name', 'm' || n % 3),
-      date '2024-02-25' + n, case when n % 3 > 0 then timestamp '2024-03-10 02:00' + n % 10 * interval '1 hour' end,
+      date '2024-02-25' + n, case when n % 3 > 0 then timestamptz '2024-03-10T02:00:00Z' + n % 10 * interval '1 hour' end,
       timestamptz '2024-03-10T04:00:00.000Z' + n / 2 * interval '500 microseconds', '2024-03-11T00:00:00Z'
       from generate_series(1, 40) as n`,
   ],
   columns: {
-    id: { name: 'car_id', type: 'uuid' },
-    owner: { type: 'uuid' },
-    built: { type: 'date' },
-    seen: { type: 'timestamp', digits: 3 },
-    created_at: { name: 'born', type: 'timestamp' },
-    updated_at: { name: 'changed', type: 'timestamp', digits: 3 },
+    id: 'car_id',
+    created_at: 'born',
+    updated_at: 'changed',
   },
   created(row) {
     const [milliseconds, rest] = [Math.floor(half(row) / 2), (half(row) % 2) * 500]
@@ -131,7 +128,7 @@ describe('a table of PostgreSQL that exists', () => {
     const cars = defineCollection({ name: 'cars', schema: Car, store, search: ['color', 'seen'] })
     for (const statement of createTableSql(cars.definition.shape, {
       ...options,
-      dialect: 'postgres',
+      database: 'postgres',
     })) {
       // What a migration takes of it.
       if (/rest_(?:sequences|idempotency)/.test(statement)) await say(statement)
@@ -432,25 +429,29 @@ test('a table of PostgreSQL that makes its ids itself takes those of the store',
   await store.close()
 })
 
-test('the store makes tables of declared types too', async () => {
+test('the store makes tables with the types of PostgreSQL', async () => {
   const { definition } = defineCollection({
     name: 'cars',
     schema: Car,
-    store: sqlStore({ db: openPostgres(), dialect: 'postgres' }),
+    store: sqlStore({ db: openPostgres(), database: 'postgres' }),
   })
   await definition.store.close()
   const columns = {
-    id: { type: 'uuid' },
+    owner: { type: 'uuid' },
     built: { type: 'date' },
-    seen: { type: 'timestamp' },
+    seen: { name: 'seen_at', type: 'timestamptz' },
+    model: 'jsonb',
   } as const
-  const [table] = createTableSql(definition.shape, { dialect: 'postgres', columns })
-  expect(table).toContain('"id" uuid primary key not null')
-  expect(table).toContain('"built" date not null')
-  expect(table).toContain('"seen" timestamp(6) with time zone,')
-  const seen = { seen: { type: 'timestamp', digits: 3 } } as const
-  const [other] = createTableSql(definition.shape, { dialect: 'postgres', columns: seen })
-  expect(other).toContain('"seen" timestamp(3) with time zone,')
+  const [asked] = createTableSql(definition.shape, { database: 'postgres', columns })
+  expect(asked).toContain(
+    '"owner" uuid not null, "color" text collate "C" not null, "price" double precision, "doors" bigint not null, "sold" boolean not null, "model" jsonb not null, "built" date not null, "seen_at" timestamptz(3)',
+  )
+  const [table] = createTableSql(definition.shape, { database: 'postgres' })
+  expect(table).toContain('("id" uuid primary key not null, "owner" text collate "C" not null,')
+  expect(table).toContain('"model" json not null, "built" date not null, "seen" text collate "C",')
+  expect(table).toContain(
+    '"created_at" timestamptz(3) not null, "updated_at" timestamptz(3) not null',
+  )
 })
 
 const SQLITE_TRIGGER = [
@@ -534,13 +535,13 @@ describe.each([
 
 test.each([
   ['a uuid in SQLite', { id: { type: 'uuid' } }, 'sqlite has no columns of the type uuid'],
-  ['a uuid that is a number', { doors: { type: 'uuid' } }, 'holds string, not integer'],
-  ['a timestamp that is a text', { color: { type: 'timestamp' } }, 'holds date-time, not string'],
-  ['a uuid that is JSON', { owner: { type: 'uuid', json: true } }, 'not JSON'],
+  ['a uuid that is a number', { doors: { type: 'uuid' } }, 'cannot hold integer values'],
+  ['a time that is a text', { color: { type: 'timestamptz' } }, 'cannot hold string values'],
+  ['a uuid that is JSON', { owner: { type: 'uuid', json: true } }, 'cannot hold JSON values'],
 ] as const)('%s is refused at definition', async (name, columns, message) => {
   const db = await openDatabase()
-  const dialect = name.includes('SQLite') ? 'sqlite' : 'postgres'
-  const store = sqlStore({ db, dialect, columns })
+  const database = name.includes('SQLite') ? 'sqlite' : 'postgres'
+  const store = sqlStore({ db, database, columns })
   expect(() => defineCollection({ name: 'cars', schema: Car, store })).toThrow(message)
   await db.destroy()
 })

@@ -43,7 +43,7 @@ function served(db: Kysely<unknown>) {
 }
 
 it('to PostgreSQL', async () => {
-  const dialect = 'postgres'
+  const database = 'postgres'
   const [from, to] = [await openDatabase(), openPostgres()]
   const [old, next] = [served(from), served(to)]
   const [things, counted] = [old.api.collection(old.things), old.api.collection(old.counted)]
@@ -55,7 +55,7 @@ it('to PostgreSQL', async () => {
   await counted.delete(3)
 
   for (const { definition } of [next.things, next.counted]) {
-    for (const text of createTableSql(definition.shape, { dialect }))
+    for (const text of createTableSql(definition.shape, { database }))
       await sql.raw(text).execute(to)
   }
   for (const table of ['moved_things', 'moved_counts', 'rest_sequences']) {

@@ -83,7 +83,9 @@ test.each<[string, string, (store: Store) => unknown[]]>([
   'connections that go silent are given up, and others take their place: %s',
   async (_, text, ask) => {
     const { connectionString, silence, close } = await silencing(text)
-    const pool = preparePostgres(new pg.Pool({ connectionString, max: 3 }))
+    const pool = preparePostgres(new pg.Pool({ connectionString, max: 3 }), {
+      socketTimeout: 1000,
+    })
     // Statements go by their text, not by a name.
     const db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) })
     const store = sqlStore({ db, table: newTable(), create: true, timeout: 100 })
@@ -180,13 +182,14 @@ test('a guess of the total is the planner’s where counting would cost much', a
     const all = { where: [], sort: by('') }
     expect(await store.list(all, { limit: 5, offset: 0 }, 'estimated')).toEqual({
       items: [],
+      more: false,
       total: 0,
     })
     expect(await store.count(all, 'estimated')).toBe(0)
     const { url } = postgres()
     await ask(
       url,
-      `insert into ${table} (id, color, year, created_at, updated_at, version) select n, 'c' || n % 7, 1, '', '', '' from generate_series(1, 60000) as n`,
+      `insert into ${table} (id, color, year, created_at, updated_at, version) select n, 'c' || n % 7, 1, now(), now(), '' from generate_series(1, 60000) as n`,
     )
     await ask(url, `analyze ${table}`)
     await ask(url, `delete from ${table} where id <= 10`)
@@ -207,7 +210,7 @@ test('tables print as statements for a migration', () => {
     indexes: [['price'], ['model.year'], [`${'x'.repeat(10)}`]].slice(0, 2),
   }
   const { createdAt, updatedAt, ...undated } = shape
-  const [table, ...others] = createTableSql(undated, { dialect: 'postgres' })
+  const [table, ...others] = createTableSql(undated, { database: 'postgres' })
   expect(table).toBe(
     'create table if not exists "cars" ("id" bigint primary key not null, "color" text collate "C" not null, "price" double precision, "at" text collate "C", "model" json, "version" text collate "C" not null)',
   )

@@ -41,7 +41,7 @@ describe('PostgreSQL answers by an index', () => {
     await store.create({ color: 'c1', price: 1, year: 1 })
     await sql`insert into planned (id, color, price, year, at, model, created_at, updated_at, version)
       select n, 'c' || n % 500, n % 3000, n, '2024-01-01T00:00:00Z', json_build_object('name', 'x', 'year', n),
-        to_char(timestamp '2024-01-01' + n * interval '1 second', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"'), '2024-01-01T00:00:00.000Z', 'v'
+        timestamptz '2024-01-01T00:00:00Z' + n * interval '1 second', '2024-01-01T00:00:00.000Z', 'v'
       from generate_series(2, 20000) as n`.execute(db)
     await sql`analyze planned`.execute(db)
     return () => store.close()

@@ -501,7 +501,7 @@ describe('a table that exists', () => {
       'a list in a column that is no JSON',
       SHAPE,
       { columns: { tags: { json: false } } },
-      'must hold JSON',
+      'array values need a JSON column',
     ],
     ['properties without a name', { ...LEGACY, open: true }, {}, 'extra: z.record('],
     [

@@ -1,0 +1,157 @@
+// Changes and removes single rows, if they are still at a version.
+
+import type { Item } from '../schema/values.ts'
+import { sameJson } from '../schema/values.ts'
+import { createVersion } from '../store/ids.ts'
+import { assemble, type Id, type Stored, type StoreOptions } from '../store/store.ts'
+import { type Column, decodeValue } from './columns.ts'
+import { compile, type Prepared, type Runner, type Session } from './session.ts'
+import { type Fragment, sql } from './sql-text.ts'
+import type { TableMapping } from './table-mapping.ts'
+
+/** Only its place counts: the values are given at each run. */
+const value = sql`${''}`
+
+export class SqlChanges {
+  readonly #session: Session
+  readonly #mapping: TableMapping
+  readonly #own: boolean
+  readonly #clock: () => number
+  /** `[id]` */
+  readonly #get: Prepared
+  /** `[id]`; locks the row until the transaction ends. */
+  readonly #lock: Prepared
+  /** `[...changing columns, version, id, old version]`; gives the creation date. */
+  readonly #replace: Prepared
+  /** `[id]`, or `[id, version]` where there is a version column. */
+  readonly #remove: Prepared
+
+  /** @param own whether the table keeps values exactly, and has one row for each id. */
+  constructor(session: Session, mapping: TableMapping, own: boolean, clock: () => number) {
+    this.#session = session
+    this.#mapping = mapping
+    this.#own = own
+    this.#clock = clock
+    const { database, all, from, versionColumn, changing, created, id } = mapping
+    const isSame = sql`${id.ref} = ${mapping.idValue}`
+    const version = versionColumn === undefined ? undefined : sql.id(versionColumn)
+    const isAtVersion = version ? sql`${isSame} and ${version} = ${value}` : isSame
+    this.#get = compile(database, sql`select ${all} from ${from} where ${isSame}`)
+    this.#lock = compile(
+      database,
+      sql`select ${all} from ${from} where ${isSame}${database.forUpdate}`,
+    )
+    const returned = created ?? id
+    this.#replace = compile(
+      database,
+      sql`update ${from} set ${this.#set(changing)} where ${isAtVersion} returning ${returned.readable} as ${sql.id(returned.read)}`,
+    )
+    this.#remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
+  }
+
+  #set(columns: readonly Column[]): Fragment {
+    const names = columns.map(({ column }) => sql.id(column))
+    const { versionColumn } = this.#mapping
+    if (versionColumn !== undefined) names.push(sql.id(versionColumn))
+    return sql.join(names.map(name => sql`${name} = ${value}`))
+  }
+
+  get(id: Id, options?: StoreOptions): Promise<Stored | undefined> {
+    return this.#session.read(runner => this.#find(id, this.#get, runner), options)
+  }
+
+  async #find(id: Id, statement: Prepared, { run }: Runner): Promise<Stored | undefined> {
+    const given = this.#mapping.encodeId(id)
+    if (given === undefined) return undefined
+    const [row] = (await run(statement, [given])).rows
+    return row && this.#mapping.decode(row)
+  }
+
+  update(id: Id, version: string, values: Item, options?: StoreOptions) {
+    return this.#atVersion(
+      id,
+      version,
+      undefined,
+      (runner, before) =>
+        before
+          ? this.#change(before, values, runner)
+          : this.#replaceRow(id, version, values, runner),
+      options,
+    )
+  }
+
+  delete(id: Id, version: string, options?: StoreOptions): Promise<boolean> {
+    const key = this.#mapping.encodeId(id)
+    const parameters = this.#mapping.versionColumn === undefined ? [key] : [key, version]
+    const remove = async ({ run }: Runner) => {
+      const { numAffectedRows } = await run(this.#remove, parameters)
+      this.#requireOne(id, numAffectedRows)
+      return numAffectedRows === 1n
+    }
+    return this.#atVersion(id, version, false, remove, options)
+  }
+
+  /** In the store's own table one statement compares the version; in others a transaction does. */
+  #atVersion<T>(
+    id: Id,
+    version: string,
+    otherwise: T,
+    work: (runner: Runner, before: Stored | undefined) => Promise<T>,
+    options: StoreOptions | undefined,
+  ): Promise<T> {
+    if (this.#mapping.encodeId(id) === undefined) return Promise.resolve(otherwise)
+    if (this.#own) return this.#session.write(runner => work(runner, undefined), options, true)
+    return this.#session.write(async runner => {
+      const before = await this.#find(id, this.#lock, runner)
+      return before?.version === version ? work(runner, before) : otherwise
+    }, options)
+  }
+
+  async #replaceRow(
+    id: Id,
+    version: string,
+    values: Item,
+    { run }: Runner,
+  ): Promise<Stored | undefined> {
+    const mapping = this.#mapping
+    const { created, changing } = mapping
+    const item = this.#assemble(id, values)
+    const next = createVersion()
+    const parameters = [...mapping.encode(item, changing), next, mapping.encodeId(id), version]
+    const [found] = (await run(this.#replace, parameters)).rows
+    if (!found) return undefined
+    if (created) item[created.name] = String(decodeValue(found[created.read], created))
+    return mapping.predict(item, next)
+  }
+
+  /**
+   * Sets only values that differ from what was read of a locked row: a column may hold more than is read
+   * of it, such as digits beyond those of a double.
+   */
+  async #change(before: Stored, values: Item, { run }: Runner): Promise<Stored | undefined> {
+    const mapping = this.#mapping
+    const { id } = before
+    const item = this.#assemble(id, values)
+    const columns = mapping.changing.filter(({ name }) => !sameJson(item[name], before.item[name]))
+    const next = mapping.versionColumn === undefined ? [] : [createVersion()]
+    const set = [...mapping.encode(item, columns), ...next]
+    if (set.length === 0) return before
+    const statement = sql`update ${mapping.from} set ${this.#set(columns)} where ${mapping.id.ref} = ${mapping.idValue} returning ${mapping.all}`
+    const { rows } = await run(compile(mapping.database, statement), [...set, mapping.encodeId(id)])
+    this.#requireOne(id, rows.length)
+    return rows[0] && mapping.decode(rows[0])
+  }
+
+  #assemble(id: Id, values: Item): Item {
+    const date = new Date(this.#clock()).toISOString()
+    return assemble(this.#mapping.shape, id, values, date, date)
+  }
+
+  /** @throws Error, which undoes the transaction, where several rows have the id. */
+  #requireOne(id: Id, rows: number | bigint | undefined): void {
+    if (rows === undefined || rows <= 1) return
+    throw new Error(
+      `${this.#mapping.table} has ${rows} rows with the id ${id}: none of them was changed`,
+    )
+  }
+}

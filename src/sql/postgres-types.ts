@@ -1,0 +1,131 @@
+// The types of PostgreSQL's columns: what each can hold, and how `uuid`, `date` and `timestamptz` are
+// read and written.
+import { isDate, parseInstant } from '../schema/dates.ts'
+import type { Field } from '../schema/fields.ts'
+import { isUuid } from '../schema/values.ts'
+import type { NativeType, ServedType } from './database.ts'
+import { sql } from './sql-text.ts'
+
+const DAY_MS = 86_400_000
+
+const UUID: NativeType = {
+  kinds: ['string'],
+  toColumnText: text => (isUuid(text) ? text.toLowerCase() : undefined),
+  read: column => sql`${column}::text`,
+  parse: String,
+  encode: text => text,
+  bind: text => sql`${isUuid(text) ? text : null}::text::uuid`,
+  text: column => sql`${column}::text collate "C"`,
+}
+
+const DATE: NativeType = {
+  kinds: ['date'],
+  toColumnText: text => (isDate(text) ? text : undefined),
+  // As a number of days: the year 0 has no text in PostgreSQL that is one of ISO 8601.
+  read: column => sql`(${column} - date '1970-01-01')`,
+  parse: days => new Date(Number(days) * DAY_MS).toISOString().slice(0, -14),
+  encode: toPostgresYear,
+  bind: text => sql`${isDate(text) ? toPostgresYear(text) : null}::text::date`,
+  text: column => sql`to_char(${column}, 'YYYY-MM-DD') collate "C"`,
+}
+
+const UTC = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+
+/** @param digits how many digits of a second the column keeps; finer ones are cut. */
+function timestamptz(digits: number): NativeType {
+  const cut = (text: string, at: number): string | undefined => {
+    const time = parseInstant(text)
+    if (Number.isNaN(time)) return undefined
+    const [, fraction = ''] = /[.](\d+)/.exec(text) ?? []
+    return printInstant(time, fraction.slice(0, at).padEnd(6, '0'))
+  }
+  return {
+    kinds: ['date-time'],
+    toColumnText: text => cut(text, digits),
+    read: column => sql`(extract(epoch from ${column}) * 1000000)::bigint::text`,
+    parse(value) {
+      const microseconds = BigInt(String(value))
+      const fraction = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n
+      const milliseconds = (microseconds - (fraction % 1000n)) / 1000n
+      return printInstant(Number(milliseconds), String(fraction).padStart(6, '0'))
+    },
+    encode: toPostgresYear,
+    bind(text) {
+      const instant = cut(text, Math.max(3, digits))
+      return sql`${instant === undefined ? null : toPostgresYear(instant)}`
+    },
+    text: column => sql`to_char(${column} at time zone 'UTC', ${UTC}) collate "C"`,
+  }
+}
+
+/**
+ * Prints an instant as `toISOString()` does, with six digits of a second where three are not exact.
+ * @param time in milliseconds since 1970.
+ * @param fraction six digits of a second, which count instead of those of `time`.
+ */
+function printInstant(time: number, fraction: string): string {
+  const finer = fraction.endsWith('000') ? '' : fraction.slice(3)
+  return `${new Date(time).toISOString().slice(0, -4)}${fraction.slice(0, 3)}${finer}Z`
+}
+
+/** Converts years before the first, and after 9999, to what PostgreSQL reads. */
+function toPostgresYear(text: string): string {
+  const [, sign, year = '', rest] = /^([+-]?)(\d+)(-.*)$/.exec(text) ?? []
+  if (sign === '-' || Number(year) === 0) {
+    return `${String(1 + Number(year)).padStart(4, '0')}${rest} BC`
+  }
+  return `${sign === '+' ? year.replace(/^0/, '') : year}${rest}`
+}
+
+/** The native type of a new column. */
+export function nativeFor({ kind }: Field, role: 'id' | 'time' | false): string | undefined {
+  if (role === 'id') return 'uuid'
+  if (role === 'time') return 'timestamptz(3)'
+  return kind === 'date' ? 'date' : undefined
+}
+
+const SERVED: Readonly<Record<string, ServedType>> = {
+  text: { as: ['text', 'json'] },
+  'character varying': { as: ['text', 'json'] },
+  // What a UUID fills; shorter texts would be read with blanks at the end.
+  'character(36)': { as: ['text'] },
+  smallint: { as: ['integer', 'real'] },
+  integer: { as: ['integer', 'real'] },
+  bigint: { as: ['integer'] },
+  'double precision': { as: ['integer', 'real'] },
+  boolean: { as: ['boolean'] },
+  json: { as: ['json'] },
+  jsonb: { as: ['json'] },
+  uuid: { as: [], native: UUID },
+  date: { as: [], native: DATE },
+}
+
+/** Types that give back exactly what `toColumnText` says. */
+const EXACT: ReadonlySet<string> = new Set([
+  'text',
+  'smallint',
+  'integer',
+  'bigint',
+  'double precision',
+  'boolean',
+  'json',
+  'uuid',
+  'date',
+])
+
+const TIMESTAMPTZ = /^timestamp(?:tz)?(?:\((\d)\))?(?: with time zone)?$/
+
+export function keepsExactly(type: string): boolean {
+  return EXACT.has(type) || TIMESTAMPTZ.test(type)
+}
+
+/** Tells what a column of a type, as `format_type` prints it, can hold. */
+export function serves(type: string): ServedType {
+  const [, precision, scale] = /^numeric\((\d+),(-?\d+)\)$/.exec(type) ?? []
+  // A double reads so many digits as they are.
+  if (precision !== undefined && Number(precision) <= 15) return { as: ['integer', 'real'] }
+  if (precision !== undefined) return { as: Number(scale) === 0 ? ['integer'] : [] }
+  const [instant, digits = 6] = TIMESTAMPTZ.exec(type) ?? []
+  if (instant !== undefined) return { as: [], native: timestamptz(Number(digits)) }
+  return SERVED[type] ?? SERVED[type.replace(/\(\d+\)/, '')] ?? { as: [] }
+}
