@@ -91,9 +91,10 @@ function carOf(row: number, { created }: Existing): Item {
   }
 }
 
-/** By text, by number, null first; what ends with the id has one order. */
+/** By text, by number, null first; the id last, in the direction of the key before it. */
 function sorted(rows: readonly number[], sort: string, existing: Existing): string[] {
-  const keys = [...sort.split(','), 'id'].filter(key => key !== '')
+  const given = sort.split(',').filter(key => key !== '')
+  const keys = [...given, given.at(-1)?.startsWith('-') ? '-id' : 'id']
   const items = rows.map(row => carOf(row, existing))
   items.sort((one, other) => {
     for (const key of keys) {
