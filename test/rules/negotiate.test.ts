@@ -195,7 +195,7 @@ describe('chooseReader', () => {
   })
 
   it.each([
-    [undefined, 'json, and Content-Type must say which'],
+    [undefined, 'json, named by Content-Type'],
     ['text/plain;charset=UTF-8', 'json, not text/plain;charset=UTF-8'],
   ])('the 415 tells what was sent: %j', (given, told) => {
     const [format] = FORMATS
