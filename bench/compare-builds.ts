@@ -200,7 +200,7 @@ for (let round = 0; answered < requests; round++) {
     answered++
     statuses.set(was.status, (statuses.get(was.status) ?? 0) + 1)
     const differences = differencesOf(was, is)
-    if (differences.length > 0) note(question, differences)
+    if (differences.length > 0) note(question, [...differences, `store ${round}, request ${at}`])
   }
   await Promise.all([one.close(), other.close()])
   process.stderr.write('.')
@@ -209,7 +209,10 @@ for (let round = 0; answered < requests; round++) {
 function note(question: Question, differences: readonly string[]): void {
   different++
   // The same kind: the method, and what differs, without the values of headers and bodies.
-  const kind = `${question.method} ${differences.map(each => (each.startsWith('status') ? each : each.split(': ')[0])).join(', ')}`
+  const kind = `${question.method} ${differences
+    .filter(each => !each.startsWith('store '))
+    .map(each => (each.startsWith('status') ? each : each.split(': ')[0]))
+    .join(', ')}`
   const known = found.get(kind) ?? { count: 0, examples: [] }
   known.count++
   if (known.examples.length < show) {

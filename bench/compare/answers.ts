@@ -127,12 +127,16 @@ export function differencesOf(before: Comparable, after: Comparable): string[] {
     if (one !== other) found.push(`header ${name}: ${one ?? '(none)'} → ${other ?? '(none)'}`)
   }
   if (!isDeepStrictEqual(before.body, after.body)) {
-    found.push(`body: ${shorten(before.body)} → ${shorten(after.body)}`)
+    found.push(`body: ${excerpts(before.body, after.body).join(' → ')}`)
   }
   return found
 }
 
-function shorten(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > 600 ? `${text.slice(0, 600)}…` : text
+/** Both from a little before where they begin to differ. */
+function excerpts(...values: readonly unknown[]): string[] {
+  const texts = values.map(value => (typeof value === 'string' ? value : JSON.stringify(value)))
+  const [one = '', other = ''] = texts
+  const at = [...one].findIndex((letter, at) => letter !== other[at])
+  const from = Math.max(0, (at < 0 ? one.length : at) - 80)
+  return texts.map(text => `${from > 0 ? '…' : ''}${text.slice(from, from + 200)}`)
 }
