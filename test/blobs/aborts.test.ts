@@ -1,4 +1,4 @@
-// Clients that hang up while they upload: nothing of them stays, neither a file nor a descriptor.
+// Clients that disconnect during an upload leave neither a file nor a descriptor.
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'

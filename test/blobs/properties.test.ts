@@ -1,5 +1,5 @@
 // Binary properties in their three forms (specification, "Naming conventions for fields" and "photos"),
-// and what a download says: through both doors.
+// and downloads, through both handlers.
 import { afterEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -92,7 +92,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     return { ...made, door, create, pathOf }
   }
 
-  it('flat form: an address as photo_url, which serves the bytes', async () => {
+  it('flat form: photo_url serves the bytes', async () => {
     const { door, create, pathOf } = await start()
     const made = await create()
     expect(made).toMatchObject({
@@ -113,7 +113,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     })
   })
 
-  it('a new item has no address of its own that could stand beside a content', async () => {
+  it('a create refuses an address beside a content', async () => {
     const { door, create } = await start()
     const { photo_url } = await create()
     const both = { comment: 'B', photo_url, photo_data: BASE64 }
@@ -146,7 +146,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ])
   })
 
-  it('object form: url and updated_at, of the same item in another version of the api', async () => {
+  it('object form: url and updated_at, of the same item in another version', async () => {
     const { door, create } = await start()
     const { id } = await create()
     const { json } = await door.request(`/v2/photos/${id}`)
@@ -159,7 +159,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect(Object.keys((json as Shown).photo)).toEqual(['url', 'updated_at'])
   })
 
-  it('inline form: where fields asks for it, and of itself below the declared size', async () => {
+  it('inline form: where fields asks for it, and below the declared size', async () => {
     const { door, create } = await start()
     const { id, thumb_data } = await create({
       comment: 'A',
@@ -256,7 +256,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     }
   })
 
-  it('null in update() removes, and in a form that patches', async () => {
+  it('null in update() and in a form with PATCH removes the content', async () => {
     const { door, create } = await start()
     for (const version of ['v1', 'v2']) {
       const changes = [
@@ -361,7 +361,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect(await keysOf(blobs)).toEqual([])
   })
 
-  it('a file beside its own address is taken, beside Base64 refused', async () => {
+  it('a file is accepted beside its own address, refused beside Base64', async () => {
     const { door, create, blobs } = await start()
     const { id, photo_url, thumb_url } = await create({
       comment: 'A',
@@ -387,7 +387,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect(await keysOf(blobs)).toEqual(before)
   })
 
-  it('in process the record that was read says nothing beside a new content', async () => {
+  it('in process a new content replaces the record beside it', async () => {
     const { api, flat } = await start()
     const calls = api.collection(flat)
     const { id, comment, photo } = await calls.create({ comment: 'A', photo: { data: BASE64 } })
@@ -398,7 +398,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     await expect(calls.replace(id, both)).rejects.toMatchObject({ status: 400 })
   })
 
-  it('what GET gave can be sent back by PUT, in either form, and changes nothing', async () => {
+  it('a PUT of what GET returned changes nothing, in either form', async () => {
     const { door, create } = await start()
     const { id } = await create()
     for (const path of [`/v1/photos/${id}`, `/v2/photos/${id}`]) {
@@ -434,7 +434,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect(await keysOf(blobs)).toEqual([])
   })
 
-  it('a refused write leaves no content', async () => {
+  it('a failed write leaves no content', async () => {
     const { door, create, blobs } = await start()
     const { id } = await create()
     const attempts = [
@@ -454,7 +454,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect(await keysOf(blobs)).toHaveLength(1)
   })
 
-  it('the same upload under one Idempotency-Key is kept once', async () => {
+  it('a repeated upload under one Idempotency-Key is stored once', async () => {
     const { door, blobs } = await start()
     const init = {
       method: 'POST',
@@ -468,7 +468,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect(await keysOf(blobs)).toHaveLength(1)
   })
 
-  it('a file of a form under an Idempotency-Key is kept once, whole, and another one is refused', async () => {
+  it('a file of a form under an Idempotency-Key is stored once, and another file is refused', async () => {
     const { door, blobs, pathOf } = await start()
     const send = async (bytes: Buffer<ArrayBuffer>) => {
       const form = new FormData()
@@ -525,7 +525,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect((await door.request(path, { headers: headers(tag) })).status).toBe(status)
   })
 
-  it('OPTIONS says what a download gives, and that no list is filtered by contents', async () => {
+  it('OPTIONS describes the download, and no filter by contents', async () => {
     const { door, create } = await start()
     const { id } = await create()
     const described = async (path: string) =>
@@ -591,7 +591,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   })
 })
 
-describe('checks of a binary property', () => {
+describe('refinements of a binary property', () => {
   const api = () =>
     defineCollection({
       name: 'photos',
@@ -607,11 +607,11 @@ describe('checks of a binary property', () => {
     return api().fetch(new Request('http://a/photos', { method: 'POST', headers, body }))
   }
 
-  it('see the record of the content', async () => {
+  it('get the record of the content', async () => {
     expect((await send(BASE64)).status).toBe(201)
   })
 
-  it('are told in their own words', async () => {
+  it('report their own message', async () => {
     const answer = await send(Buffer.alloc(100).toString('base64'))
     expect([answer.status, await answer.json()]).toEqual([
       400,
@@ -624,7 +624,7 @@ describe('checks of a binary property', () => {
   })
 })
 
-describe('contents that fields asks for', () => {
+describe('inline contents', () => {
   /** Items whose contents are of these sizes, on blobs that tell how many are open at once. */
   async function start(
     sizes: readonly number[],
@@ -666,7 +666,7 @@ describe('contents that fields asks for', () => {
     return { request, reading }
   }
 
-  it('are refused where all of an answer are too large, unread', async () => {
+  it('are refused unread where those of one response are too large together', async () => {
     const { request, reading } = await start([500, 500, 500], 1000)
     expect((await request('/files?fields=file_data&limit=2')).status).toBe(200)
     reading.most = 0
@@ -686,13 +686,13 @@ describe('contents that fields asks for', () => {
     expect(reading.most).toBe(0)
   })
 
-  it('are named in the form that the collection gives', async () => {
+  it('are named in the form of the collection', async () => {
     const { request } = await start([1001], 1000, 'object')
     const refused = await request('/files?fields=file.data')
     expect(await refused.text()).toContain('fewer, or for file.url')
   })
 
-  it('of one item too; what is given unasked counts for nothing', async () => {
+  it('of one item are limited too; those below the declared size do not count', async () => {
     const { request } = await start([1001, 10], 1000)
     const [large] = (await (await request('/files?fields=id')).json()) as Shown[]
     expect((await request(`/files/${large?.id}?fields=file_data`)).status).toBe(400)
@@ -714,7 +714,7 @@ describe('contents that fields asks for', () => {
   })
 })
 
-it('a sweep removes old contents that no item holds, and no other', async () => {
+it('a sweep removes only old contents that no item refers to', async () => {
   const { api, flat, blobs } = photosApi()
   async function* orphan() {
     yield PNG
@@ -752,7 +752,7 @@ it.each([
   expect(define).toThrow(TypeError)
 })
 
-it('an item below a parent is written with the address that it is given elsewhere', async () => {
+it('an item below a parent accepts its address from elsewhere', async () => {
   const cars = defineCollection({
     name: 'cars',
     schema: z.object({ color: z.string() }),
@@ -796,7 +796,7 @@ it('an item below a parent is written with the address that it is given elsewher
 describe('contents that cannot be read when a change is done', () => {
   const addressed = (id: number) => ({ id, icon_url: `http://api.test/files/${id}/icon` })
 
-  it('the change is answered as done, with their addresses', async () => {
+  it('the change succeeds, with their addresses', async () => {
     let runs = 0
     const kept = memoryBlobs()
     let broken = false

@@ -1,4 +1,4 @@
-// One contract for every blob store: memory, files of a real folder, a bucket over S3's real protocol.
+// One contract for every blob store: memory, files in a real folder, a bucket over S3's real protocol.
 import {
   type FileHandle,
   mkdir,
@@ -89,7 +89,7 @@ async function keysOf(blobs: BlobStore): Promise<string[]> {
 describe.each(Object.keys(stores))('a blob store: %s', name => {
   const open = () => stores[name]?.() ?? memoryBlobs()
 
-  it('gives back what it was given, whole and in ranges', async () => {
+  it('returns a content, whole and in ranges', async () => {
     const blobs = open()
     const { key, size } = await blobs.put(chunks(Buffer.from('hello '), Buffer.from('world')))
     expect(size).toBe(11)
@@ -98,7 +98,7 @@ describe.each(Object.keys(stores))('a blob store: %s', name => {
     await blobs.delete(key)
   })
 
-  it('keeps an empty content', async () => {
+  it('stores an empty content', async () => {
     const blobs = open()
     const { key, size } = await blobs.put(chunks())
     expect(size).toBe(0)
@@ -106,7 +106,7 @@ describe.each(Object.keys(stores))('a blob store: %s', name => {
     await blobs.delete(key)
   })
 
-  it('keeps a content of several parts', async () => {
+  it('stores a content of several parts', async () => {
     const blobs = open()
     const parts = [1, 2, 3, 4, 5, 6].map(byte => Buffer.alloc(2 * MIB, byte))
     const { key, size } = await blobs.put(chunks(...parts))
@@ -125,7 +125,7 @@ describe.each(Object.keys(stores))('a blob store: %s', name => {
     expect(await keysOf(blobs)).toEqual(before)
   })
 
-  it('knows no key that it did not make', async () => {
+  it('does not know foreign keys', async () => {
     const blobs = open()
     for (const key of ['nothing', '../../nothing', 'a'.repeat(24), '']) {
       if (key === '' && name === 's3') continue // S3 itself refuses an empty name
@@ -157,7 +157,7 @@ it('files: no key leads out of the folder', async () => {
   expect(await readFile(outside, 'utf8')).toBe('not ours')
 })
 
-it('files: nothing half-written is left beside the contents', async () => {
+it('files: a failed upload leaves no file', async () => {
   const own = join(folder, 'own')
   const blobs = fileBlobs(own)
   await blobs.put(chunks(Buffer.from('whole')))
@@ -168,7 +168,7 @@ it('files: nothing half-written is left beside the contents', async () => {
   ])
 })
 
-it('files: what is gone before it is looked at is not listed', async () => {
+it('files: a file that disappears during the listing is left out', async () => {
   const own = join(folder, 'gone')
   const names = [
     'aaaaaaaaaaaaaaaaaaaaaaaa',
@@ -185,7 +185,7 @@ it('files: what is gone before it is looked at is not listed', async () => {
   expect(seen).toHaveLength(1)
 })
 
-it('files: what an upload left unfinished is listed, and can be removed', async () => {
+it('files: the file of an unfinished upload is listed and can be removed', async () => {
   const own = join(folder, 'unfinished')
   const key = 'aaaaaaaaaaaaaaaaaaaaaaaa.part'
   await mkdir(join(own, 'aa'), { recursive: true })
@@ -208,7 +208,7 @@ it.each([
   await expect(fileBlobs(join(folder, 'failing')).put(failing())).rejects.toBe(reason)
 })
 
-it('files: a new folder reaches the disk in the one above it, and a content in its folder', async () => {
+it('files: a new folder and a new file are synced in the folder above them', async () => {
   const own = join(folder, 'synced')
   await mkdir(own)
   const opened = await open(own)

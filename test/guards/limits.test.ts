@@ -1,4 +1,4 @@
-// Limits are on, each has its option and its own clear refusal (promise 7).
+// Every limit has a default, an option, and an error of its own (promise 7).
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { get as getByNode } from 'node:http'
@@ -339,7 +339,7 @@ describe('limits', () => {
     expect(() => example({ limits: limits as Partial<Limits> })).toThrow(TypeError)
   })
 
-  test('docs/SECURITY.md names every one', () => {
+  test('docs/SECURITY.md names all of them', () => {
     const source = readFileSync('src/http/limits.ts', 'utf8')
     const names = [...source.matchAll(/^ {2}readonly (\w+): number$/gm)].map(([, name]) => name)
     const [, after = ''] = readFileSync('docs/SECURITY.md', 'utf8').split('\n## Limits\n')
@@ -348,7 +348,7 @@ describe('limits', () => {
     expect(names.filter(name => !table?.includes(`\`${name}\``))).toEqual([])
   })
 
-  test('an answer longer than a text can be is refused, not a failure', async () => {
+  test('a response longer than a string can be is a 413', async () => {
     const failures: unknown[] = []
     const long: Format = {
       name: 'long',
@@ -362,7 +362,7 @@ describe('limits', () => {
     expect(failures).toEqual([])
   })
 
-  test('maxLimit and defaultLimit of a collection too', () => {
+  test('maxLimit and defaultLimit of a collection are checked', () => {
     const make = (pages: object) => () =>
       defineCollection({ name: 'cars', schema: z.object({}), store: memoryStore(), ...pages })
     for (const pages of [
@@ -431,7 +431,7 @@ describe('a body', () => {
   })
   const parts = ['{"color":"', 'r'.repeat(40), 'e'.repeat(40), 'd'.repeat(40), '"}']
 
-  test('may come slowly where it keeps coming, through each door', async () => {
+  test('may arrive slowly as long as it keeps arriving, through each handler', async () => {
     const server = await listen(handler)
     const slow = () => post(sent(parts, 150))
     const [direct, served] = await Promise.all([
@@ -442,7 +442,7 @@ describe('a body', () => {
     await server.close()
   })
 
-  test('is told at most 100 issues of, those of its syntax among them', async () => {
+  test('gets at most 100 issues, those of its syntax included', async () => {
     const names = Array.from({ length: 60 }, (_, at) => at)
     const typed = names.map(at => [`n${at}`, z.int()])
     const missing = names.map(at => [`t${at}`, z.string()])
@@ -461,7 +461,7 @@ describe('a body', () => {
     expect(Object(await refused.json()).errors).toHaveLength(100)
   })
 
-  test('that breaks off in a Request is a 400', async () => {
+  test('that ends early in a Request is a 400', async () => {
     const body = new ReadableStream({
       pull: controller => controller.error(new Error('The client hung up')),
     })
@@ -515,7 +515,7 @@ describe('work', () => {
     await server.close()
   })
 
-  test('that fails makes room for more', async () => {
+  test('that fails frees its place', async () => {
     const list = () => Promise.reject(new Error('x'))
     const api = apiOf({ ...memoryStore(), list }, { concurrency: 1 })
     for (let time = 0; time < 3; time++) expect((await get(api, '/cars')).status).toBe(500)
@@ -535,7 +535,7 @@ describe('work', () => {
     }
   })
 
-  test('that is too much at once is a 503; what is not worked on yet does not count', async () => {
+  test('over the concurrency limit is a 503; requests that still wait for their body do not count', async () => {
     const { store, open, entered } = waiting(memoryStore())
     const api = apiOf(store, { concurrency: 2 })
     const first = entered()
@@ -565,7 +565,7 @@ describe('work', () => {
     expect(signals[0]?.aborted).toBe(true)
   })
 
-  test('is told that the client went away, by a signal that is made when it is asked for', async () => {
+  test('learns from its signal that the client went away; the signal is created on demand', async () => {
     const told: (StoreOptions | undefined)[] = []
     const store = memoryStore()
     const { handler } = apiOf(
@@ -589,7 +589,7 @@ describe('work', () => {
     await server.close()
   })
 
-  test('on SQLite makes no signal for a read', async () => {
+  test('on SQLite creates no signal for a read', async () => {
     const server = await listen(
       apiOf(sqlStore({ db: await openDatabase(), create: true }), {}).handler,
     )
