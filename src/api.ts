@@ -1,13 +1,7 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 
 import { type Collection, related } from './collection.ts'
-import {
-  buildApi,
-  createHandlers,
-  type Handlers,
-  POLICY_RULES,
-  type Policies,
-} from './model/build-api.ts'
+import { buildApi, POLICY_RULES, type Policies } from './model/build-api.ts'
 import type {
   ApiDefinition,
   Calls,
@@ -15,8 +9,8 @@ import type {
   MadeIds,
   VersionDefinition,
 } from './model/definition.ts'
-import { printPath } from './model/routes.ts'
-import { type CallContext, createCalls } from './operations/calls.ts'
+import { createCalls } from './operations/calls.ts'
+import type { CallScope } from './operations/context.ts'
 import {
   ANYTHING,
   checkOptions,
@@ -28,6 +22,7 @@ import {
   type Rules,
 } from './options.ts'
 import type { SomeSchema } from './schema/zod-fields.ts'
+import { createHandlers, type Handlers } from './server/handlers.ts'
 import type { Store } from './store/store.ts'
 
 /** An array; that it may be an empty tuple keeps the type checker from comparing every two of them. */
@@ -100,20 +95,18 @@ export function defineApi(options: ApiOptions): Api {
     throw new TypeError('Two versions of the api have the same number')
   }
   const definition = buildApi(versions, options)
-  const context: CallContext = {
-    version: definition.defaultVersion,
-    limits: definition.limits,
-    href: target =>
-      (definition.baseUrl ?? definition.prefix) + printPath(target, definition.formats),
-  }
+  const { handler, fetch, runtime } = createHandlers(definition)
+  const base = definition.baseUrl ?? definition.prefix
+  const scope: CallScope = { runtime, version: definition.defaultVersion, base }
   return {
     definition,
-    ...createHandlers(definition),
+    handler,
+    fetch,
     // A collection's own calls have the types of its schema.
     collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
       collection: Collection<S, Ids> | string,
     ) =>
-      createCalls(context, typeof collection === 'string' ? collection : collection.name) as Calls<
+      createCalls(scope, typeof collection === 'string' ? collection : collection.name) as Calls<
         S,
         Ids
       >,

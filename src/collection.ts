@@ -1,10 +1,10 @@
-// `defineCollection`: one declaration, checked once, to a definition and its doors.
+// `defineCollection`: checks a declaration once and makes its definition and handlers.
 
 import { type Access, checkAccess } from './auth/scheme.ts'
 import { toReadableFields } from './blobs/blob-store.ts'
 import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
-import { buildApi, createHandlers, type Handlers } from './model/build-api.ts'
+import { buildApi } from './model/build-api.ts'
 import {
   ACTION_RULES,
   COLLECTION_RULES,
@@ -26,6 +26,7 @@ import { type Field, type Fields, findField, listPaths } from './schema/fields.t
 import { type Path, toPath } from './schema/paths.ts'
 import { buildChecker, buildValidator } from './schema/validate.ts'
 import { fieldsOf, rootField, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
+import { createHandlers, type Handlers } from './server/handlers.ts'
 import { withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 import type { Identity, Shape } from './store/store.ts'
@@ -42,9 +43,9 @@ export interface Collection<
 }
 
 /**
- * Defines a collection: what its items are and where they live. Its doors serve it alone, at
+ * Defines a collection: what its items are and where they live. Its handlers serve it alone, at
  * `/<name>`; `defineApi` serves it among others.
- * @throws TypeError for every issue in the declaration.
+ * @throws TypeError for a mistake in the declaration.
  */
 export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds = 'uuid'>(
   options: CollectionOptions<S, Ids>,
@@ -54,11 +55,11 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
   if (hooks) checkOptions(`${name}, hooks`, hooks, HOOK_RULES)
   const definition = definitionOf({ ...options, schema: toZod(options.schema) })
   options.store.attach(definition.shape)
-  let doors: Handlers | undefined
-  /** Made when asked for: a collection of a larger api is not served alone. */
+  let handlers: Handlers | undefined
+  /** Made on first use: a collection of a larger api is not served alone. */
   const alone = () => {
-    doors ??= createHandlers(buildApi([aloneVersion(definition)], {}))
-    return doors
+    handlers ??= createHandlers(buildApi([aloneVersion(definition)], {}))
+    return handlers
   }
   return {
     name,

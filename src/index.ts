@@ -77,7 +77,7 @@ export {
 } from './http/message.ts'
 export { effectiveMethod, suppressedStatus } from './http/method-override.ts'
 export { type Preferences, parsePrefer, printPreferences } from './http/prefer.ts'
-export { DEFAULT_FORMATS, type Handlers, type Policies } from './model/build-api.ts'
+export { DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
 export type {
   Action,
@@ -150,6 +150,7 @@ export {
   type ResponseEvent,
 } from './server/events.ts'
 export type { Fetch } from './server/fetch-handler.ts'
+export type { Handlers } from './server/handlers.ts'
 export type { Handler } from './server/node-handler.ts'
 export { type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export {

@@ -134,12 +134,6 @@ describe('actions', () => {
     for (const [query, status, json] of inputs) {
       it(`the input of a safe one is its query: ?${query}`, async () => {
         expect(await door.request(`/counters/echo?${query}`)).toMatchObject({ status, json })
-        const long = {
-          method: 'POST',
-          body: `_method=GET&${query}`,
-          headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        }
-        expect(await door.request('/counters/echo', long)).toMatchObject({ status, json })
       })
     }
 

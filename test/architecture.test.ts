@@ -40,10 +40,6 @@ const SUBPATHS = [
 const KNOWN_UPWARD: readonly string[] = [
   'index.ts imports dialects/dialects.ts',
   'model/build-api.ts imports dialects/dialects.ts',
-  'model/build-api.ts imports server/context.ts',
-  'model/build-api.ts imports server/documents.ts',
-  'model/build-api.ts imports server/fetch-handler.ts',
-  'model/build-api.ts imports server/node-handler.ts',
   'model/definition.ts imports dialects/dialects.ts',
   'operations/sweep.ts imports collection.ts',
   'query.ts imports pagination.ts',

@@ -140,17 +140,8 @@ describe.each(Object.entries(PARSERS))('in Express after %s', (_name, before) =>
 
   it('_method in a form', async () => {
     const { request, id } = await inExpress(before)
-    expect(
-      await request(
-        'POST',
-        '/cars',
-        '_method=get&color=red&price[gte]=1000&fields=immatriculation,doors',
-        FORM,
-      ),
-    ).toMatchObject({ status: 200, json: [{ immatriculation: 'AA-000-ZZ', doors: 5 }] })
-    expect(await request('POST', '/cars', '_method=GET&model.name=Clio', FORM)).toMatchObject({
-      status: 200,
-      json: [{ model: { name: 'Clio' } }],
+    expect(await request('POST', '/cars', '_method=get&color=red', FORM)).toMatchObject({
+      status: 400,
     })
     expect(await request('POST', `/cars/${id}`, '_method=PATCH&doors=3', FORM)).toMatchObject({
       status: 303,

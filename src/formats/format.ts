@@ -4,6 +4,7 @@ import type { Limits } from '../http/limits.ts'
 import type { HeaderList, ResponseBody } from '../http/message.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Item, Json } from '../schema/values.ts'
+import type { Stored } from '../store/store.ts'
 import type { PageView } from './page-view.ts'
 
 /** The content of a response before a format prints it. */
@@ -16,8 +17,8 @@ export type Representation =
       /** The fields that a write reads, where they differ. */
       readonly taken?: Fields
       readonly data: Item
-      /** The data as JSON, where the server has printed it already. */
-      readonly text?: string
+      /** The stored item that `data` is, where nothing was selected or added: its text is printed once. */
+      readonly stored?: Stored | undefined
     }
   | {
       readonly kind: 'list'
@@ -27,8 +28,7 @@ export type Representation =
       readonly fields: Fields
       readonly taken?: Fields
       readonly data: readonly Item[]
-      /** The data as JSON, where the server has printed it already. */
-      readonly text?: string
+      readonly stored?: readonly Stored[] | undefined
     }
   | {
       /** A whole list in batches, for formats that stream. */
@@ -116,6 +116,11 @@ export interface Format {
   write?(representation: Representation, type: string): ResponseBody
   /** Prints a representation as a page, with links and forms; used instead of `write`. */
   page?(representation: Representation, page: PageView): ResponseBody
+  /** Prints stored items as they are, with the length in bytes; absent where nothing is kept beside an item. */
+  printStored?(stored: Stored | readonly Stored[]): {
+    readonly body: string
+    readonly length: number
+  }
   /**
    * Reads a body to a JSON value; absent for a format that only writes.
    * @throws HttpError 400 for a malformed body, 413 for more than the limits allow.

@@ -1,6 +1,8 @@
 // JSON (RFC 8259), also for `+json` types and problem details (RFC 9457).
 import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
-import type { Item, Json } from '../schema/values.ts'
+import { printHttpDate } from '../http/date.ts'
+import type { Json } from '../schema/values.ts'
+import type { PrintedItem, Stored } from '../store/store.ts'
 import type { Format, Representation } from './format.ts'
 import { checkJson, isValidJson } from './json-value.ts'
 import { readText } from './read-body.ts'
@@ -13,6 +15,7 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
   extensions: ['json'],
   types: ['application/json'],
   write: printJson,
+  printStored,
   read: async (body, context) => {
     const { depth, members } = context.limits
     return parseJson(await readText(body, context), depth, members)
@@ -26,9 +29,7 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
 function printJson(representation: Representation, type: string): string {
   switch (representation.kind) {
     case 'item':
-      return representation.text ?? printItem(representation.data)
     case 'list':
-      return representation.text ?? `[${representation.data.map(printItem).join(',')}]`
     case 'document':
       return JSON.stringify(representation.data)
     case 'errors': {
@@ -42,16 +43,29 @@ function printJson(representation: Representation, type: string): string {
   }
 }
 
-/** The texts of items that a store keeps and never changes. */
-const texts = new WeakMap<Item, string>()
+/** Prints an item once for as long as its store returns the same object. */
+function printItem(stored: Stored): PrintedItem {
+  if (stored.printed) return stored.printed
+  const text = JSON.stringify(stored.item)
+  const { updatedAt } = stored
+  const lastModified = updatedAt === undefined ? undefined : printHttpDate(updatedAt)
+  stored.printed = { json: text, bytes: Buffer.byteLength(text), lastModified }
+  return stored.printed
+}
 
-function printItem(item: Item): string {
-  const known = texts.get(item)
-  if (known !== undefined) return known
-  const text = JSON.stringify(item)
-  // An item that is made anew for each read would only burden the collector.
-  if (Object.isFrozen(item)) texts.set(item, text)
-  return text
+function printStored(stored: Stored | readonly Stored[]): { body: string; length: number } {
+  if ('item' in stored) {
+    const { json: body, bytes: length } = printItem(stored)
+    return { body, length }
+  }
+  let body = '['
+  let length = 2
+  for (const each of stored) {
+    const { json: text, bytes } = printItem(each)
+    body += length === 2 ? text : `,${text}`
+    length += length === 2 ? bytes : bytes + 1
+  }
+  return { body: `${body}]`, length }
 }
 
 /**

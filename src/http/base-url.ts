@@ -82,6 +82,7 @@ class ProxiedRequest implements HttpRequest {
   readonly target: string
   readonly prefix: string
   readonly headers: HttpRequest['headers']
+  readonly headerCount: number
   readonly body: HttpRequest['body']
   readonly address: string | undefined
   readonly secure: boolean
@@ -93,6 +94,7 @@ class ProxiedRequest implements HttpRequest {
     this.target = request.target
     this.prefix = request.prefix
     this.headers = request.headers
+    this.headerCount = request.headerCount
     this.body = request.body
     this.address = forwardedFor(request, hops) ?? request.address
     this.secure = forwardedProto(request, hops) ?? true

@@ -24,6 +24,8 @@ export interface HttpRequest {
   /** The path under which a host server has mounted the handler; `''` or `/api`, no slash at its end. */
   readonly prefix: string
   readonly headers: RequestHeaders
+  /** How many header fields were sent. */
+  readonly headerCount: number
   readonly body: RequestBody | undefined
   /** The address of the client, from the socket or the policy `clientAddress`. */
   readonly address: string | undefined

@@ -1,7 +1,7 @@
-// What clients that cannot do better send instead (specification, "Resource operations" and
+// Substitutes for clients that cannot send the real thing (specification, "Resource operations" and
 // "Suppression of error codes"): `_method`, `X-HTTP-Method-Override`, `_if_match`,
 // `suppress_error_codes`.
-import { HttpError } from '../errors.ts'
+import { type ErrorType, HttpError } from '../errors.ts'
 import type { RequestHeaders } from './message.ts'
 
 export const METHOD_PARAMETER = '_method'
@@ -9,13 +9,12 @@ export const IF_MATCH_PARAMETER = '_if_match'
 export const SUPPRESS_PARAMETER = 'suppress_error_codes'
 export const METHOD_HEADER = 'x-http-method-override'
 
-const OVERRIDES = new Set(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE'])
+const OVERRIDES = new Set(['PUT', 'PATCH', 'DELETE'])
 
 /**
- * The method that counts: a POST may say that it stands for PUT, PATCH, DELETE, GET or HEAD, in any
- * letter case. `overrides` are all places where it was said (`_method` in query and form, the
- * header); they must agree. OPTIONS stays what it is: a browser asks by it, at the address of the
- * POST to come, whether that may be sent.
+ * Finds the effective method: a POST may stand for PUT, PATCH or DELETE, in any letter case. `overrides`
+ * are all places that name one (`_method` in query and form, the header); they must agree. OPTIONS stays
+ * what it is: by it a browser asks, at the address of the POST to come, whether it may be sent.
  * @throws HttpError 400 where another method carries one, or where it names anything else.
  */
 export function effectiveMethod(method: string, overrides: readonly string[]): string {
@@ -24,28 +23,24 @@ export function effectiveMethod(method: string, overrides: readonly string[]): s
   const name = first.toUpperCase()
   const names = new Set(overrides.map(each => each.toUpperCase()))
   if (names.size > 1) {
-    throw new HttpError(400, [
-      {
-        message: `The request names several methods: ${[...names].map(show).join(', ')}`,
-        field: METHOD_PARAMETER,
-        type: 'conflicting_methods',
-      },
-    ])
+    const message = `The request names several methods: ${[...names].map(show).join(', ')}. Name one.`
+    throw invalidOverride(message, 'conflicting_methods')
   }
-  if (method !== 'POST') {
-    throw new HttpError(400, [
-      {
-        message: `Only a POST may stand for another method; this is ${method} with ${METHOD_PARAMETER}=${show(name)}`,
-        field: METHOD_PARAMETER,
-        type: 'invalid_method',
-      },
-    ])
-  }
-  if (!OVERRIDES.has(name)) {
-    const message = `${METHOD_PARAMETER} must be one of ${[...OVERRIDES].join(', ')}, not ${show(name)}`
-    throw new HttpError(400, [{ message, field: METHOD_PARAMETER, type: 'invalid_method' }])
-  }
+  if (method !== 'POST')
+    throw invalidOverride(
+      `Only a POST can stand for another method. This is ${method} with ${METHOD_PARAMETER}=${show(name)}.`,
+    )
+  if (name === 'GET' || name === 'HEAD')
+    throw invalidOverride(`A POST cannot stand for ${name}. Send ${name} itself.`)
+  if (!OVERRIDES.has(name))
+    throw invalidOverride(
+      `${METHOD_PARAMETER} must be one of ${[...OVERRIDES].join(', ')}, not ${show(name)}`,
+    )
   return name
+}
+
+function invalidOverride(message: string, type: ErrorType = 'invalid_method'): HttpError {
+  return new HttpError(400, [{ message, field: METHOD_PARAMETER, type }])
 }
 
 function show(name: string): string {
@@ -58,8 +53,8 @@ export function suppressedStatus(status: number): 200 | 500 {
 }
 
 /**
- * Whether who follows a redirect would be refused: clients send the headers of a change again with the
- * GET, for which the tag or the date is an old one, and which may not stand for another method.
+ * Whether a client that follows a redirect would be refused: clients repeat the headers of a change on the
+ * GET, where the tag or the date is an old one, and where no other method may be named.
  */
 export function cannotFollow(headers: RequestHeaders): boolean {
   const ifMatch = headers['if-match']
@@ -70,7 +65,7 @@ export function cannotFollow(headers: RequestHeaders): boolean {
   )
 }
 
-/** The headers of a request; a form, which has none of its own, may say `If-Match` in a field. */
+/** The headers of a request; a form, which cannot set any, may say `If-Match` in a field. */
 export function withIfMatch(
   headers: RequestHeaders,
   form: readonly (readonly [name: string, part: unknown])[] = [],

@@ -1,5 +1,6 @@
 // Every request ends: how long a client may take over its body, and how long the work may take.
 import { type ErrorType, HttpError, incompleteBody } from '../errors.ts'
+import type { Awaitable } from '../schema/values.ts'
 import type { Limits } from './limits.ts'
 import type { HttpRequest } from './message.ts'
 
@@ -178,43 +179,51 @@ export function withinTime<T>(
 /** What is worked on at the moment. */
 export interface Workload {
   /**
-   * Does one piece of work more.
+   * Does one more piece of work; where it does not wait it costs nothing.
    * @param request aborted where the time is over; what the work gives then is dropped.
    * @throws HttpError 503 where too much is going on already, or the time is over.
    */
-  run<T>(work: () => Promise<T>, request: Pick<HttpRequest, 'abort'>): Promise<T>
+  run<T>(work: () => Awaitable<T>, request: Pick<HttpRequest, 'abort'>): Awaitable<T>
 }
 
 export function createWorkload({
   concurrency,
   workTime,
 }: Pick<Limits, 'concurrency' | 'workTime'>): Workload {
-  const going = new Deadlines()
-  return {
-    run: (work, request) =>
-      new Promise((resolve, reject) => {
-        // Workers end a timer with the request that began it: what was given up there is found here.
-        if (going.size >= concurrency) going.sweep()
-        if (going.size >= concurrency) {
-          const message = 'Too many requests are being worked on at the moment'
-          throw unavailable(message, 'overloaded')
-        }
-        const deadline = going.add(workTime, () => {
-          const error = unavailable('The work took too long', 'work_too_slow')
+  const pending = new Deadlines()
+
+  function limitTime<T>(work: Promise<T>, request: Pick<HttpRequest, 'abort'>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const deadline = pending.add(workTime, () => {
+        const error = unavailable('The work took too long. Try again.', 'work_too_slow')
+        reject(error)
+        request.abort(error)
+      })
+      work.then(
+        result => {
+          pending.delete(deadline)
+          resolve(result)
+        },
+        error => {
+          pending.delete(deadline)
           reject(error)
-          request.abort(error)
-        })
-        work().then(
-          result => {
-            going.delete(deadline)
-            resolve(result)
-          },
-          error => {
-            going.delete(deadline)
-            reject(error)
-          },
+        },
+      )
+    })
+  }
+
+  return {
+    run(work, request) {
+      // Workers end a timer with the request that began it: what was given up there is found here.
+      if (pending.size >= concurrency) pending.sweep()
+      if (pending.size >= concurrency)
+        throw unavailable(
+          'Too many requests are being worked on at the moment. Try again.',
+          'overloaded',
         )
-      }),
+      const result = work()
+      return result instanceof Promise ? limitTime(result, request) : result
+    },
   }
 }
 

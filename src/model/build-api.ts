@@ -1,4 +1,4 @@
-// A definition made ready to answer: its router, and the two doors.
+// Policies with their defaults, and versions of collections, as the definition of an api.
 
 import { buildRateLimit, type RateLimitOptions } from '../auth/rate-limit.ts'
 import { type Access, checkAccess, collectCredentialHeaders, type Scheme } from '../auth/scheme.ts'
@@ -12,7 +12,6 @@ import { ndjson } from '../formats/ndjson.ts'
 import { xml } from '../formats/xml/xml.ts'
 import { buildCors, type CorsOptions } from '../http/cors.ts'
 import { buildLimits, type LimitOptions } from '../http/limits.ts'
-import { createWorkload } from '../http/timeouts.ts'
 import {
   ANYTHING,
   BOOLEAN,
@@ -24,12 +23,7 @@ import {
   type Rules,
   TEXT,
 } from '../options.ts'
-import type { Runtime } from '../server/context.ts'
-import { buildDocuments } from '../server/documents.ts'
-import { type Fetch, fetchHandler } from '../server/fetch-handler.ts'
-import { type Handler, nodeHandler } from '../server/node-handler.ts'
 import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
-import { buildRouter } from './routes.ts'
 
 /** How collections are served: everything an api says besides its collections. What is undefined has its default. */
 export interface Policies {
@@ -160,25 +154,4 @@ function prefixOf(text = ''): string {
     throw new TypeError(`prefix must be a path such as /api, not ${JSON.stringify(text)}`)
   }
   return prefix
-}
-
-/** The two doors of one house. */
-export interface Handlers {
-  /** A node:http request listener; with a third argument it leaves what is not its own to `next`. */
-  readonly handler: Handler
-  /** Answers a Web standard `Request`. */
-  readonly fetch: Fetch
-}
-
-/** @throws TypeError for a collection at the path of a document. */
-export function createHandlers(api: ApiDefinition): Handlers {
-  const router = buildRouter(api)
-  const documents = buildDocuments(api)
-  for (const [path, { name }] of documents) {
-    const below = path.startsWith(`${api.prefix}/`) ? path.slice(api.prefix.length) : undefined
-    if (below === undefined || !router.match(below)) continue
-    throw new TypeError(`${below} is the path of a collection and of the document "${name}"`)
-  }
-  const machine: Runtime = { api, router, documents, workload: createWorkload(api.limits) }
-  return { handler: nodeHandler(machine), fetch: fetchHandler(machine) }
 }

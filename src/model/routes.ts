@@ -1,7 +1,7 @@
-// Paths to targets with their methods, and targets back to paths. path-to-regexp, whose syntax templates
-// have, is used here and nowhere else.
-import { parse } from 'path-to-regexp'
+// Paths to targets with their methods, and targets back to paths. path-to-regexp matches and prints them all.
+import { compile, match as compileMatch, type PathFunction, stringify } from 'path-to-regexp'
 import { HttpError } from '../errors.ts'
+import type { Format } from '../formats/format.ts'
 import { percentDecode } from '../http/message.ts'
 import { listBlobFields } from '../schema/blob.ts'
 import { isUuid } from '../schema/values.ts'
@@ -14,7 +14,7 @@ import type {
   VersionDefinition,
 } from './definition.ts'
 
-/** The item whose sub-collection is meant. */
+/** The item whose sub-collection is requested. */
 export interface Parent {
   readonly collection: CollectionDefinition
   readonly id: Id
@@ -34,289 +34,306 @@ export interface CollectionTarget {
   readonly version: VersionDefinition
   readonly collection: CollectionDefinition
   readonly parent?: Parent | undefined
-  /** Of an item, and of an action on an item. */
+  /** The id of an item, and of the item that an action acts on. */
   readonly id?: Id | undefined
   readonly action?: ActionDefinition | undefined
-  /** Of a blob: the binary property. */
+  /** The binary property whose content is requested. */
   readonly property?: string | undefined
 }
 
 export type Target = RootTarget | CollectionTarget
 
-export interface Match {
-  readonly target: Target
-  /** The path's pattern, such as `/v1/cars/:id`: for logs and metrics, where ids do not belong. */
+/** One path pattern: what each method does there. */
+export interface Route {
+  /** The pattern, such as `/v1/cars/:id`: for logs and metrics, where ids do not belong. */
   readonly template: string
-  /** What each method does, by the name of the operation or action; HEAD stands where GET does. */
+  /** A target of this route without ids: what is known of every request to it. */
+  readonly shape: Target
+  /** The name of the operation or action for each method; HEAD is there where GET is. */
   readonly methods: ReadonlyMap<string, string>
-  /** The registered extension at the end of the path. */
-  readonly extension: string | undefined
 }
 
-export interface Router {
+export interface Match<Compiled = unknown> extends Route {
+  readonly target: Target
+  /** The registered extension at the end of the path. */
+  readonly extension: string | undefined
+  /** What {@link buildRouter}'s `compileRoute` made of the route. */
+  readonly compiled: Compiled
+}
+
+export interface Router<Compiled = unknown> {
   /**
-   * The target of a raw path, or `undefined` where there is none. A slash at the end does not count.
-   * @throws HttpError 400 for an escape that is no UTF-8, or a segment that can be no id.
+   * Finds the target of a raw path; `undefined` where nothing is there. A trailing slash does not count.
+   * @throws HttpError 400 for an escape that is not UTF-8, or a segment that cannot be an id.
    */
-  match(path: string): Match | undefined
-  /** The registered extension at the end of a raw path, whether or not anything stands there. */
+  match(path: string): Match<Compiled> | undefined
+  /** The registered extension at the end of a raw path, whether or not the path exists. */
   extensionOf(path: string): string | undefined
 }
 
-/** The segment that a collection's own names take from its ids. */
+/** Path segments of a collection that cannot be ids. */
 export const COUNT = 'count'
 export const SEARCH = 'search'
 
 /** The operation that gives the bytes of a binary property. */
 export const DOWNLOAD = 'download'
 
-/** What stands in a path for the parameters of a template, in their order. */
-type Params = readonly string[]
+interface Params {
+  readonly parent?: string
+  readonly id?: string
+}
 
-interface Route {
-  readonly template: string
-  readonly methods: ReadonlyMap<string, string>
-  /** The template's segments; `undefined` is a parameter. */
-  readonly segments: readonly (string | undefined)[]
-  readonly target: (params: Params) => Target | undefined
+interface CompiledRoute<Compiled> extends Route {
+  readonly match: (path: string) => false | { readonly params: Params }
+  readonly resolve: (params: Params) => Target | undefined
+  readonly compiled: Compiled
 }
 
 /** Compiles the routes of an api once. */
-export function buildRouter(api: Pick<ApiDefinition, 'versions' | 'formats'>): Router {
-  const versionNames = new Set(api.versions.map(version => version.name))
-  const table = new Map<string, Route[]>()
-  for (const route of routesOf(api.versions)) {
-    const key = tableKey(route.segments)
-    table.set(key, [...(table.get(key) ?? []), route])
-  }
+export function buildRouter<Compiled>(
+  api: Pick<ApiDefinition, 'versions' | 'formats'>,
+  compileRoute: (route: Route) => Compiled,
+): Router<Compiled> {
+  const versions = new Set(api.versions.map(({ name }) => name).filter(name => name !== ''))
   const extensions = new Set(api.formats.flatMap(format => format.extensions))
-
-  /**
-   * A path's length and first segments, which are no parameters, lead to the few templates that can
-   * fit: four times cheaper than asking forty, one after another.
-   */
-  function tableKey(segments: readonly (string | undefined)[]): string {
-    const [first = '', second = ''] = segments
-    const versioned = first !== '' && versionNames.has(first)
-    return `${segments.length} ${first}${versioned ? `/${second}` : ''}`
+  const routesByHead = new Map<string, CompiledRoute<Compiled>[]>()
+  for (const route of listRoutes(api.versions)) {
+    const match = compileMatch<Params & Record<string, string>>(route.template, {
+      ...MATCHING,
+      decode: decodeSegment,
+    })
+    const head = headOf(route.template.slice(1).split('/'), versions)
+    const siblings = routesByHead.get(head) ?? []
+    siblings.push({ ...route, match, compiled: compileRoute(route) })
+    routesByHead.set(head, siblings)
   }
 
   return {
     match(path) {
       if (!path.startsWith('/') || path.startsWith('//')) return undefined
-      const { segments, extension } = readPath(path, extensions)
-      for (const route of table.get(tableKey(segments)) ?? []) {
-        const params = paramsOf(route, segments)
-        const target = params && route.target(params)
-        if (target) return { target, template: route.template, methods: route.methods, extension }
+      const raw = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+      const extension = findExtension(raw, extensions)
+      const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
+      const canonical = PLAIN.test(bare) ? bare : bare.split('/').map(recode).join('/')
+      const candidates = routesByHead.get(headOf(canonical.slice(1).split('/'), versions))
+      if (!candidates) return undefined
+      for (const { template, shape, methods, compiled, match, resolve } of candidates) {
+        const found = match(canonical)
+        const target = found && resolve(found.params)
+        if (target) return { template, shape, methods, compiled, target, extension }
       }
       return undefined
     },
-    extensionOf: path => extensionIn(withoutSlashes(path), extensions),
+    extensionOf: path => findExtension(path.endsWith('/') ? path.slice(0, -1) : path, extensions),
   }
 }
 
-/** What stands for the parameters in a path as long as the template; `undefined` where it does not fit. */
-function paramsOf({ segments: wanted }: Route, segments: readonly string[]): Params | undefined {
-  const params: string[] = []
-  let at = 0
-  for (const segment of segments) {
-    const known = wanted[at++]
-    if (known === undefined && segment !== '') params.push(segment)
-    else if (known !== segment) return undefined
-  }
-  return params
+const MATCHING = { sensitive: true, trailing: false, encodePath: encodeURI }
+
+/** A path's length and its first segment, which is never a parameter, lead to the few routes that can match. */
+function headOf(segments: readonly string[], versions: ReadonlySet<string>): string {
+  const [first = '', second = ''] = segments
+  return `${segments.length} ${first}${versions.has(first) ? `/${second}` : ''}`
 }
 
-/** The decoded segments of a raw path, and its extension. */
-function readPath(path: string, extensions: ReadonlySet<string>) {
-  const raw = withoutSlashes(path)
-  const extension = extensionIn(raw, extensions)
-  const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
-  const segments = bare.split('/')
-  // Most paths hold nothing to decode, and nothing to refuse.
-  return { segments: PLAIN.test(bare) ? segments : segments.map(decodeSegment), extension }
-}
-
-function withoutSlashes(path: string): string {
-  return path.length > 1 && path.endsWith('/') ? path.slice(1, -1) : path.slice(1)
-}
-
-/** The extension of a path where it is a registered one, read before decoding. */
-function extensionIn(raw: string, extensions: ReadonlySet<string>): string | undefined {
+/** Finds the registered extension of a raw path, before decoding, so that `%2E` escapes a dot. */
+function findExtension(raw: string, extensions: ReadonlySet<string>): string | undefined {
   const dot = raw.lastIndexOf('.')
+  if (dot === -1) return undefined
   const ending = raw.slice(dot + 1)
   return dot > raw.lastIndexOf('/') + 1 && extensions.has(ending) ? ending : undefined
 }
 
+/** Paths with nothing to decode and nothing to refuse. */
 const PLAIN = /^[\w.~/-]*$/
 
 const NOT_IN_SEGMENT = /[/\\\p{Cc}]/u
 
+/** Prints a segment with the escapes that a template's own text has. */
+function recode(segment: string): string {
+  return encodeURIComponent(decodeSegment(segment))
+}
+
 function decodeSegment(raw: string): string {
+  if (!raw.includes('%') && PLAIN.test(raw)) return raw
   const segment = percentDecode(raw)
   if (segment === undefined) {
-    throw new HttpError(400, [
-      { message: 'The path has an escape that is no UTF-8', type: 'invalid_path' },
-    ])
+    const message = 'The path has an escape that is not valid UTF-8.'
+    throw new HttpError(400, [{ message, type: 'invalid_path' }])
   }
   if (NOT_IN_SEGMENT.test(segment)) {
-    const message = 'A path segment may hold no slash, backslash or control character'
+    const message = 'A path segment must not contain a slash, a backslash or a control character.'
     throw new HttpError(400, [{ message, type: 'invalid_path' }])
   }
   return segment
 }
 
-function* routesOf(versions: readonly VersionDefinition[]): Generator<Route> {
-  yield route('/', rootMethods, () => ({ kind: 'root', version: undefined }))
+type RouteRow = Route & Pick<CompiledRoute<unknown>, 'resolve'>
+
+function* listRoutes(versions: readonly VersionDefinition[]): Generator<RouteRow> {
+  yield rootRoute(undefined)
   for (const version of versions) {
-    const prefix = version.name === '' ? '' : `/${version.name}`
-    if (prefix !== '') yield route(prefix, rootMethods, () => ({ kind: 'root', version }))
+    if (version.name !== '') yield rootRoute(version)
     for (const collection of version.collections.values()) {
-      yield* collectionRoutes(version, collection, `${prefix}/${collection.name}`)
+      yield* collectionRoutes(version, collection)
       for (const [parentName, field] of collection.parents) {
         const parent = version.collections.get(parentName)
-        if (!parent) continue
-        yield* collectionRoutes(
-          version,
-          collection,
-          `${prefix}/${parentName}/:parent/${collection.name}`,
-          ([text = '']) => {
-            const id = idIn(parent, text)
-            return id === undefined ? undefined : { collection: parent, id, field }
-          },
-        )
+        if (parent) yield* collectionRoutes(version, collection, { collection: parent, field })
       }
     }
   }
 }
 
-const rootMethods = new Map([['GET', 'describe']])
+function rootRoute(version: VersionDefinition | undefined): RouteRow {
+  const shape: Target = { kind: 'root', version }
+  const methods = withHead(new Map([['GET', 'describe']]))
+  return { template: templateOf(shape), shape, methods, resolve: () => shape }
+}
+
+function withHead(methods: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const read = methods.get('GET')
+  return read === undefined ? methods : new Map([...methods, ['HEAD', read]])
+}
+
+type Place = Pick<CollectionTarget, 'kind' | 'action' | 'property'>
 
 /** The routes of one collection at one place; its own names come before its ids. */
 function* collectionRoutes(
   version: VersionDefinition,
   collection: CollectionDefinition,
-  path: string,
-  parentOf?: (params: Params) => Parent | undefined,
-): Generator<Route> {
-  type Rest = Pick<CollectionTarget, 'kind' | 'action' | 'property'>
-  /** All of one shape: a spread would cost a tenth of a read. */
-  const targetOf = ({ kind, action, property }: Rest, id: Id | undefined, params: Params) => {
-    const parent = parentOf?.(params)
-    if (parentOf && !parent) return undefined
-    return { kind, version, collection, parent, id, action, property }
-  }
-  const fixed = (rest: Rest) => (params: Params) => targetOf(rest, undefined, params)
-  const item = (rest: Rest) => (params: Params) => {
-    const id = idIn(collection, String(params.at(-1)))
-    return id === undefined ? undefined : targetOf(rest, id, params)
-  }
-  const allowed = (methods: Record<string, Operation>) =>
-    new Map(Object.entries(methods).filter(([, name]) => collection.operations.has(name)))
-
-  yield route(path, allowed({ GET: 'list', POST: 'create' }), fixed({ kind: 'collection' }))
-  yield route(`${path}/${COUNT}`, allowed({ GET: 'count' }), fixed({ kind: 'count' }))
-  if (collection.search) {
-    const methods = collection.operations.has('list') ? new Map([['GET', SEARCH]]) : new Map()
-    yield route(`${path}/${SEARCH}`, methods, fixed({ kind: 'search' }))
-  }
-  for (const action of collection.actions.values()) {
-    const methods = new Map([[action.method, action.name]])
-    if (action.on === 'collection') {
-      yield route(`${path}/${action.name}`, methods, fixed({ kind: 'action', action }))
-    } else {
-      yield route(`${path}/:id/${action.name}`, methods, item({ kind: 'action', action }))
+  under?: Pick<Parent, 'collection' | 'field'>,
+): Generator<RouteRow> {
+  const { operations } = collection
+  const allowed = (methods: Partial<Record<string, Operation>>) =>
+    new Map(
+      Object.entries(methods).flatMap(([method, name]): [string, string][] =>
+        name && operations.has(name) ? [[method, name]] : [],
+      ),
+    )
+  const route = (place: Place, methods: ReadonlyMap<string, string>): RouteRow => {
+    const { kind, action, property } = place
+    const shape = {
+      kind,
+      version,
+      collection,
+      parent: under && { ...under, id: '' },
+      id: undefined,
+      action,
+      property,
+    }
+    return {
+      template: templateOf(shape, hasId(place)),
+      shape,
+      methods: withHead(methods),
+      resolve(params) {
+        const parent = under && parseParent(under, params.parent)
+        if (under && !parent) return undefined
+        const id = hasId(place) ? parsePathId(collection, params.id) : undefined
+        if (hasId(place) && id === undefined) return undefined
+        // A literal of one shape for all targets: a spread would cost a tenth of a read.
+        return { kind, version, collection, parent, id, action, property }
+      },
     }
   }
+
+  yield route({ kind: 'collection' }, allowed({ GET: 'list', POST: 'create' }))
+  yield route({ kind: 'count' }, allowed({ GET: 'count' }))
+  if (collection.search) {
+    yield route({ kind: 'search' }, new Map(operations.has('list') ? [['GET', SEARCH]] : []))
+  }
+  for (const action of collection.actions.values()) {
+    yield route({ kind: 'action', action }, new Map([[action.method, action.name]]))
+  }
   for (const property of listBlobFields(collection.shape.fields)) {
-    const methods = collection.operations.has('read') ? new Map([['GET', DOWNLOAD]]) : new Map()
-    yield route(`${path}/:id/${property}`, methods, item({ kind: 'blob', property }))
+    const methods = new Map(operations.has('read') ? [['GET', DOWNLOAD]] : [])
+    yield route({ kind: 'blob', property }, methods)
   }
-  const itemMethods: Record<string, Operation> = {
-    GET: 'read',
-    PUT: 'replace',
-    PATCH: 'patch',
-    DELETE: 'delete',
-  }
-  yield route(`${path}/:id`, allowed(itemMethods), item({ kind: 'item' }))
+  const itemMethods = { GET: 'read', PUT: 'replace', PATCH: 'patch', DELETE: 'delete' } as const
+  yield route({ kind: 'item' }, allowed(itemMethods))
 }
 
-function route(
-  template: string,
-  methods: ReadonlyMap<string, string>,
-  target: Route['target'],
-): Route {
-  const read = methods.get('GET')
-  return {
-    template,
-    methods: read === undefined ? methods : new Map([...methods, ['HEAD', read]]),
-    segments: segmentsOf(template),
-    target,
-  }
+/** Whether a place of a collection is addressed by an id. */
+function hasId({ kind, action }: Place): boolean {
+  return kind === 'item' || kind === 'blob' || action?.on === 'item'
 }
 
-/** The segments of a template, each a text or a parameter as a whole. */
-function segmentsOf(template: string): (string | undefined)[] {
-  const { tokens } = parse(template)
-  const text = tokens.map(token => (token.type === 'text' ? token.value : PARAMETER)).join('')
-  return text
-    .slice(1)
-    .split('/')
-    .map(segment => (segment === PARAMETER ? undefined : segment))
+function parseParent(
+  { collection, field }: Pick<Parent, 'collection' | 'field'>,
+  text: string | undefined,
+): Parent | undefined {
+  const id = parsePathId(collection, text)
+  return id === undefined ? undefined : { collection, id, field }
 }
 
-/** No path holds it. */
-const PARAMETER = '\0'
-
-/** The id that a segment of a path means. */
-function idIn(collection: CollectionDefinition, segment: string): Id | undefined {
-  const id = parseId(collection, segment)
+function parsePathId(collection: CollectionDefinition, text: string | undefined): Id | undefined {
+  const id = parseId(collection, text)
   return id === undefined ? undefined : normalizeId(collection, id)
 }
 
-/** An id as items have it: a UUID is taken in either case (RFC 9562 §4), and kept in lower case. */
+/** Normalizes an id to the form that items have: a UUID is accepted in either case (RFC 9562 §4), and kept in lower case. */
 export function normalizeId({ shape }: CollectionDefinition, id: Id): Id {
+  if (shape.identity.kind !== 'uuid') return id
   const text = String(id)
-  return shape.identity.kind === 'uuid' && isUuid(text) ? text.toLowerCase() : id
+  return isUuid(text) ? text.toLowerCase() : id
 }
 
-/** The id that a text means in a collection; `undefined` where it can be none of its ids. */
+/** Parses an id of a collection; `undefined` where the text cannot be one of its ids. */
 export function parseId({ shape }: CollectionDefinition, text = ''): Id | undefined {
   if (shape.identity.kind !== 'integer') return text === '' ? undefined : text
-  return /^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))
-    ? Number(text)
-    : undefined
+  if (!/^[1-9]\d{0,15}$/.test(text)) return undefined
+  const id = Number(text)
+  return Number.isSafeInteger(id) ? id : undefined
 }
 
-/** The path of a target below the api's root. */
-export function printPath(target: Target, formats: ApiDefinition['formats']): string {
-  if (target.kind === 'root') return target.version?.name ? `/${target.version.name}/` : '/'
-  const { version, collection, parent, id, kind, action, property } = target
-  const segments = version.name === '' ? [] : [version.name]
-  if (parent) segments.push(parent.collection.name, idSegment(parent.id, []))
-  segments.push(collection.name)
+/** The path pattern of a target; a target with an id, or one that stands for all of its route, has `:id`. */
+function templateOf(target: Target, withId = false): string {
+  if (target.kind === 'root') return target.version?.name ? `/${target.version.name}` : '/'
+  const { version, collection, parent, kind, action, property } = target
+  const prefix = version.name === '' ? '' : `/${version.name}`
+  const above = parent ? `/${parent.collection.name}/:parent` : ''
+  const id = withId || target.id !== undefined ? '/:id' : ''
+  const last = kind === 'count' || kind === 'search' ? kind : (action?.name ?? property)
+  return `${prefix}${above}/${collection.name}${id}${last === undefined ? '' : `/${escapeText(last)}`}`
+}
+
+/** Escapes what path-to-regexp gives a meaning: names of properties may hold anything. */
+function escapeText(text: string): string {
+  return /^[\w-]*$/.test(text) ? text : stringify({ tokens: [{ type: 'text', value: text }] })
+}
+
+const printers = new Map<string, PathFunction<Record<string, string>>>()
+
+/** Prints the path of a target below the api's root. */
+export function printPath(target: Target, formats: readonly Format[]): string {
+  const template = templateOf(target)
+  if (target.kind === 'root') return template === '/' ? '/' : `${template}/`
+  let print = printers.get(template)
+  if (!print) {
+    print = compile(template, { encode: false, encodePath: encodeURI })
+    printers.set(template, print)
+  }
+  const { id, parent, kind } = target
+  const params: Record<string, string> = {}
+  if (parent) params.parent = encodeURIComponent(parent.id)
   // Only the end of a path can be taken for an extension.
-  if (id !== undefined) segments.push(idSegment(id, kind === 'item' ? formats : []))
-  if (kind === 'count') segments.push(COUNT)
-  if (kind === 'search') segments.push(SEARCH)
-  if (action) segments.push(action.name)
-  if (property !== undefined) segments.push(property)
-  return `/${segments.join('/')}`
+  if (id !== undefined) params.id = printIdSegment(id, kind === 'item' ? formats : [])
+  return print(params)
 }
 
-/** An id in a path; a dot that would make its end an extension is escaped. */
-function idSegment(id: Id, formats: ApiDefinition['formats']): string {
+/** Prints an id in a path; a dot that would make its end an extension is escaped. */
+function printIdSegment(id: Id, formats: readonly Format[]): string {
+  if (typeof id === 'number') return String(id)
   const text = encodeURIComponent(id)
   const dot = text.lastIndexOf('.')
+  if (dot === -1) return text
   const end = text.slice(dot + 1)
-  if (dot === -1 || !formats.some(({ extensions }) => extensions.includes(end))) return text
-  return `${text.slice(0, dot)}%2E${text.slice(dot + 1)}`
+  if (!formats.some(({ extensions }) => extensions.includes(end))) return text
+  return `${text.slice(0, dot)}%2E${end}`
 }
 
 /**
- * Why a text can be no id of a collection, or `undefined` where it can: ids stand in paths, where
- * `count` and the names of actions mean something else.
+ * Says why a text cannot be an id of a collection; `undefined` where it can. Ids stand in paths, where
+ * `count` and the names of actions have another meaning.
  */
 export function invalidIdReason(
   { actions, search }: CollectionDefinition,
@@ -324,9 +341,9 @@ export function invalidIdReason(
 ): string | undefined {
   const taken = id === COUNT || (search && id === SEARCH) || actions.get(id)?.on === 'collection'
   if (taken) return `${JSON.stringify(id)} is the name of an action here`
-  if (id === '' || id === '.' || id === '..') return 'An id may not be empty, "." or ".."'
-  if (id.length > 255) return 'An id may have at most 255 characters'
+  if (id === '' || id === '.' || id === '..') return 'An id must not be empty, "." or ".."'
+  if (id.length > 255) return 'An id must have at most 255 characters'
   return NOT_IN_SEGMENT.test(id)
-    ? 'An id may hold no slash, backslash or control character'
+    ? 'An id must not contain a slash, a backslash or a control character'
     : undefined
 }

@@ -8,39 +8,40 @@ import { RESERVED } from '../query.ts'
 import { freezeDeep, type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import type { SomeSchema } from '../schema/zod-fields.ts'
 import { type Stored, throwIfAborted } from '../store/store.ts'
-import { blobPatch } from './blob-inputs.ts'
+import { addApplied, answerChanged } from './answers.ts'
+import { patchBlobs } from './blob-inputs.ts'
 import {
-  atCurrentParent,
-  type Call,
-  type CallBody,
-  inScope,
+  type DecodedBody,
+  type OperationContext,
   type OperationResult,
-  refuseIfMatch,
-  requireItem,
-  requireParent,
-  runBefore,
-  withoutParent,
-} from './call.ts'
+  withTarget,
+} from './context.ts'
+import { refuseIfMatch, requireCurrent } from './current.ts'
+import { runBefore } from './hooks.ts'
 import { once } from './idempotency.ts'
-import { checkedWith, ownValues, patchedValues } from './input.ts'
+import { checkPatched, checkWith, ownValues } from './input.ts'
+import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { serializeChanged } from './serialize.ts'
-import { changed, requireCurrent, returnApplied, update } from './writes.ts'
+import { update } from './writes.ts'
 
 /**
  * Runs an action: 200 with what it gives. Where it gives nothing it is answered as a change of the
  * item is, and without an item 303 to the collection.
  */
-export async function act(call: Call, action: ActionDefinition): Promise<OperationResult> {
-  const { store } = call.target.collection
+export async function act(
+  context: OperationContext,
+  action: ActionDefinition,
+): Promise<OperationResult> {
+  const { store } = context.target.collection
   const safe = action.method === 'GET'
   const work = async () => {
-    const current = await currentOf(call, safe)
-    const given = await run(call, action, current, await inputOf(call, action))
-    // What an action gives may hold dates and undefined properties: it is kept and sent as JSON.
-    return given === undefined ? [] : [JSON.parse(JSON.stringify(given)) as Json]
+    const current = await findActedOn(context, safe)
+    const returned = await run(context, action, current, await checkInput(context, action))
+    // An action may return dates and undefined properties: the result is kept and sent as JSON.
+    return returned === undefined ? [] : [JSON.parse(JSON.stringify(returned)) as Json]
   }
-  const answered = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {
-    if (data === undefined) return withoutResult(call)
+  const answer = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {
+    if (data === undefined) return answerWithoutResult(context)
     const { name, outputFields: fields } = action
     return {
       status: 200,
@@ -49,37 +50,38 @@ export async function act(call: Call, action: ActionDefinition): Promise<Operati
       result: data,
     }
   }
-  if (safe) return answered(await work())
-  return once(call, work, answered, (key, answer) => store.complete(key, answer))
+  if (safe) return answer(await work())
+  return once(context, work, answer, (key, result) => store.complete(key, result))
 }
 
-/** The item acted on; preconditions are for actions that change something. */
-async function currentOf(call: Call, safe: boolean): Promise<Stored | undefined> {
-  const { id } = call.target
-  if (id !== undefined && !safe) return requireCurrent(call)
-  if (id !== undefined) return requireItem(call)
-  await requireParent(call)
-  if (!safe) refuseIfMatch(call)
+/** Finds the item acted on; preconditions are for actions that change something. */
+async function findActedOn(context: OperationContext, safe: boolean): Promise<Stored | undefined> {
+  const { id } = context.target
+  if (id !== undefined && !safe) return requireCurrent(context)
+  if (id !== undefined) return requireItem(context)
+  await requireParent(context)
+  if (!safe) refuseIfMatch(context)
   return undefined
 }
 
-async function withoutResult(call: Call): Promise<OperationResult> {
-  const { action: _action, id, ...place } = call.target
-  const stored =
-    id === undefined ? undefined : await call.target.collection.store.get(id, call.caller)
-  // An action may do more than its caller, who is shown no item that it could not read.
-  if (id !== undefined && stored && inScope(atCurrentParent(call, stored.item), stored.item)) {
-    const target = { ...place, id, kind: 'item' } as const
-    return { ...(await changed({ ...call, target }, stored)), result: undefined }
+async function answerWithoutResult(context: OperationContext): Promise<OperationResult> {
+  const { action: _action, id, ...place } = context.target
+  const { store } = context.target.collection
+  const stored = id === undefined ? undefined : await store.get(id, context.request)
+  // An action may do more than its caller, who gets no item that it could not read.
+  if (id !== undefined && stored) {
+    const item = withTarget(context, { ...place, id, kind: 'item' })
+    if (isReachable(atCurrentParent(item, stored.item), stored.item))
+      return { ...(await answerChanged(item, stored)), result: undefined }
   }
-  const url = call.href({ ...place, kind: 'collection' })
+  const url = context.href({ ...place, kind: 'collection' })
   const common = { vary: ['Prefer'], result: undefined }
-  switch (call.returns) {
+  switch (context.returns) {
     case 'minimal':
-      return { ...common, status: 204, headers: returnApplied(call) }
+      return { ...common, status: 204, headers: addApplied([], context) }
     case 'representation': {
       const representation = { kind: 'document', name: 'place', data: { url } } as const
-      return { ...common, status: 200, headers: returnApplied(call), representation }
+      return { ...common, status: 200, headers: addApplied([], context), representation }
     }
     default:
       return { ...common, status: 303, headers: ['Location', url] }
@@ -87,67 +89,77 @@ async function withoutResult(call: Call): Promise<OperationResult> {
 }
 
 async function run(
-  call: Call,
+  context: OperationContext,
   action: ActionDefinition,
   current: Stored | undefined,
   input: unknown,
 ): Promise<unknown> {
-  const { principal, caller } = call
+  const { principal, request } = context
   let stored = current
   freezeDeep(current?.item)
-  const told = { value: input, ...(current && { item: current.item }) }
-  const value = await runBefore(call, told, input)
-  const given = await action.run({
+  const before = { value: input, ...(current && { item: current.item }) }
+  const value = await runBefore(context, before, input)
+  const returned = await action.run({
     input: value,
     ...(current && { item: current.item, id: current.id }),
     principal,
-    signal: caller.signal,
+    signal: request.signal,
     // A collection's own calls have the types of its schema.
     collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
-      given: string | { readonly name: string },
-    ) => call.collection(typeof given === 'string' ? given : given.name) as Calls<S, Ids>,
+      named: string | { readonly name: string },
+    ) => callsWithin(context, typeof named === 'string' ? named : named.name) as Calls<S, Ids>,
     update: async changes => {
       // The path names the parent that the item has now: a program may give it another.
-      stored = await changeItem(withoutParent(call), stored, changes)
+      const anywhere = withTarget(context, { ...context.target, parent: undefined })
+      stored = await changeItem(anywhere, stored, changes)
       return stored.item
     },
   })
-  // The item acted on is given as it is anywhere: its contents by their addresses.
-  const acted = [current, stored].find(each => each !== undefined && each.item === given)
-  return acted && !call.inProcess
-    ? serializeChanged(atCurrentParent(call, acted.item), acted.item)
-    : given
+  // The item acted on is answered as it is everywhere: its contents by their addresses.
+  const acted = [current, stored].find(each => each !== undefined && each.item === returned)
+  return acted && !context.inProcess
+    ? serializeChanged(atCurrentParent(context, acted.item), acted.item)
+    : returned
+}
+
+/** The operations of another collection of the same version, for this principal and while the client waits. */
+function callsWithin(
+  { runtime, target, base, principal, request }: OperationContext,
+  name: string,
+) {
+  const defaults = { principal, signal: request.signal }
+  return runtime.createCalls({ runtime, version: target.version, base, defaults }, name)
 }
 
 /** Changes the item acted on, at the version that was read. */
 async function changeItem(
-  call: Call,
+  context: OperationContext,
   stored: Stored | undefined,
   changes: Readonly<Record<string, unknown>>,
 ): Promise<Stored> {
-  const { collection } = call.target
+  const { collection } = context.target
   if (!stored) throw new TypeError('update() is for actions on an item')
-  throwIfAborted(call.caller)
+  throwIfAborted(context.request)
   // A program's changes are JSON by declaration; the schema checks them.
-  const values = await patchedValues(call, stored, shown =>
-    mergePatch(shown, blobPatch(call, changes as Item, shown, stored.item)),
+  const values = await checkPatched(context, stored, shown =>
+    mergePatch(shown, patchBlobs(context, changes as Item, shown, stored.item)),
   )
   if (sameJson(values, ownValues(collection, stored.item))) return stored
-  const changed = await update(call, stored, values)
+  const changed = await update(context, stored, values)
   if (changed) return changed
   // `*` holds of the item as it is now, too.
-  const { ifMatch } = call.preconditions
+  const { ifMatch } = context.preconditions
   const status = ifMatch && ifMatch !== '*' ? 412 : 409
-  const message = `The ${collection.itemName} was changed meanwhile; read it again, then decide`
+  const message = `The ${collection.itemName} was changed meanwhile. Read it again, then decide.`
   throw new HttpError(status, [{ message, type: 'changed_meanwhile' }])
 }
 
 /** What the client sent, checked: from the query where the method is GET, else from the body. */
-async function inputOf(call: Call, action: ActionDefinition): Promise<unknown> {
-  // A call in process gives the input of any action as a value.
+async function checkInput(context: OperationContext, action: ActionDefinition): Promise<unknown> {
+  // A context in process gives the input of any action as a value.
   const { value: sent, issues } =
-    call.body ?? (action.method === 'GET' ? queryInput(call, action) : { value: {} })
-  return checkedWith(issues, async () => {
+    context.body ?? (action.method === 'GET' ? queryInput(context, action) : { value: {} })
+  return checkWith(issues, async () => {
     if (action.check) return action.check(sent)
     if (isObject(sent) && Object.keys(sent).length === 0) return sent
     const message = `${action.name} takes no input`
@@ -156,9 +168,9 @@ async function inputOf(call: Call, action: ActionDefinition): Promise<unknown> {
 }
 
 function queryInput(
-  { parameters, limits }: Call,
+  { parameters, api: { limits } }: OperationContext,
   { inputFields }: ActionDefinition,
-): Pick<CallBody, 'value' | 'issues'> {
+): Pick<DecodedBody, 'value' | 'issues'> {
   const issues: Issue[] = []
   const own = parameters.filter(({ name }) => inputFields?.has(name) || !RESERVED.has(name))
   const value = formValue(

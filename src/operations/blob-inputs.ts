@@ -6,7 +6,7 @@ import type { Parent } from '../model/routes.ts'
 import { findRecord, listBlobFields } from '../schema/blob.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import type { Call } from './call.ts'
+import type { OperationContext } from './context.ts'
 import { removeContents } from './uploads.ts'
 
 /**
@@ -14,17 +14,17 @@ import { removeContents } from './uploads.ts'
  * an address must be the item's own.
  */
 export async function receiveBlobs(
-  call: Call,
+  context: OperationContext,
   sent: Json,
   current: Item | undefined,
 ): Promise<Json> {
-  const { collection } = call.target
+  const { collection } = context.target
   if (!collection.blobs || !isObject(sent)) return sent
   const names = listBlobFields(collection.shape.fields)
   const issues: Issue[] = []
   const received: Item = { ...sent }
   for (const name of names) {
-    const record = await receiveBlob(call, name, sent, current, issues)
+    const record = await receiveBlob(context, name, sent, current, issues)
     for (const property of propertiesOf(name)) delete received[property]
     if (record !== undefined) received[name] = record
   }
@@ -33,13 +33,13 @@ export async function receiveBlobs(
 }
 
 async function receiveBlob(
-  call: Call,
+  context: OperationContext,
   name: string,
   sent: Item,
   current: Item | undefined,
   issues: Issue[],
 ): Promise<Json | undefined> {
-  const [input, ...others] = toldOf(call, name, sent, current)
+  const [input, ...others] = toldOf(context, name, sent, current)
   const wrong = (message: string, type: ErrorType) => {
     issues.push({ message, field: name, type })
     return undefined
@@ -50,7 +50,7 @@ async function receiveBlob(
     return undefined
   }
   const unfit = () => {
-    const to = call.target.collection.binary === 'flat' ? `${name}_` : `${name}.`
+    const to = context.target.collection.binary === 'flat' ? `${name}_` : `${name}.`
     const forms = `Base64 in ${to}data or its own address in ${to}url`
     return wrong(`${name} is a file of a multipart body, ${forms}`, 'invalid_type')
   }
@@ -60,16 +60,16 @@ async function receiveBlob(
     case 'data': {
       const bytes = decodeBase64(input.data)
       if (!bytes) return wrong(`${name} must be Base64`, 'invalid_base64')
-      return call.uploads?.put(name, { name: undefined, type: '', content: oneChunk(bytes) })
+      return context.uploads?.put(name, { name: undefined, type: '', content: oneChunk(bytes) })
     }
     case 'upload': {
       const own = current && findRecord(current, name)
       if (own?.key === input.key) return current?.[name]
-      const record = call.uploads?.find(input.key)
+      const record = context.uploads?.find(input.key)
       return record ? { ...record } : unfit()
     }
     case 'address': {
-      if (current && isOwnAddress(call, name, input.url, current)) return current[name]
+      if (current && isOwnAddress(context, name, input.url, current)) return current[name]
       return wrong(
         `The address of ${name} must be the item's own; no other is fetched`,
         'foreign_address',
@@ -84,27 +84,37 @@ async function receiveBlob(
  * What a client says of a binary property. Beside anything else, what the item is given with says
  * nothing: who sends back what it has read may add a content to it.
  */
-function toldOf(call: Call, name: string, sent: Item, current: Item | undefined): BlobInput[] {
+function toldOf(
+  context: OperationContext,
+  name: string,
+  sent: Item,
+  current: Item | undefined,
+): BlobInput[] {
   const inputs = readBlob(name, sent)
   if (inputs.length < 2) return inputs
-  const told = inputs.filter(input => !isPresent(call, name, input, current))
+  const told = inputs.filter(input => !isPresent(context, name, input, current))
   const [first = inputs.find(({ said }) => said !== 'removed') ?? inputs[0]] = told
   const same = told.every(({ said }) => said === 'removed')
   return same && first ? [first] : told
 }
 
 /** Whether an input is what the item is given with, or a form left as it was: its own address, its record, a null. */
-function isPresent(call: Call, name: string, input: BlobInput, current: Item | undefined): boolean {
+function isPresent(
+  context: OperationContext,
+  name: string,
+  input: BlobInput,
+  current: Item | undefined,
+): boolean {
   const record = current && findRecord(current, name)
   switch (input.said) {
     case 'address':
-      return current !== undefined && isOwnAddress(call, name, input.url, current)
+      return current !== undefined && isOwnAddress(context, name, input.url, current)
     case 'upload':
       return record?.key === input.key
     case 'removed': {
       // A page says null beside every control for a file: it counts where none was chosen.
-      if (call.body?.form) return true
-      return !record && input.property === givenProperty(call.target.collection, name)
+      if (context.body?.form) return true
+      return !record && input.property === givenProperty(context.target.collection, name)
     }
     default:
       return false
@@ -112,8 +122,13 @@ function isPresent(call: Call, name: string, input: BlobInput, current: Item | u
 }
 
 /** Whether an address is the item's own: in its collection, or below one of its parents. */
-function isOwnAddress(call: Call, property: string, url: Json, current: Item): boolean {
-  const { version, collection, id } = call.target
+function isOwnAddress(
+  context: OperationContext,
+  property: string,
+  url: Json,
+  current: Item,
+): boolean {
+  const { version, collection, id } = context.target
   const parents = [...collection.parents].flatMap(([name, field]): Parent[] => {
     const parent = version.collections.get(name)
     const parentId = current[field]
@@ -121,7 +136,7 @@ function isOwnAddress(call: Call, property: string, url: Json, current: Item): b
     return parent && isId ? [{ collection: parent, id: parentId, field }] : []
   })
   return [undefined, ...parents].some(
-    parent => url === call.href({ kind: 'blob', version, collection, parent, id, property }),
+    parent => url === context.href({ kind: 'blob', version, collection, parent, id, property }),
   )
 }
 
@@ -136,14 +151,19 @@ function toldTwice(name: string, inputs: readonly BlobInput[]): Issue {
  * would be merged without a trace.
  * @throws HttpError 400 for a patch that says two things of one property.
  */
-export function blobPatch(call: Call, patch: Item, shown: Item, current: Item): Item {
-  const { collection } = call.target
+export function patchBlobs(
+  context: OperationContext,
+  patch: Item,
+  shown: Item,
+  current: Item,
+): Item {
+  const { collection } = context.target
   const sent = collection.blobs && withoutSameData(collection, patch, shown)
   if (!isObject(sent)) return patch
   const issues: Issue[] = []
   const placed: Item = { ...patch }
   for (const name of listBlobFields(collection.shape.fields)) {
-    const told = toldOf(call, name, sent, current)
+    const told = toldOf(context, name, sent, current)
     if (told.length > 1) issues.push(toldTwice(name, told))
     if (told[0]?.said !== 'removed') continue
     for (const property of propertiesOf(name)) delete placed[property]
@@ -164,7 +184,11 @@ function givenProperty({ binary }: CollectionDefinition, name: string): string {
 }
 
 /** Removes the contents that an item held and its successor does not hold. */
-export async function removeBlobs({ target }: Call, before: Item, after: Item = {}): Promise<void> {
+export async function removeBlobs(
+  { target }: OperationContext,
+  before: Item,
+  after: Item = {},
+): Promise<void> {
   const { blobs, shape } = target.collection
   if (!blobs) return
   const keys = listBlobFields(shape.fields).flatMap(name => {

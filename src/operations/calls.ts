@@ -1,41 +1,57 @@
 // Operations called in process: the same path as a request takes, from its values onwards.
 
 import { toJson } from '../formats/json-value.ts'
-import type { Limits } from '../http/limits.ts'
-import type { Parameter } from '../http/message.ts'
+import type { HttpRequest, Parameter } from '../http/message.ts'
 import { toFilterTexts } from '../http/value-list.ts'
-import type { CallOptions, Calls, ListParameters, VersionDefinition } from '../model/definition.ts'
-import { type CollectionTarget, normalizeId, SEARCH, type Target } from '../model/routes.ts'
+import type { CallOptions, Calls, ListParameters } from '../model/definition.ts'
+import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'
 import { RESERVED } from '../query.ts'
 import type { Id } from '../store/store.ts'
-import type { Call } from './call.ts'
-import { perform } from './perform.ts'
+import { type CallScope, RequestContext } from './context.ts'
+import { compilePerform } from './perform.ts'
 import { createUploads } from './uploads.ts'
 
-/** What calls of one version share. */
-export interface CallContext {
-  readonly version: VersionDefinition
-  readonly limits: Limits
-  readonly href: (target: Target) => string
-  /** Options in force where a call gives none. */
-  readonly defaults?: CallOptions
+/** Stands in for a request: a program waits as long as its signal lets it. */
+class ProgramRequest implements HttpRequest {
+  readonly target = ''
+  readonly prefix = ''
+  readonly headers = {}
+  readonly headerCount = 0
+  readonly body = undefined
+  readonly address = undefined
+  readonly secure = true
+  readonly needsHost = false
+  readonly method: string
+  readonly signal: AbortSignal
+
+  constructor(method: string, signal: AbortSignal) {
+    this.method = method
+    this.signal = signal
+  }
+
+  get aborted(): boolean {
+    return this.signal.aborted
+  }
+
+  /** Only a request of a client has a time limit. */
+  abort(): void {}
 }
 
 /** A signal that never fires, for calls without one. Made by the first: Workers make none while they load. */
 let never: AbortSignal | undefined
 
 /** @throws TypeError where the version has no such collection. */
-export function createCalls(context: CallContext, name: string): Calls {
-  const { version, limits, href, defaults = {} } = context
+export function createCalls(scope: CallScope, name: string): Calls {
+  const { runtime, version, base, defaults = {} } = scope
   const collection = version.collections.get(name)
   if (!collection) {
     const names = [...version.collections.keys()].join(', ')
-    throw new TypeError(`There is no collection "${name}"; there are ${names}`)
+    throw new TypeError(`There is no collection "${name}". Collections: ${names}.`)
   }
 
   const run = async (
     operation: string,
-    target: Omit<CollectionTarget, 'version' | 'collection'>,
+    place: Omit<CollectionTarget, 'version' | 'collection'>,
     {
       value,
       parameters = {},
@@ -44,38 +60,24 @@ export function createCalls(context: CallContext, name: string): Calls {
   ): Promise<unknown> => {
     never ??= new AbortController().signal
     const signal = options.signal ?? defaults.signal ?? never
-    const principal = options.principal ?? defaults.principal
-    const call: Call = {
-      target: { version, collection, ...target },
+    const target = { version, collection, ...place }
+    const method = target.action?.method ?? METHODS[operation] ?? 'POST'
+    const request = new ProgramRequest(method, signal)
+    const context = Object.assign(new RequestContext(runtime, request, base, true), {
+      target,
       operation,
-      method: target.action?.method ?? METHODS[operation] ?? 'POST',
-      parameters: parametersOf(parameters, collection.shape.identity.name),
+      parameters: toParameters(parameters, collection.shape.identity.name),
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
-      preconditions: {},
-      inProcess: true,
-      preferences: {},
-      range: undefined,
-      idempotencyKey: undefined,
+      principal: options.principal ?? defaults.principal,
       uploads: createUploads(collection, {
-        limit: limits.upload,
-        // A program waits as long as its signal lets it.
+        limit: runtime.api.limits.upload,
         time: Number.POSITIVE_INFINITY,
         signal: () => signal,
         digests: false,
       }),
-      variant: '',
-      streams: false,
-      principal,
-      caller: { signal },
-      limits,
-      href,
-      collection: (other, given = {}) => {
-        const handed = { principal: given.principal ?? principal, signal: given.signal ?? signal }
-        return createCalls({ ...context, defaults: handed }, other)
-      },
-    }
+    })
     signal.throwIfAborted()
-    return (await perform(call)).result
+    return (await compilePerform(target, operation)(context)).result
   }
   const item = (id: Id) => ({ kind: 'item', id: normalizeId(collection, id) }) as const
 
@@ -129,7 +131,7 @@ const METHODS: Readonly<Record<string, string>> = {
  * Lists of `fields` and `sort` are joined by commas; any other list is a parameter given several times.
  * An empty one of a filter is fulfilled by no item, as no item is without an id.
  */
-function parametersOf(parameters: ListParameters, id: string): Parameter[] {
+function toParameters(parameters: ListParameters, id: string): Parameter[] {
   return Object.entries(parameters).flatMap(([name, given]) => {
     const texts = toFilterTexts(name, given)
     if (name === 'fields' || name === 'sort') return [parameter(name, texts.join(','))]

@@ -5,7 +5,10 @@ import { type ByteRange, parseByteRange, printContentRange } from '../http/byte-
 import { evaluate, rangeHolds } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
 import { type BlobRecord, findRecord } from '../schema/blob.ts'
-import { type Call, lastModifiedOf, type OperationResult, requireItem, runBefore } from './call.ts'
+import type { OperationContext, OperationResult } from './context.ts'
+import { runBefore } from './hooks.ts'
+import { requireItem } from './items.ts'
+import { lastModifiedOf } from './read.ts'
 
 /** What stands on every download: whatever was uploaded, a browser may neither run nor guess at it. */
 const INERT: HeaderList = [
@@ -15,11 +18,11 @@ const INERT: HeaderList = [
   'bytes',
 ]
 
-export async function download(call: Call): Promise<OperationResult> {
-  const { target, method, range, preconditions } = call
+export async function download(context: OperationContext): Promise<OperationResult> {
+  const { target, method, range, preconditions } = context
   const { collection, property = '' } = target
-  const stored = await requireItem(call)
-  await runBefore(call, { item: stored.item }, undefined)
+  const stored = await requireItem(context)
+  await runBefore(context, { item: stored.item }, undefined)
   const record = findRecord(stored.item, property)
   if (!record || !collection.blobs) {
     throw new HttpError(404, [

@@ -5,30 +5,30 @@ import { HttpError } from '../errors.ts'
 import { printPath } from '../model/routes.ts'
 import { isObject, type Json } from '../schema/values.ts'
 import type { Awaitable, IdempotencyRecord } from '../store/store.ts'
-import type { Call, OperationResult, Uploads } from './call.ts'
+import type { OperationContext, OperationResult, Uploads } from './context.ts'
 
 /**
  * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
  * the method and the target; work that fails leaves it free.
  * @param work is given the key as the store knows it, and gives an answer that can be kept.
- * @param answered the outcome that the answer stands for.
+ * @param answered the result that the answer stands for.
  * @param keep keeps the answer under the key, where the work itself has not kept it in one step.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
 export async function once<T extends Json>(
-  call: Call,
+  context: OperationContext,
   work: (key: string | undefined) => Promise<T>,
   answered: (answer: T) => OperationResult | Promise<OperationResult>,
   keep?: (key: string, answer: T) => Awaitable<void>,
 ): Promise<OperationResult> {
-  const { target, idempotencyKey, principal, method, body } = call
+  const { target, idempotencyKey, principal, method, body } = context
   if (idempotencyKey === undefined) return answered(await work(undefined))
   const { store } = target.collection
   const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
   const { value = null, issues = [] } = body ?? {}
   const said = issues.map(({ message }) => message)
-  const fingerprint = hash([withDigests(value, call.uploads), ...said])
-  const attempt = await store.claim(key, fingerprint, call.caller)
+  const fingerprint = hash([withDigests(value, context.uploads), ...said])
+  const attempt = await store.claim(key, fingerprint, context.request)
   if (attempt.state !== 'new') {
     // An answer under this key was kept by this same function.
     const earlier = earlierAnswer(attempt, fingerprint) as T

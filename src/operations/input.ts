@@ -1,5 +1,4 @@
-// What a client may write of an item: the server's own properties apart, the parent filled in.
-
+// What a client may write of an item: server-owned properties are ignored, the parent is filled in.
 import {
   AnyHttpError,
   type AnyIssue,
@@ -13,25 +12,28 @@ import { toJson } from '../formats/json-value.ts'
 import type { CollectionDefinition, OperationEvent } from '../model/definition.ts'
 import { invalidIdReason, normalizeId, type Parent, parseId } from '../model/routes.ts'
 import { isWithin } from '../schema/json-size.ts'
-import { type Item, isObject, type Json } from '../schema/values.ts'
+import { type Awaitable, type Item, isObject, type Json } from '../schema/values.ts'
 import type { Id, Stored } from '../store/store.ts'
+import { andThen } from './and-then.ts'
 import { receiveBlobs, withoutSameData } from './blob-inputs.ts'
-import { assertVisible, type Call, findVisible, runBefore } from './call.ts'
+import type { OperationContext } from './context.ts'
+import { runBefore } from './hooks.ts'
+import { assertVisible, findVisible } from './items.ts'
 import { serialize } from './serialize.ts'
 
 /** The decoded body. @throws HttpError 400 where there is none. */
-export function requireBody({ body }: Call): Json {
+export function requireBody({ body }: OperationContext): Json {
   if (!body)
-    throw new HttpError(400, [{ message: 'The request needs a body', type: 'missing_body' }])
+    throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
   return body.value
 }
 
 /**
- * Checks what a client sent, and tells with what is wrong there what was wrong when it was read: one
- * issue of each field, as it was sent.
+ * Checks what a client sent, and reports with its issues those that were found when it was read: one
+ * for each field, as it was sent.
  * @throws HttpError 400 with every issue.
  */
-export async function checkedWith<T>(
+export async function checkWith<T>(
   read: readonly Issue[] = [],
   check: () => Promise<T>,
 ): Promise<T> {
@@ -82,14 +84,14 @@ export function withOwnValues(collection: CollectionDefinition, item: Item, valu
  * out is filled in.
  * @throws HttpError 400 for another id or another parent.
  */
-export async function valuesFor(
-  call: Call,
+export async function prepareValues(
+  context: OperationContext,
   id: Id,
   sent: Json,
   current: Item | undefined,
 ): Promise<Json> {
   if (!isObject(sent)) return sent
-  const { target } = call
+  const { target } = context
   const { collection } = target
   const { identity } = collection.shape
   const given = Object.hasOwn(sent, identity.name) ? sent[identity.name] : id
@@ -97,8 +99,8 @@ export async function valuesFor(
     throw immutableId(identity.name, id)
   }
   const own = ownValues(collection, sent)
-  const values = withParents(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
-  return receiveBlobs(call, values, current)
+  const values = fillParents(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
+  return receiveBlobs(context, values, current)
 }
 
 function immutableId(field: string, id: Id): HttpError {
@@ -107,43 +109,45 @@ function immutableId(field: string, id: Id): HttpError {
 }
 
 /** The checked values of an item as a patch leaves it; the patch is applied to the item as it is given. */
-export async function patchedValues(
-  call: Call,
+export async function checkPatched(
+  context: OperationContext,
   { id, item }: Stored,
   apply: (shown: Item) => Json,
 ): Promise<Item> {
-  const { collection } = call.target
-  const shown = await serialize(call, item)
+  const { collection } = context.target
+  const shown = await serialize(context, item)
   const patched = withoutSameData(collection, apply(shown), shown)
   const { name } = collection.shape.identity
   if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableId(name, id)
   // What an item may lack can be taken away, but not here.
-  const { parent } = call.target
+  const { parent } = context.target
   const reference = parent && collection.shape.fields.get(parent.field)
   const detachable = reference?.optional || reference?.nullable
   if (parent && detachable && isObject(patched) && !Object.hasOwn(patched, parent.field))
     throw conflictingParent(parent)
   const own = ownValues(collection, item)
-  return collection.validator.patch(own, await valuesFor(call, id, patched, item))
+  return collection.validator.patch(own, await prepareValues(context, id, patched, item))
 }
 
-/** What a client sent for a new item. `id` is given by the path of a PUT that creates. */
-async function newValuesFor(call: Call, sent: Json, id: Id | undefined): Promise<Json> {
-  const { target } = call
-  if (id !== undefined) return valuesFor(call, id, sent, undefined)
+/** Prepares what a client sent for a new item. @param id given by the path of a PUT that creates. */
+function prepareNew(context: OperationContext, sent: Json, id: Id | undefined): Awaitable<Json> {
+  const { target } = context
+  const { collection } = target
+  if (id !== undefined) return prepareValues(context, id, sent, undefined)
   if (!isObject(sent)) return sent
-  const { name } = target.collection.shape.identity
-  if (Object.hasOwn(sent, name) && !choosesId(target.collection)) {
-    const message = `${name} is chosen by the server: leave it out`
+  const { name } = collection.shape.identity
+  if (Object.hasOwn(sent, name) && !choosesId(collection)) {
+    const message = `${name} is chosen by the server. Leave it out.`
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
-  return receiveBlobs(call, withParents(target, ownValues(target.collection, sent)), undefined)
+  const values = fillParents(target, ownValues(collection, sent))
+  return collection.blobs ? receiveBlobs(context, values, undefined) : values
 }
 
-/** Values with the parent that the path names, and every parent as its id is kept. */
-function withParents(target: Call['target'], sent: Item): Item {
+/** Fills in the parent that the path names, and normalizes the ids of all parents. */
+function fillParents(target: OperationContext['target'], sent: Item): Item {
   const { parent } = target
-  const values = withKeptReferences(target, sent)
+  const values = target.collection.parents.size > 0 ? normalizeReferences(target, sent) : sent
   if (!parent) return values
   const given = Object.hasOwn(values, parent.field) ? values[parent.field] : undefined
   if (given !== undefined && given !== parent.id) throw conflictingParent(parent)
@@ -151,11 +155,14 @@ function withParents(target: Call['target'], sent: Item): Item {
 }
 
 function conflictingParent({ field, id }: Parent): HttpError {
-  const message = `${field} must be ${JSON.stringify(id)} here: the path says so`
+  const message = `${field} must be ${JSON.stringify(id)} here, as in the path.`
   return new HttpError(400, [{ message, field, type: 'conflicting_parent' }])
 }
 
-function withKeptReferences({ version, collection }: Call['target'], values: Item): Item {
+function normalizeReferences(
+  { version, collection }: OperationContext['target'],
+  values: Item,
+): Item {
   let kept = values
   for (const [name, field] of collection.parents) {
     const parent = version.collections.get(name)
@@ -168,69 +175,70 @@ function withKeptReferences({ version, collection }: Call['target'], values: Ite
 }
 
 /**
- * The checked values of a new item, the `before` hook run.
+ * Checks the values of a new item and runs the `before` hook.
  * @throws HttpError 400 with every issue.
  */
-export async function newValues(call: Call, id?: Id): Promise<Item> {
-  const { collection } = call.target
-  const body = requireBody(call)
-  const checked = await checkedWith(call.body?.issues, async () =>
-    collection.validator.create(await newValuesFor(call, body, id)),
-  )
-  const values = await hookedValues(call, {}, checked)
-  const chosen = values[collection.shape.identity.name]
-  const objection = chosen === undefined ? undefined : invalidIdReason(collection, String(chosen))
-  if (objection !== undefined) {
-    const field = collection.shape.identity.name
-    throwIfAny([{ message: objection, field, type: 'invalid_id' }])
-  }
-  requireSize(call, values)
-  assertVisible(call, values)
-  await checkReferences(call, values, { sent: checked })
+export async function createValues(context: OperationContext, id?: Id): Promise<Item> {
+  const { collection } = context.target
+  const body = requireBody(context)
+  const check = () =>
+    andThen(prepareNew(context, body, id), values => collection.validator.create(values))
+  const checked = await (context.body?.issues?.length
+    ? checkWith(context.body.issues, async () => check())
+    : check())
+  const values = collection.hooks.before ? await runValueHook(context, {}, checked) : checked
+  const { name } = collection.shape.identity
+  const chosen = values[name]
+  const reason = chosen === undefined ? undefined : invalidIdReason(collection, String(chosen))
+  if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
+  requireSize(context, values)
+  if (collection.visible) assertVisible(context, values)
+  if (collection.parents.size > 0) await checkReferences(context, values, { sent: checked })
   return values
 }
 
 /**
- * Checked values as the `before` hook leaves them, checked again where it has changed them; what the
+ * Runs the `before` hook on checked values, and checks them again where it has changed them; what the
  * server adds is its own.
  * @throws HttpError 400
  */
-export async function hookedValues(
-  call: Call,
+export async function runValueHook(
+  context: OperationContext,
   about: Pick<OperationEvent, 'item'>,
   checked: Item,
 ): Promise<Item> {
-  const { collection } = call.target
+  const { collection } = context.target
   const { hooks, validator } = collection
   if (!hooks.before) return checked
-  // The hook may change the value itself, where it is as it was too: those parts are the stored item's.
+  // The hook may change the value in place; what it does not change is shared with the stored item.
   const value = structuredClone(checked)
-  const given = await runBefore(call, { ...about, value }, value)
-  const json = toJson(given)
-  // What is no object as JSON, such as a Date, leaves the value as it is.
+  const returned = await runBefore(context, { ...about, value }, value)
+  const json = toJson(returned)
+  // What is not an object as JSON, such as a Date, leaves the value as it is.
   const own = ownValues(collection, isObject(json) ? json : value)
-  return validator.adopt(checked, withKeptReferences(call.target, own))
+  return validator.adopt(checked, normalizeReferences(context.target, own))
 }
 
 /** @throws HttpError 413 for values that make an item larger than one may be. */
-export function requireSize({ target, limits }: Call, values: Item): void {
+export function requireSize({ target, api }: OperationContext, values: Item): void {
+  const { limits } = api
   if (isWithin(values, limits.item)) return
   const { itemName } = target.collection
-  const message = `This ${itemName} would have more than the ${limits.item} bytes as JSON that an item may have`
+  const message = `This ${itemName} would have more than ${limits.item} bytes as JSON, which is the limit of an item.`
   throw new HttpError(413, [{ message, type: 'item_too_large' }])
 }
 
 /**
- * Refuses values that name a parent anew which does not exist. Of a parent that a hook has named, and not the
- * client, no scopes are asked: they are for requests.
+ * Refuses values that name a new parent which does not exist. Scopes are checked only for a parent that
+ * the client named, not for one that a hook filled in.
  * @throws HttpError 400 with every issue.
  */
 export async function checkReferences(
-  call: Call,
+  context: OperationContext,
   values: Item,
   { sent = values, current }: { sent?: Item | undefined; current?: Item },
 ): Promise<void> {
-  const { version, collection, parent: known } = call.target
+  const { version, collection, parent: known } = context.target
   const issues: Issue[] = []
   for (const [name, field] of collection.parents) {
     const parent = version.collections.get(name)
@@ -239,9 +247,9 @@ export async function checkReferences(
     const checked = named || value === null || value === current?.[field]
     if (!parent || checked) continue
     const id = parseId(parent, String(value))
-    const asked = value === sent[field] ? call : { ...call, may: () => true }
-    if (id === undefined || !(await findVisible(asked, parent, id))) {
-      const message = `${field}: there is no ${parent.itemName} with the id ${JSON.stringify(value)}`
+    const byClient = value === sent[field]
+    if (id === undefined || !(await findVisible(context, parent, id, byClient))) {
+      const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
       issues.push({ message, field, type: 'unknown_reference' })
     }
   }

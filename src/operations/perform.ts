@@ -1,16 +1,19 @@
-// What each method does to each target: the operations by name, and the hooks around them.
-import type { Operation } from '../model/definition.ts'
-import type { DOWNLOAD, SEARCH } from '../model/routes.ts'
-import { freezeDeep } from '../schema/values.ts'
+// Which operation runs, and the `after` and `error` hooks around it: compiled once for each route and method.
+import type { CollectionDefinition, Operation } from '../model/definition.ts'
+import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
+import { type Awaitable, freezeDeep } from '../schema/values.ts'
 import { act } from './actions.ts'
-import { type Call, createEvent, type OperationResult, translateStoreError } from './call.ts'
+import type { OperationContext, OperationResult } from './context.ts'
 import { download } from './download.ts'
-import { count, list, read } from './reads.ts'
+import { createEvent } from './hooks.ts'
+import { count, list } from './list.ts'
+import { read } from './read.ts'
+import { translateStoreError } from './store-errors.ts'
 import { create, patch, remove, replace } from './writes.ts'
 
-type Perform = (call: Call) => Promise<OperationResult>
+export type Perform = (context: OperationContext) => Awaitable<OperationResult>
 
-const operations: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, Perform>> = {
+const OPERATIONS: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, Perform>> = {
   list,
   search: list,
   count,
@@ -23,28 +26,53 @@ const operations: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, P
 }
 
 /**
- * Performs one operation or action.
- * @throws HttpError for every refusal, a store's own included; what hooks and actions throw as it is.
+ * Compiles an operation or action of a target.
+ * @returns a function that throws `HttpError`s, a store's errors translated; what hooks and actions throw as it is.
  */
-export async function perform(call: Call): Promise<OperationResult> {
-  const { collection, action } = call.target
-  const { hooks } = collection
-  try {
-    // Without an action its name is one of these: routes and calls are made of no other.
-    const known = call.operation as keyof typeof operations
-    const outcome = await (action ? act(call, action) : operations[known](call))
-    if (hooks.after && !outcome.replayed) {
-      const { result } = outcome
-      // The list itself is not what is printed: a program that gets it may sort it.
-      for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
-      await hooks.after(createEvent(call), result)
+export function compilePerform(
+  { collection, action }: CollectionTarget,
+  operation: string,
+): Perform {
+  // Without an action its name is one of these: routes and calls are made of no other.
+  const perform: Perform = action
+    ? context => act(context, action)
+    : OPERATIONS[operation as keyof typeof OPERATIONS]
+  const { hooks, blobs } = collection
+  return hooks.after || hooks.error || blobs ? withHooks(perform, collection) : translating(perform)
+}
+
+/** Translates the errors of the store, and costs nothing else. */
+function translating(perform: Perform): Perform {
+  const fail = (error: unknown): never => {
+    throw translateStoreError(error)
+  }
+  return context => {
+    try {
+      const result = perform(context)
+      return result instanceof Promise ? result.catch(fail) : result
+    } catch (error) {
+      return fail(error)
     }
-    return outcome
-  } catch (thrown) {
-    const error = translateStoreError(thrown)
-    await hooks.error?.(createEvent(call), error)
-    throw error
-  } finally {
-    if (call.uploads) await call.uploads.discard()
+  }
+}
+
+function withHooks(perform: Perform, { hooks }: CollectionDefinition): Perform {
+  return async context => {
+    try {
+      const answer = await perform(context)
+      if (hooks.after && !answer.replayed) {
+        const { result } = answer
+        // The list itself is not what is printed: a program that gets it may sort it.
+        for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
+        await hooks.after(createEvent(context), result)
+      }
+      return answer
+    } catch (thrown) {
+      const error = translateStoreError(thrown)
+      await hooks.error?.(createEvent(context), error)
+      throw error
+    } finally {
+      await context.uploads?.discard()
+    }
   }
 }

@@ -1,32 +1,24 @@
 // The root: what exists (specification, "Resource operations").
-import {
-  type ApiDefinition,
-  type CollectionDefinition,
-  OPERATIONS,
-  type VersionDefinition,
-} from '../model/definition.ts'
-import type { Target } from '../model/routes.ts'
+import { type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
+import type { RootTarget } from '../model/routes.ts'
 import type { Json } from '../schema/values.ts'
-import type { OperationResult } from './call.ts'
+import type { OperationResult, RequestContext } from './context.ts'
 
 /** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */
-export function root(
-  api: ApiDefinition,
-  version: VersionDefinition | undefined,
-  href: (target: Target) => string,
-  may: (collection: CollectionDefinition, operation: string) => boolean,
-): OperationResult {
+export function describeRoot(context: RequestContext, { version }: RootTarget): OperationResult {
+  const { api } = context
   const shown = version ?? api.defaultVersion
   const resources: Record<string, Json> = {}
   for (const collection of shown.collections.values()) {
-    if (collection.hideExistence && !mayAny(collection, may)) continue
-    resources[collection.name] = { url: href({ kind: 'collection', version: shown, collection }) }
+    if (collection.hideExistence && !canAnything(context, collection)) continue
+    const target = { kind: 'collection', version: shown, collection } as const
+    resources[collection.name] = { url: context.href(target) }
   }
-  const data: Record<string, Json> = { url: href({ kind: 'root', version }), resources }
+  const data: Record<string, Json> = { url: context.href({ kind: 'root', version }), resources }
   const versions = api.versions.filter(({ name }) => name !== '')
   if (!version && versions.length > 0) {
     data.versions = Object.fromEntries(
-      versions.map(each => [each.name, { url: href({ kind: 'root', version: each }) }]),
+      versions.map(each => [each.name, { url: context.href({ kind: 'root', version: each }) }]),
     )
   }
   return {
@@ -37,9 +29,7 @@ export function root(
   }
 }
 
-function mayAny(
-  collection: CollectionDefinition,
-  may: (collection: CollectionDefinition, operation: string) => boolean,
-): boolean {
-  return [...OPERATIONS, ...collection.actions.keys()].some(operation => may(collection, operation))
+function canAnything(context: RequestContext, collection: CollectionDefinition): boolean {
+  const operations = [...OPERATIONS, ...collection.actions.keys()]
+  return operations.some(operation => context.can(collection, operation))
 }

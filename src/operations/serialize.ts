@@ -1,4 +1,4 @@
-// Items as they are given: their contents as addresses, inline where they are small or asked for.
+// Items as they are answered: their contents as addresses, inline where they are small or requested.
 import { printBlob } from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
@@ -7,44 +7,59 @@ import { DOWNLOAD } from '../model/routes.ts'
 import { type BlobRecord, findRecord, listBlobFields } from '../schema/blob.ts'
 import { type Fields, selectFields } from '../schema/fields.ts'
 import { type Path, picker } from '../schema/paths.ts'
-import type { Item } from '../schema/values.ts'
+import type { Awaitable, Item } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
-import type { Call } from './call.ts'
+import { authorize } from './access.ts'
+import type { OperationContext } from './context.ts'
 
-/** An item as it is given: its binary properties in the collection's form, inline too where they are small or asked for. */
-export async function serialize(call: Call, item: Item, fields?: readonly Path[]): Promise<Item> {
-  const { collection } = call.target
+/** How the contents of an item are given. */
+interface SerializeOptions {
+  /** The properties that `fields` asks for. */
+  readonly fields?: readonly Path[] | undefined
+  /** Whether small contents are given inline: they are read then, which can fail. Default true. */
+  readonly inline?: boolean
+}
+
+/** Serializes an item: binary properties in the collection's form, inline too where they are small or requested. */
+export async function serialize(
+  context: OperationContext,
+  item: Item,
+  options: SerializeOptions = {},
+): Promise<Item> {
+  const { collection } = context.target
   if (!collection.blobs) return item
-  const shown: Item = {}
+  const serialized: Item = {}
   for (const [name, value] of Object.entries(item)) {
-    const field = collection.shape.fields.get(name)
-    if (field?.kind !== 'blob') {
-      shown[name] = value
+    if (collection.shape.fields.get(name)?.kind !== 'blob') {
+      serialized[name] = value
       continue
     }
     const record = findRecord(item, name) ?? null
-    const data = record && (await inlineData(call, name, record, fields))
-    const url = blobHref(call, item, name)
-    Object.assign(shown, printBlob(name, record, collection.binary, url, data ?? undefined))
+    const inlined = record && isInline(context, name, record, options)
+    const data = inlined ? await readBase64(context, record) : undefined
+    const url = blobHref(context, item, name)
+    Object.assign(serialized, printBlob(name, record, collection.binary, url, data))
   }
-  return shown
+  return serialized
 }
 
 /** The address of a content of an item. */
-function blobHref({ target, href }: Call, item: Item, property: string): string {
-  const { action: _action, ...at } = target
-  const id = item[target.collection.shape.identity.name]
-  return href({ ...at, kind: 'blob', id: typeof id === 'number' ? id : String(id), property })
+function blobHref(context: OperationContext, item: Item, property: string): string {
+  const { action: _action, ...at } = context.target
+  const id = item[at.collection.shape.identity.name]
+  return context.href({
+    ...at,
+    kind: 'blob',
+    id: typeof id === 'number' ? id : String(id),
+    property,
+  })
 }
 
-async function inlineData(
-  call: Call,
-  name: string,
-  record: BlobRecord,
-  fields: readonly Path[] | undefined,
+async function readBase64(
+  { target }: OperationContext,
+  { key }: BlobRecord,
 ): Promise<string | undefined> {
-  if (!isInline(call, name, record, fields)) return undefined
-  const content = await call.target.collection.blobs?.get(record.key)
+  const content = await target.collection.blobs?.get(key)
   if (!content) return undefined
   const chunks: Uint8Array[] = []
   for await (const bytes of content) chunks.push(bytes)
@@ -52,14 +67,16 @@ async function inlineData(
 }
 
 function isInline(
-  { target: { collection }, may }: Call,
+  context: OperationContext,
   name: string,
   { size }: BlobRecord,
-  fields: readonly Path[] | undefined,
+  { fields, inline = true }: SerializeOptions,
 ): boolean {
+  const { collection } = context.target
   const small = size <= (collection.shape.fields.get(name)?.inlineBelow ?? 0)
-  // Bytes are bytes: who may not download them is not given them with the item either.
-  return (small && may?.(collection, DOWNLOAD) !== false) || isAsked(collection, name, fields)
+  // Who may not download the bytes is not given them with the item either.
+  const given = small && inline && context.can(collection, DOWNLOAD)
+  return given || isAsked(collection, name, fields)
 }
 
 function isAsked(
@@ -72,24 +89,25 @@ function isAsked(
 }
 
 /**
- * Refuses contents that `fields` asks for to who may not download them.
+ * Refuses contents that `fields` asks for to a client that may not download them.
  * @throws HttpError 401, 403
  */
-export function requireDownload(call: Call, fields: readonly Path[] | undefined): void {
-  const { collection } = call.target
+export function requireDownload(
+  context: OperationContext,
+  fields: readonly Path[] | undefined,
+): void {
+  const { collection } = context.target
   if (!collection.blobs || !fields) return
-  const asked = listBlobFields(collection.shape.fields).some(name =>
-    isAsked(collection, name, fields),
-  )
-  if (asked) call.authorize?.(DOWNLOAD)
+  const names = listBlobFields(collection.shape.fields)
+  if (names.some(name => isAsked(collection, name, fields))) authorize(context, [DOWNLOAD])
 }
 
 /**
- * Refuses to hold more contents inline than one answer may; what is given unasked does not count.
+ * Refuses to hold more contents inline than one answer may; what is given unrequested does not count.
  * @throws HttpError 400
  */
 export function requireRoom(
-  { target: { collection }, limits }: Call,
+  { target: { collection }, api: { limits } }: OperationContext,
   items: readonly Stored[],
   fields: readonly Path[] | undefined,
 ): void {
@@ -97,15 +115,15 @@ export function requireRoom(
   const names = listBlobFields(collection.shape.fields).filter(name =>
     isAsked(collection, name, fields),
   )
-  const size = items.reduce((sum, { item }) => sum + bytesOf(item, names), 0)
+  const size = items.reduce((sum, { item }) => sum + sizeOfContents(item, names), 0)
   if (size <= limits.inline) return
   const address = collection.binary === 'flat' ? `${names[0]}_url` : `${names[0]}.url`
-  const message = `The contents that fields asks for have ${size} bytes together, at most ${limits.inline} are given inline: ask for fewer, or for ${address}`
+  const message = `The contents that fields asks for have ${size} bytes together; at most ${limits.inline} are given inline. Ask for fewer items, or for ${address}.`
   throw new HttpError(400, [{ message, field: 'fields', type: 'inline_too_large' }])
 }
 
-/** How many bytes the contents of these properties have together. */
-function bytesOf(
+/** Adds up the bytes of the contents of these properties. */
+function sizeOfContents(
   item: Item,
   names: readonly string[],
   counts: (name: string, record: BlobRecord) => boolean = () => true,
@@ -119,20 +137,22 @@ function bytesOf(
 }
 
 /** How many bytes of contents a stream reads side by side: one content may be larger. */
-const MOST_AT_ONCE = 64 * 1024
+const MAX_INLINE_BATCH = 64 * 1024
 
-/** A batch in parts of which each holds few bytes inline. */
-export function* inParts(
-  call: Call,
+/** Splits a batch into parts of which each holds few bytes inline. */
+export function* splitByContents(
+  context: OperationContext,
   batch: readonly Stored[],
   fields: readonly Path[] | undefined,
 ): Generator<readonly Stored[]> {
-  const names = listBlobFields(call.target.collection.shape.fields)
+  const names = listBlobFields(context.target.collection.shape.fields)
   let part: Stored[] = []
   let size = 0
   for (const stored of batch) {
-    const own = bytesOf(stored.item, names, (name, record) => isInline(call, name, record, fields))
-    if (size + own > MOST_AT_ONCE && part.length > 0) {
+    const own = sizeOfContents(stored.item, names, (name, record) =>
+      isInline(context, name, record, { fields }),
+    )
+    if (size + own > MAX_INLINE_BATCH && part.length > 0) {
       yield part
       part = []
       size = 0
@@ -144,47 +164,53 @@ export function* inParts(
 }
 
 /**
- * An item as it is given when something was done to it: a content that cannot be read then is given by its
- * address alone, as what was done has not failed.
+ * Serializes an item after a change: a content that cannot be read then is given by its address alone,
+ * since the change has not failed.
  */
-export async function serializeChanged(call: Call, item: Item): Promise<Item> {
+export async function serializeChanged(context: OperationContext, item: Item): Promise<Item> {
   try {
-    return await serialize(call, item)
+    return await serialize(context, item)
   } catch {
-    return serialize({ ...call, may: () => false }, item)
+    return serialize(context, item, { inline: false })
   }
 }
 
-/**
- * The representation of one item, whole or only these properties.
- * @param give how its contents are read: {@link serializeChanged} where something was done to it.
- */
-export function itemRepresentation(
-  call: Call,
-  item: Item,
+/** Represents one item, whole or only these fields. */
+export function representItem(
+  context: OperationContext,
+  stored: Stored,
   fields?: readonly Path[],
-  give = serialize,
-): Representation | Promise<Representation> {
-  const { collection } = call.target
-  const of = (shown: Item): Representation => ({
+): Awaitable<Representation> {
+  if (!context.target.collection.blobs) return represent(context, stored.item, fields, stored)
+  return serialize(context, stored.item, { fields }).then(item => represent(context, item, fields))
+}
+
+/** Represents an item after a change. */
+export function representChanged(
+  context: OperationContext,
+  stored: Stored,
+): Awaitable<Representation> {
+  if (!context.target.collection.blobs) return represent(context, stored.item, undefined, stored)
+  return serializeChanged(context, stored.item).then(item => represent(context, item, undefined))
+}
+
+function represent(
+  { target: { collection } }: OperationContext,
+  item: Item,
+  fields: readonly Path[] | undefined,
+  stored?: Stored,
+): Representation {
+  return {
     kind: 'item',
     name: collection.itemName,
     fields: selectReadableFields(collection, fields),
     taken: collection.takenFields,
-    data: fields ? picker(fields)(shown) : shown,
-  })
-  return collection.blobs ? give(call, item, fields).then(of) : of(item)
+    data: fields ? picker(fields)(item) : item,
+    stored: fields ? undefined : stored,
+  }
 }
 
-/** The same of an item to which something was done. */
-export function changedRepresentation(
-  call: Call,
-  item: Item,
-): Representation | Promise<Representation> {
-  return itemRepresentation(call, item, undefined, serializeChanged)
-}
-
-/** The fields of a representation: all that are given of themselves, or those that were asked for. */
+/** The fields of a representation: all readable ones, or those that were requested. */
 export function selectReadableFields(
   { shownFields, selectableFields }: CollectionDefinition,
   fields: readonly Path[] | undefined,

@@ -8,7 +8,8 @@ import type { CollectionDefinition } from '../model/definition.ts'
 import { type BlobRecord, isRecord, listBlobFields } from '../schema/blob.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
-import { translateStoreError, type Uploads } from './call.ts'
+import type { Uploads } from './context.ts'
+import { translateStoreError } from './store-errors.ts'
 
 export interface UploadOptions {
   /** The most bytes of one content. */

@@ -1,83 +1,88 @@
-// The body of this request: a form before its method is known, since that may stand in it; any other
-// after, where the operation takes one.
-
-import type { HttpRequest, RequestBody } from '../http/message.ts'
+// The body of a request, read once: as a form before its method is known, since the form may name it;
+// any other after.
+import { HttpError } from '../errors.ts'
+import type { HttpRequest } from '../http/message.ts'
+import { effectiveMethod } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import type { CollectionTarget, Match } from '../model/routes.ts'
-import type { Uploads } from '../operations/call.ts'
+import type { CollectionTarget } from '../model/routes.ts'
+import type { OperationContext, Uploads } from '../operations/context.ts'
 import { createUploads } from '../operations/uploads.ts'
-import type { RequestContext } from './context.ts'
-import {
-  type Content,
-  contentOf,
-  type Decoded,
-  decodeBody,
-  hasBody,
-  peekBody,
-} from './decode-body.ts'
+import type { Awaitable } from '../schema/values.ts'
+import { chooseBodyFormat, type Decoded, decodeBody, hasBody, peekBody } from './decode-body.ts'
 
-/** Whether the body is of a form: `_method` in it counts. */
+/** Whether the body is sent as a form, which may name another method. */
 export function isForm(api: ApiDefinition, request: HttpRequest): boolean {
   const type = request.headers['content-type']?.toLowerCase()
   if (type === undefined || !hasBody(request)) return false
   return api.formats.some(({ form, types }) => form && types.some(known => type.includes(known)))
 }
 
-/** The operations that a form may stand for; a long query is never sent as parts. */
-export function meantBy({ headers }: HttpRequest, { methods }: Match): string[] {
-  const parts = headers['content-type']?.toLowerCase().includes('multipart/') === true
-  return [...methods]
-    .filter(([method]) => !parts || (method !== 'GET' && method !== 'HEAD'))
-    .map(([, operation]) => operation)
+/**
+ * Reads the body of a POST that {@link isForm}, and the method that it names.
+ * @throws HttpError 400, 413, 415
+ */
+export async function readForm(context: OperationContext): Promise<void> {
+  const { request, method, extension, overrides } = context
+  const content = chooseBodyFormat(request, context.api, method, extension)
+  if (!content.format.form) return
+  const decoded = await decode(context, content, request.body)
+  context.method = effectiveMethod(request.method, [...overrides, ...decoded.overrides])
+  context.body = decoded
 }
 
 /**
- * Reads the body of a POST that {@link isForm}: only then the method is known.
- * @returns `undefined` where its type only looks like that of a form.
+ * Reads the body of an operation that takes one.
  * @throws HttpError 400, 413, 415
  */
-export async function readForm(
-  api: ApiDefinition,
-  exchange: RequestContext,
-  target: CollectionTarget,
-): Promise<Decoded | undefined> {
-  const { request, method, extension } = exchange
-  const content = contentOf(request, api, method, extension)
-  if (!content.format.form) return undefined
-  return readContent(api, exchange, request.body, content, target)
+export function readBody(context: OperationContext): Awaitable<void> {
+  const { api, request, method, extension } = context
+  if (context.body || !hasBody(request)) return undefined
+  if (request.method === 'POST' && method !== 'POST' && isForm(api, request))
+    return readForm(context)
+  if (method === 'DELETE' && !context.target.action) return undefined
+  // What cannot be read is refused before anybody waits for it.
+  const content = chooseBodyFormat(request, api, method, extension)
+  return readContent(context, content)
 }
 
-function readContent(
-  api: ApiDefinition,
-  exchange: RequestContext,
-  body: RequestBody | undefined,
-  content: Content,
-  target: CollectionTarget,
+async function readContent(
+  context: OperationContext,
+  content: ReturnType<typeof chooseBodyFormat>,
+): Promise<void> {
+  const { request } = context
+  const body =
+    request.headers['content-length'] === undefined ? await peekBody(request) : request.body
+  if (body) context.body = await decode(context, content, body)
+}
+
+function decode(
+  context: OperationContext,
+  content: ReturnType<typeof chooseBodyFormat>,
+  body: HttpRequest['body'],
 ): Promise<Decoded> {
-  const { limits } = api
+  const { api, target, request } = context
   const { collection, action } = target
-  const { request, method } = exchange
-  const fields = action ? action.inputFields : collection.takenFields
-  const uploads = action ? undefined : uploadsFor(api, request, target)
-  exchange.uploads = uploads
+  // Remembered even where decoding fails: what is uploaded by then must be removed.
+  if (!action) context.uploads = uploadsFor(api, request, target)
   return decodeBody(request, body, content, {
-    limits,
-    method,
-    fields,
+    limits: api.limits,
+    method: context.method,
+    fields: action ? action.inputFields : collection.takenFields,
     sent: pairs => {
-      exchange.sent = pairs
+      context.sent = pairs
     },
-    ...(uploads && { upload: uploads.put }),
+    ...(context.uploads && { upload: context.uploads.put }),
   })
 }
 
-/** Where the contents go that this request brings; `undefined` where the collection takes none. */
+/** Where the contents go that a request uploads; `undefined` where the collection takes none. */
 export function uploadsFor(
   { limits }: ApiDefinition,
   request: HttpRequest,
-  target: CollectionTarget,
+  { collection }: CollectionTarget,
 ): Uploads | undefined {
-  return createUploads(target.collection, {
+  if (!collection.blobs) return undefined
+  return createUploads(collection, {
     limit: limits.upload,
     time: limits.workTime,
     signal: () => request.signal,
@@ -85,24 +90,9 @@ export function uploadsFor(
   })
 }
 
-/** The operations that take a body; of any other it is ignored. */
-export function takesBody(operation: string, method: string): boolean {
-  return method !== 'GET' && method !== 'HEAD' && operation !== 'delete'
-}
-
-/**
- * Reads the body of this request.
- * @returns `undefined` where it turns out to have none.
- * @throws HttpError 400, 413, 415
- */
-export async function readBody(
-  api: ApiDefinition,
-  exchange: RequestContext,
-  target: CollectionTarget,
-): Promise<Decoded | undefined> {
-  const { request, method, extension } = exchange
-  // What cannot be read is refused before anybody waits for it.
-  const content = contentOf(request, api, method, extension)
-  const body = await peekBody(request)
-  return body && readContent(api, exchange, body, content, target)
+export function methodNotAllowed(method: string, allowed: string): HttpError {
+  const message = `${method.slice(0, 32)} is not allowed here. Allowed: ${allowed}.`
+  return new HttpError(405, [{ message, type: 'method_not_allowed' }], {
+    headers: ['Allow', allowed],
+  })
 }

@@ -1,17 +1,17 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
 import { oneChunk } from '../blobs/blob-store.ts'
 import { HttpError, type Issue } from '../errors.ts'
-import { checkPairs, parsedPairs, readPairs } from '../formats/form.ts'
+import { parsedPairs, readPairs } from '../formats/form.ts'
 import { type FormPair, formValue } from '../formats/form-values.ts'
 import type { Format, ReadContext, Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { followedBy } from '../formats/read-body.ts'
-import type { HttpRequest, Parameter, RequestBody } from '../http/message.ts'
+import type { HttpRequest, RequestBody } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
-import type { CallBody } from '../operations/call.ts'
+import type { DecodedBody } from '../operations/context.ts'
 import { isObject, type Json } from '../schema/values.ts'
 
 /** A body whose format is known and whose bytes are still to be read. */
@@ -39,7 +39,7 @@ export async function peekBody({ body, headers }: HttpRequest): Promise<RequestB
  * @throws HttpError 415 for a type or a content coding that is not read here, 400 for a part of a
  * representation (RFC 9110 §14.5).
  */
-export function contentOf(
+export function chooseBodyFormat(
   { headers }: HttpRequest,
   { formats }: Pick<ApiDefinition, 'formats'>,
   method: string,
@@ -67,17 +67,13 @@ export function contentOf(
   return { format, type }
 }
 
-/** A decoded body; `overrides` are the methods that a form names, `parameters` its pairs as they were sent. */
-export interface Decoded extends CallBody {
+/** A decoded body; `overrides` are the methods that a form names. */
+export interface Decoded extends DecodedBody {
   readonly overrides: readonly string[]
-  readonly parameters: readonly Parameter[]
 }
 
 type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload'> &
-  Required<Pick<ReadContext, 'sent'>> & {
-    /** As the head of the request says it. */
-    readonly method: string
-  }
+  Required<Pick<ReadContext, 'sent' | 'method'>>
 
 /** A class, so that the signal is made only when a format asks for it: see node.ts. */
 class BodyContext implements ReadContext {
@@ -119,45 +115,28 @@ export async function decodeBody(
   { format, type }: Content,
   options: BodyOptions,
 ): Promise<Decoded> {
-  const { limits, sent } = options
+  const { sent } = options
   const context = new BodyContext(request, type, options)
   if (format.name === 'multipart') checkParsed(body)
   const { issues } = context
   const [bytes, parsed] = partsOf(body)
   if (format.name === 'form') {
-    // The pairs of a form are wanted as they were sent too: where it stands for GET they are the query.
     const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsed)
     sent(parameters.map(({ name, value }) => [name, value]))
-    const overrides = parameters.flatMap(({ name, value }) =>
-      name === METHOD_PARAMETER ? [value] : [],
-    )
-    const reads = namesRead([options.method, ...overrides])
+    const named = parameters.filter(({ name }) => name === METHOD_PARAMETER)
     const pairs = parameters.flatMap(({ name, value }): FormPair[] =>
       name === METHOD_PARAMETER ? [] : [[name, value]],
     )
-    if (reads) checkPairs(parameters, limits)
+    const overrides = named.map(({ value }) => value)
     const method = overrides[0] ?? options.method
-    const { fields } = options
-    const value = reads ? {} : formValue(pairs, { fields, limits, issues, method })
-    return { type: type?.type, form: true, issues, value, overrides, parameters }
+    const { fields, limits } = options
+    const value = formValue(pairs, { fields, limits, issues, method })
+    return { type: type?.type, form: true, issues, value, overrides }
   }
   // Without `receive` a parsed value is taken as JSON would be.
   const receive = format.receive ?? json.receive
   const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
-  const decoded = withoutOverride(value, format)
-  if (format.form && namesRead([options.method, ...decoded.overrides])) throw unreadableQuery()
-  return { type: type?.type, form: format.form, issues, parameters: [], ...decoded }
-}
-
-/** Whether one of the methods that a request names is that of a read. */
-function namesRead(methods: readonly string[]): boolean {
-  return methods.some(name => /^(?:get|head)$/i.test(name))
-}
-
-/** Parts may be files, which nothing that reads takes. */
-function unreadableQuery(): HttpError {
-  const message = 'A long query is sent as application/x-www-form-urlencoded, not in parts'
-  return new HttpError(400, [{ message, field: METHOD_PARAMETER, type: 'unreadable_query' }])
+  return { type: type?.type, form: format.form, issues, ...withoutOverride(value, format) }
 }
 
 /** The bytes of a body, else the value that a host server has made of them. */

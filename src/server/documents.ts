@@ -1,8 +1,14 @@
 // Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
 
 import { HttpError } from '../errors.ts'
+import { json } from '../formats/json.ts'
+import { isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
+import type { OperationResult, RequestContext, Step } from '../operations/context.ts'
 import type { Json } from '../schema/values.ts'
+import { admissionSteps } from './authenticate.ts'
+import { methodNotAllowed } from './body.ts'
+import { respond } from './respond.ts'
 
 export interface ServedDocument {
   readonly name: string
@@ -17,6 +23,57 @@ export interface ServedDocument {
 }
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** The documents of an api with the steps that serve each, by their paths. */
+export function compileDocuments(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
+  return new Map(
+    [...buildDocuments(api)].map(([path, document]) => [
+      path,
+      { document, steps: serve(api, document) },
+    ]),
+  )
+}
+
+export interface DocumentEndpoint {
+  readonly document: ServedDocument
+  readonly steps: readonly Step[]
+}
+
+function serve(api: ApiDefinition, document: ServedDocument): Step[] {
+  const read: Step = async context => {
+    context.result = await readDocument(context, document)
+  }
+  return document.uncounted
+    ? [skipCounting, read, respond]
+    : [...admissionSteps(api, 'POST'), read, respond]
+}
+
+function skipCounting(context: RequestContext): void {
+  context.counted = true
+}
+
+const METHODS = 'GET, HEAD, OPTIONS'
+
+/** Reads a document: JSON, whatever is accepted. @throws HttpError 405, and what the document throws */
+async function readDocument(
+  context: RequestContext,
+  { name, read }: ServedDocument,
+): Promise<OperationResult> {
+  context.negotiated = { format: json, type: 'application/json' }
+  // Its format is given as if by an extension: nothing else is consulted.
+  context.extension = 'json'
+  const { method, api, base } = context
+  const isDescription = method === 'OPTIONS'
+  if (!isDescription && !isRead(method)) throw methodNotAllowed(method, METHODS)
+  const data = isDescription ? {} : await read(base)
+  const allow = ['Allow', METHODS, 'Access-Control-Allow-Methods', METHODS, ...api.cors.preflight]
+  return {
+    status: 200,
+    headers: isDescription ? allow : [],
+    representation: { kind: 'document', name, data },
+    result: data,
+  }
+}
 
 /** The documents of an api by their paths, the api's own prefix included, each with and without a slash at its end. */
 export function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDocument> {
@@ -42,14 +99,6 @@ export function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDo
   if (api.health) documents.set(`${api.prefix}/health`, health(api))
   for (const [path, document] of [...documents]) documents.set(`${path}/`, document)
   return documents
-}
-
-/**
- * Where the metadata of a protected resource is, for challenges: below the base, where the handler
- * answers however it is mounted. RFC 9728 §5.1 takes any address.
- */
-export function metadataAddress(api: ApiDefinition, base: string): string | undefined {
-  return issuersOf(api).length === 0 ? undefined : base + WELL_KNOWN
 }
 
 function issuersOf({ schemes }: ApiDefinition): string[] {

@@ -1,9 +1,11 @@
 // What a request was, for metrics, traces and logs: told through node:diagnostics_channel, and only
 // where somebody listens.
+import { randomUUID } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
 import type { Principal } from '../auth/scheme.ts'
 import type { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
+import type { RequestContext } from '../operations/context.ts'
 
 /** Told when the target of a request is known, before credentials are looked at. */
 export interface RequestEvent {
@@ -78,7 +80,13 @@ function complain(error: unknown): void {
 
 const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/
 
-/** The client's own id of its request, where it can stand in a header and a log. */
-export function givenRequestId(text: string | undefined): string | undefined {
+/** Reads the client's own id of its request, where it can stand in a header and a log. */
+export function parseRequestId(text: string | undefined): string | undefined {
   return text !== undefined && REQUEST_ID.test(text) ? text : undefined
+}
+
+/** The id of a request, for logs; made when it is first needed. */
+export function getRequestId(context: RequestContext): string {
+  context.id ??= randomUUID()
+  return context.id
 }

@@ -1,5 +1,4 @@
-// The Web standard door: a `Request` in, a `Response` out, for Hono, Bun, Deno, workers, and tests
-// without a port.
+// Web standard `Request` in, `Response` out: for Hono, Bun, Deno, workers, and tests without a port.
 import { isIP } from 'node:net'
 import type {
   HttpRequest,
@@ -8,19 +7,19 @@ import type {
   RequestHeaders,
   StreamBody,
 } from '../http/message.ts'
+import { createHeaders } from '../http/request-headers.ts'
 import { limitBodyTime } from '../http/timeouts.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import type { Runtime } from './context.ts'
-import { handle } from './handle.ts'
+import { handle, type ServerRuntime } from './handle.ts'
 
 /** @param host what a host server calls with besides: all of it goes to `clientAddress`, and nowhere else. */
 export type Fetch = (request: Request, ...host: readonly unknown[]) => Promise<Response>
 
-export function fetchHandler(machine: Runtime): Fetch {
-  const { api } = machine
+export function fetchHandler(runtime: ServerRuntime): Fetch {
+  const { api } = runtime
   return async (request, ...host) => {
     const address = api.clientAddress?.(request, ...host) ?? undefined
-    const answer = await handle(machine, new FetchRequest(api, request, address))
+    const answer = await handle(runtime, new FetchRequest(api, request, address))
     // Without falling through there always is one.
     return answer ? toResponse(answer) : new Response(null, { status: 404 })
   }
@@ -31,6 +30,7 @@ class FetchRequest implements HttpRequest {
   readonly target: string
   readonly prefix = ''
   readonly headers: RequestHeaders
+  readonly headerCount: number
   readonly body: RequestBody | undefined
   readonly address: string | undefined
   readonly secure: boolean
@@ -43,7 +43,8 @@ class FetchRequest implements HttpRequest {
     const { host, protocol } = new URL(request.url)
     this.method = request.method
     this.target = request.url.slice(start)
-    this.headers = headersOf(request.headers, host)
+    this.headers = readHeaders(request.headers, host)
+    this.headerCount = countHeaders(this.headers)
     // What the host server has read is not there any more.
     const body = request.body && limitBodyTime(request.body, limits)
     this.body = request.bodyUsed ? { parsed: undefined } : (body ?? undefined)
@@ -80,11 +81,15 @@ function controllerOf({ signal }: Request): AbortController {
   return controller
 }
 
-function headersOf(given: Headers, host: string): RequestHeaders {
-  const headers: Record<string, string> = Object.create(null)
+function readHeaders(given: Headers, host: string): RequestHeaders {
+  const headers = createHeaders()
   headers.host = host
   for (const [name, value] of given) headers[name] = value
   return headers
+}
+
+function countHeaders(headers: RequestHeaders): number {
+  return Object.values(headers).filter(value => value !== undefined).length
 }
 
 function toResponse({ status, headers, body }: HttpResponse): Response {

@@ -1,54 +1,21 @@
-// What the head of a request says, read within the limits: its parameters, its path below the prefix,
-// the method it means.
-
-import { HttpError, type Issue } from '../errors.ts'
-import { type HttpRequest, type Parameter, parseParameters } from '../http/message.ts'
-import { METHOD_HEADER, METHOD_PARAMETER } from '../http/method-override.ts'
+// The head of a request, read within the limits: its path, its parameters, the method that counts, the
+// address of the api; then what its headers say to the operation.
+import { type ErrorType, HttpError, type Issue } from '../errors.ts'
+import { resolveBaseUrl } from '../http/base-url.ts'
+import { neverUnmodified, readPreconditions } from '../http/conditional.ts'
+import type { Limits } from '../http/limits.ts'
+import { type HttpRequest, isRead, type Parameter, parseParameters } from '../http/message.ts'
+import {
+  effectiveMethod,
+  METHOD_HEADER,
+  METHOD_PARAMETER,
+  SUPPRESS_PARAMETER,
+  withIfMatch,
+} from '../http/method-override.ts'
+import { parsePrefer } from '../http/prefer.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-
-/**
- * @throws HttpError 431 for more header fields than may be, 400 for a transfer coding besides
- * `chunked`, and for any in HTTP/1.0: a server that leaves one aside reads another body than a proxy that
- * undoes it. RFC 9112 §6.1 suggests 501, but no request makes a 5xx here.
- */
-export function checkHeaders({ headers, needsHost }: HttpRequest, { limits }: ApiDefinition): void {
-  const coding = headers['transfer-encoding']
-  if (coding !== undefined && !(needsHost && coding.trim().toLowerCase() === 'chunked')) {
-    const message = `The only transfer coding that is read is chunked${needsHost ? '' : ', and none in HTTP/1.0'}`
-    const issue: Issue = { message, field: 'transfer-encoding', type: 'unsupported_coding' }
-    throw new HttpError(400, [issue], { headers: ['Connection', 'close'] })
-  }
-  if (Object.keys(headers).length <= limits.headers) return
-  const message = `A request may have at most ${limits.headers} header fields`
-  throw new HttpError(431, [{ message, type: 'too_many_headers' }])
-}
-
-/** @throws HttpError 414 for a target that is too long, 400 for a query that cannot be read. */
-export function readParameters(
-  request: HttpRequest,
-  query: string,
-  { limits }: ApiDefinition,
-): Parameter[] {
-  if (request.target.length > limits.target) {
-    const message = `The request target may have at most ${limits.target} characters`
-    throw new HttpError(414, [{ message, type: 'target_too_long' }])
-  }
-  const parameters = parseParameters(query)
-  if (!parameters) {
-    const message = 'The query has an escape that is no UTF-8; write a percent sign as %25'
-    throw new HttpError(400, [{ message, type: 'invalid_query' }])
-  }
-  if (parameters.length > limits.parameters) {
-    const message = `A query may have at most ${limits.parameters} parameters`
-    throw new HttpError(400, [{ message, type: 'too_many_parameters' }])
-  }
-  if (parameters.some(({ value }) => value.includes('\0'))) {
-    throw new HttpError(400, [
-      { message: 'The query holds the character U+0000', type: 'invalid_query' },
-    ])
-  }
-  return parameters
-}
+import { chooseReturn } from '../operations/answers.ts'
+import type { OperationContext, RequestContext } from '../operations/context.ts'
 
 /** The path below the api's own prefix; `undefined` where it does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {
@@ -58,18 +25,144 @@ export function belowPrefix(path: string, prefix: string, method: string): strin
   return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined
 }
 
-/** Every method that the head asks to be taken for: `X-HTTP-Method-Override` and `_method`. */
-export function overridesOf({ headers }: HttpRequest, parameters: readonly Parameter[]): string[] {
+/**
+ * Reads the head: parameters, base URL, method override.
+ * @param addressed whether the answer has addresses in it, for which a `Host` is needed.
+ * @throws HttpError 400, 414, 431
+ */
+export function readHead(context: RequestContext, addressed = true): void {
+  const { api, request, query } = context
+  checkHead(request, api.limits)
+  if (query !== '') {
+    context.parameters = readParameters(query, api.limits)
+    context.suppressed = context.parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
+  }
+  context.base = findBase(context, addressed)
+  context.overrides = listOverrides(request, context.parameters)
+  if (context.overrides.length > 0)
+    context.method = effectiveMethod(request.method, context.overrides)
+}
+
+/**
+ * RFC 9112 §6.1 suggests 501 for an unknown transfer coding, but no request makes a 5xx here. In HTTP/1.0
+ * there is none: a server that ignores it reads another body than a proxy that undoes it.
+ */
+function checkHead({ headers, headerCount, needsHost, target }: HttpRequest, limits: Limits): void {
+  const coding = headers['transfer-encoding']
+  if (coding !== undefined && !(needsHost && coding.trim().toLowerCase() === 'chunked')) {
+    const message = needsHost
+      ? 'The only transfer coding that is read is chunked.'
+      : 'HTTP/1.0 has no transfer codings. Use HTTP/1.1.'
+    const issue: Issue = { message, field: 'transfer-encoding', type: 'unsupported_coding' }
+    throw new HttpError(400, [issue], { headers: ['Connection', 'close'] })
+  }
+  if (headerCount > limits.headers) {
+    const message = `A request must have at most ${limits.headers} header fields.`
+    throw new HttpError(431, [{ message, type: 'too_many_headers' }])
+  }
+  if (target.length > limits.target) {
+    const message = `The request target must have at most ${limits.target} characters.`
+    throw new HttpError(414, [{ message, type: 'target_too_long' }])
+  }
+}
+
+function readParameters(query: string, limits: Limits): Parameter[] {
+  const invalid = (message: string, type: ErrorType = 'invalid_query') =>
+    new HttpError(400, [{ message, type }])
+  const parameters = parseParameters(query)
+  if (!parameters)
+    throw invalid('The query has an escape that is not valid UTF-8. Write a percent sign as %25.')
+  if (parameters.length > limits.parameters)
+    throw invalid(
+      `A query must have at most ${limits.parameters} parameters.`,
+      'too_many_parameters',
+    )
+  if (query.includes('%00') && parameters.some(({ value }) => value.includes('\0')))
+    throw invalid('The query must not contain the character U+0000.')
+  return parameters
+}
+
+/** Each method that the head names besides its own: `X-HTTP-Method-Override` and `_method`. */
+function listOverrides(
+  { headers }: HttpRequest,
+  parameters: readonly Parameter[],
+): readonly string[] {
   const header = headers[METHOD_HEADER]
-  const named = parameters.filter(({ name }) => name === METHOD_PARAMETER).map(({ value }) => value)
+  if (header === undefined && parameters.length === 0) return NONE
+  const named = parameters.flatMap(({ name, value }) => (name === METHOD_PARAMETER ? [value] : []))
   return header === undefined ? named : [...named, header]
 }
 
-/** A quoted string as the draft has it, or the bare text that clients send. */
-export function idempotencyKeyOf(text: string | undefined): string | undefined {
-  if (text === undefined) return undefined
+const NONE: readonly string[] = []
+
+/** How many hosts are remembered with the base that they give: clients choose them. */
+const MAX_HOSTS = 100
+const bases = new WeakMap<ApiDefinition, Map<string, string>>()
+
+/** Resolves the base URL; where only `Host` decides it, once for each host. */
+function findBase({ api, request }: RequestContext, addressed: boolean): string {
+  const { host } = request.headers
+  const plain =
+    api.baseUrl === undefined &&
+    !api.trustProxy &&
+    request.prefix === '' &&
+    request.target.startsWith('/')
+  if (!plain || host === undefined) return resolveBaseUrl(api, request, addressed)
+  const known = bases.get(api) ?? new Map<string, string>()
+  const key = request.secure ? `s${host}` : host
+  const remembered = known.get(key)
+  if (remembered !== undefined) return remembered
+  const base = resolveBaseUrl(api, request, addressed)
+  if (known.size >= MAX_HOSTS) known.clear()
+  bases.set(api, known.set(key, base))
+  return base
+}
+
+/** Reads the preconditions, which a form may say too. @throws HttpError 400 */
+export function readConditions(context: RequestContext): void {
+  const { request, method, sent, suppressed } = context
+  const headers = sent ? withIfMatch(request.headers, sent) : request.headers
+  const preconditions = readPreconditions(headers, method)
+  // A client that reads no status cannot understand a 304.
+  context.preconditions =
+    suppressed && isRead(method) ? neverUnmodified(preconditions) : preconditions
+}
+
+/** Reads what the head says to the operation, once the effective method and a form are known. @throws HttpError 400 */
+export function prepareOperation(context: OperationContext): void {
+  readConditions(context)
+  const { headers } = context.request
+  const reads = isRead(context.method)
+  if (headers.prefer !== undefined) context.preferences = parsePrefer(headers.prefer)
+  context.returns =
+    reads && !context.suppressed ? context.preferences.return : chooseReturn(context)
+  context.range = headers.range
+  if (context.parameters.length > 0) cleanParameters(context)
+  const key = headers['idempotency-key']
+  if (key !== undefined) context.idempotencyKey = parseIdempotencyKey(key)
+}
+
+/** Takes out `_method` and, for formats whose forms send every control, empty values; then rewrites dialects. */
+function cleanParameters(context: OperationContext): void {
+  const { api, target, negotiated } = context
+  const skipsBlanks = negotiated?.format.skipsBlanks === true
+  const given = context.parameters.filter(
+    ({ name, value }) => name !== METHOD_PARAMETER && !(skipsBlanks && value === ''),
+  )
+  // Set before a dialect may throw: a page shows them again.
+  context.parameters = given
+  // Dialects are for lists: the input of an action is its own.
+  if (target.action) return
+  context.parameters = api.dialects.reduce(
+    (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten),
+    given,
+  )
+}
+
+/** A quoted string as the draft has it, or the bare text that clients send. @throws HttpError 400 */
+function parseIdempotencyKey(text: string): string {
   const key = /^"(.*)"$/.exec(text)?.[1] ?? text
   if (key !== '' && key.length <= 255) return key
-  const message = 'Idempotency-Key must have 1 to 255 characters'
+  const message = 'Idempotency-Key must have 1 to 255 characters.'
   throw new HttpError(400, [{ message, field: 'idempotency-key', type: 'invalid_header' }])
 }

@@ -1,4 +1,4 @@
-// The node:http door: a request listener over the same core as `fetch`. Works under Express, Connect
+// node:http in and out: a request listener over the same core as `fetch`. Works under Express, Connect
 // and whatever else calls `(req, res, next)`.
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -19,10 +19,10 @@ import {
   type StreamBody,
   splitTarget,
 } from '../http/message.ts'
+import { readRawHeaders } from '../http/request-headers.ts'
 import { BodyTimer } from '../http/timeouts.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import type { Runtime } from './context.ts'
-import { handle } from './handle.ts'
+import { handle, type ServerRuntime } from './handle.ts'
 
 /** Called with `next` it leaves every path that is not its own to what follows. */
 export type Handler = (
@@ -39,33 +39,39 @@ type HostRequest = IncomingMessage & {
   files?: unknown
 }
 
-export function nodeHandler(machine: Runtime): Handler {
+export function nodeHandler(runtime: ServerRuntime): Handler {
   return (request, response, next) => {
     if (response.socket === null && queued.has(response)) {
       // Node gives it the connection when the answers before it are sent.
       response.once('socket', ({ destroyed }: Socket) => {
-        if (!destroyed && !takenOver.has(response)) answerTo(machine, request, response, next)
+        if (!destroyed && !takenOver.has(response)) answerTo(runtime, request, response, next)
       })
-    } else answerTo(machine, request, response, next)
+    } else answerTo(runtime, request, response, next)
   }
 }
 
 function answerTo(
-  machine: Runtime,
+  runtime: ServerRuntime,
   request: IncomingMessage,
   response: ServerResponse,
   next: Parameters<Handler>[2],
 ): void {
-  const asked = new NodeRequest(machine.api, request, response)
-  handle(machine, asked, next !== undefined)
-    .then(answer => {
-      if (answer) return respond(request, asked.unread, response, answer)
-      // In a turn of its own: what it throws is not ours to swallow.
-      if (next) process.nextTick(next)
-      return undefined
-    })
-    // A connection that broke while the answer was written, or a streamed body that did.
-    .catch(() => response.destroy())
+  const received = new NodeRequest(runtime.api, request, response)
+  const send = (answer: HttpResponse | undefined) => {
+    if (answer) return sendAnswer(request, received.unread, response, answer)
+    // In a turn of its own: what it throws is not ours to swallow.
+    if (next) process.nextTick(next)
+    return undefined
+  }
+  // A connection that broke while the answer was written, or a streamed body that did.
+  const fail = () => void response.destroy()
+  try {
+    const answer = handle(runtime, received, next !== undefined)
+    const sent = answer instanceof Promise ? answer.then(send) : send(answer)
+    if (sent) sent.catch(fail)
+  } catch {
+    fail()
+  }
 }
 
 /**
@@ -77,6 +83,7 @@ class NodeRequest implements HttpRequest {
   readonly target: string
   readonly prefix: string
   readonly headers: RequestHeaders
+  readonly headerCount: number
   readonly body: RequestBody | undefined
   readonly address: string | undefined
   readonly secure: boolean
@@ -91,7 +98,8 @@ class NodeRequest implements HttpRequest {
     this.method = request.method ?? 'GET'
     this.target = url
     this.prefix = typeof originalUrl === 'string' ? prefixOf(originalUrl, url) : ''
-    this.headers = headersOf(request.rawHeaders)
+    this.headers = readRawHeaders(request.rawHeaders)
+    this.headerCount = request.rawHeaders.length / 2
     const size = sizeOf(this.headers)
     this.#body = size === undefined ? undefined : new NodeBody(limits, request, response, size)
     const isParsed = request.body !== undefined && request.readableEnded
@@ -155,23 +163,6 @@ function prefixOf(original: string, url: string): string {
   const { path: rest } = splitTarget(url)
   if (rest === '/' && !whole.endsWith('/')) return whole
   return whole.endsWith(rest) ? whole.slice(0, -rest.length) : ''
-}
-
-/**
- * The headers from their raw list, in an object that nothing on `Object.prototype` can reach: Node's
- * own `headers` lets a polluted prototype hide what was sent. Repeated fields are joined, so that a
- * second `Host` or `Content-Type` makes the value invalid rather than being dropped.
- */
-function headersOf(raw: readonly string[]): RequestHeaders {
-  const headers: Record<string, string> = { __proto__: null as never }
-  for (let at = 0; at < raw.length; at += 2) {
-    const name = (raw[at] ?? '').toLowerCase()
-    const value = raw[at + 1] ?? ''
-    const known = headers[name]
-    headers[name] =
-      known === undefined ? value : `${known}${name === 'cookie' ? '; ' : ', '}${value}`
-  }
-  return headers
 }
 
 /** The bytes of a body as announced, infinite where they are not counted; `undefined` without a body. */
@@ -246,7 +237,7 @@ class NodeBody implements AsyncIterable<Uint8Array> {
 /** After these there is something to read, or the end. */
 const MORE = ['readable', 'end', 'error', 'close']
 
-function respond(
+function sendAnswer(
   request: IncomingMessage,
   unread: number,
   response: ServerResponse,

@@ -14,21 +14,11 @@ import {
   type Router,
   type Target,
 } from '../model/routes.ts'
+import type { RequestContext } from '../operations/context.ts'
 import type { Json } from '../schema/values.ts'
 import type { Id } from '../store/store.ts'
 
-/** What a request has turned out to be; without a match nothing stands at its path. */
-export interface ViewInput {
-  readonly request: HttpRequest
-  /** The effective method. */
-  readonly method: string
-  readonly match: Match | undefined
-  readonly parameters: readonly Parameter[]
-  readonly sent: PageView['submitted']
-  readonly principal: Principal | undefined
-  /** Whether who asks may do something to a collection. */
-  readonly may: (collection: CollectionDefinition, operation: string) => boolean
-}
+type May = (collection: CollectionDefinition, operation: string) => boolean
 
 /** What is answered. */
 export interface ViewOutput {
@@ -38,10 +28,12 @@ export interface ViewOutput {
 }
 
 export function buildView(
-  { api, router }: { readonly api: ApiDefinition; readonly router: Router },
-  { request, method, match: asked, parameters, sent, principal, may }: ViewInput,
+  context: RequestContext,
   { status, headers, representation }: ViewOutput,
 ): PageView {
+  const { api, request, method, match: asked, parameters, sent, principal } = context
+  const { router } = context.runtime
+  const may: May = (collection, operation) => context.can(collection, operation)
   const base = basePath(api, request)
   const href = (to: Target) => base + printPath(to, api.formats)
   // A form that could not be read names its method all the same.
@@ -174,7 +166,7 @@ function collectionsOf(
   target: Target,
   href: (target: Target) => string,
   principal: Principal | undefined,
-  may: ViewInput['may'],
+  may: May,
 ): PageLink[] {
   const version = target.version ?? defaultVersion
   return [...version.collections.values()]
@@ -246,7 +238,7 @@ function actionOffer(
 function placesOf(
   target: CollectionTarget,
   href: (target: Target) => string,
-  may: ViewInput['may'],
+  may: May,
 ): PageLink[] {
   const { version, collection, kind, id } = target
   if (kind === 'collection') {

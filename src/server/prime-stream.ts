@@ -2,8 +2,8 @@
 // answered like any failure; what fails later breaks the answer off, and is told all the same.
 
 import type { BodyChunk, StreamBody } from '../http/message.ts'
-import { translateStoreError } from '../operations/call.ts'
-import type { RequestContext, Runtime } from './context.ts'
+import type { RequestContext } from '../operations/context.ts'
+import { translateStoreError } from '../operations/store-errors.ts'
 import { toErrorResponse } from './respond.ts'
 
 /**
@@ -13,12 +13,11 @@ import { toErrorResponse } from './respond.ts'
  * @throws what the body throws, a store's own error as an HttpError; HttpError 503 where the time is over.
  */
 export async function primeStream(
-  machine: Runtime,
-  exchange: RequestContext,
+  context: RequestContext,
   body: StreamBody,
   length: number | undefined,
 ): Promise<StreamBody> {
-  const { request } = exchange
+  const { request, runtime } = context
   const chunks = body[Symbol.asyncIterator]()
   let sent = 0
 
@@ -42,7 +41,7 @@ export async function primeStream(
     }
   }
 
-  let first: IteratorResult<BodyChunk> | undefined = await machine.workload.run(read, request)
+  let first: IteratorResult<BodyChunk> | undefined = await runtime.workload.run(read, request)
   // A small content is whole by now: nothing of it stays open for a reader that may never come.
   if (length !== undefined && sent === length) await chunks.return?.()
   const begun: AsyncIterableIterator<BodyChunk> = {
@@ -54,7 +53,7 @@ export async function primeStream(
       try {
         return await read()
       } catch (error) {
-        toErrorResponse(machine, exchange, error)
+        toErrorResponse(context, error)
         throw error
       }
     },

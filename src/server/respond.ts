@@ -1,130 +1,170 @@
-// What an operation gave, or what was thrown, as an answer: its headers, and its bytes in the format asked for.
+// The result of an operation, or an error, as an answer: its status, its headers, and its bytes in the
+// negotiated format.
 import { createHash, randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
-import type { PageView } from '../formats/page-view.ts'
-import { isUnmodified, printEntityTag } from '../http/conditional.ts'
+import { isUnmodified, printEntityTag, type Validators } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
-import { type HeaderList, type HttpResponse, isRead, splitTarget } from '../http/message.ts'
-import { suppressedStatus } from '../http/method-override.ts'
-import type { ApiDefinition } from '../model/definition.ts'
-import { printPath } from '../model/routes.ts'
-import type { Negotiated } from '../negotiate.ts'
-import type { OperationResult } from '../operations/call.ts'
-import { printLink } from '../pagination.ts'
 import {
-  getPreconditions,
-  getRequestId,
-  negotiate,
-  type RequestContext,
-  type Runtime,
-} from './context.ts'
+  type HeaderList,
+  type HttpResponse,
+  isRead,
+  isStream,
+  splitTarget,
+} from '../http/message.ts'
+import { suppressedStatus } from '../http/method-override.ts'
+import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
+import { printPath } from '../model/routes.ts'
+import { chooseFormat, type Negotiated } from '../negotiate.ts'
+import { andThen } from '../operations/and-then.ts'
+import type { RequestContext } from '../operations/context.ts'
+import { printLink } from '../pagination.ts'
+import type { Awaitable } from '../schema/values.ts'
+import { getRequestId } from './events.ts'
 import { buildView } from './page-view.ts'
+import { primeStream } from './prime-stream.ts'
 
-export function respond(
-  machine: Runtime,
-  exchange: RequestContext,
-  outcome: OperationResult,
-): HttpResponse {
-  const { api } = machine
-  const { status, representation, validators } = outcome
-  const headers = outcome.headers.slice()
-  const hashed = isHashed(exchange, outcome)
-  if (!hashed) {
-    if (validators?.tag !== undefined) headers.push('ETag', printTag(validators.tag))
-    if (validators?.lastModified !== undefined)
-      headers.push('Last-Modified', printHttpDate(validators.lastModified))
-  }
+const JSON_FORMAT: Negotiated = { format: json, type: 'application/json' }
+
+/** Makes the answer of the context's result: 304 where a read finds what the client has already. @throws HttpError 412 */
+export function respond(context: RequestContext): Awaitable<void> {
+  const { api, result, suppressed, negotiated } = context
+  if (!result) throw new Error('No step gave a result')
+  const { validators, headers } = result
+  const isReading = isRead(context.method) && (result.status === 200 || result.status === 206)
+  const { representation } = result
+  // The tag of a format whose pages depend on more than the item covers the bytes: known once printed.
+  const hashed = isReading && negotiated?.format.hashed === true && representation !== undefined
+  const unmodified = isReading && !hashed && isNotModified(context, validators)
+  const status = unmodified ? 304 : result.status
+  if (validators && !hashed) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
-  // A file is what it is, whatever is accepted.
-  const chosen = exchange.negotiated !== undefined
-  addCommon(headers, api, exchange, chosen, outcome.vary)
-  if (exchange.suppressed) headers.push('Cache-Control', 'no-store')
+  addCommon(headers, context, result.vary)
+  if (suppressed) headers.push('Cache-Control', 'no-store')
   else if (status === 200 || status === 206 || status === 304)
-    headers.push('Cache-Control', cacheControlOf(exchange))
-  return withBody(
-    machine,
-    exchange,
-    exchange.suppressed ? suppressedStatus(status) : status,
+    headers.push('Cache-Control', cacheControlOf(context))
+  const response = withBody(
+    context,
+    suppressed ? suppressedStatus(status) : status,
     headers,
-    representation,
+    unmodified ? undefined : representation,
     hashed ? validators?.tag : undefined,
   )
+  const { body, length } = response
+  if (!isStream(body)) {
+    context.response = response
+    return undefined
+  }
+  return andThen(primeStream(context, body, length), primed => {
+    response.body = primed
+    context.response = response
+  })
 }
 
-/** Whether the answer is a read whose tag is of its bytes: its conditions are asked when it is printed. */
-export function isHashed(
-  { negotiated, method }: RequestContext,
-  { status, representation, validators }: OperationResult,
+/** @throws HttpError 412 */
+function isNotModified(
+  { preconditions, method }: RequestContext,
+  validators?: Validators,
 ): boolean {
-  if (!negotiated?.format.hashed) return false
-  const read = isRead(method) && (status === 200 || status === 206)
-  return read && representation !== undefined && validators?.tag !== undefined
+  return isUnmodified(preconditions, method, validators ?? NO_VALIDATORS)
 }
 
-function printTag(opaque: string): string {
-  return printEntityTag({ weak: false, opaque })
+const NO_VALIDATORS: Validators = {}
+
+function addValidators(
+  headers: HeaderList,
+  { tag, lastModified }: Validators,
+  representation: Representation | undefined,
+): void {
+  if (tag !== undefined) headers.push('ETag', `"${tag}"`)
+  if (lastModified === undefined) return
+  const stored = representation?.kind === 'item' ? representation.stored : undefined
+  // Printing a date takes as long as printing a small item: it is kept beside the item.
+  headers.push('Last-Modified', stored?.printed?.lastModified ?? printHttpDate(lastModified))
 }
 
-/** @param tag what the tag of the bytes begins with, where the answer has one. */
+/** @param tag the beginning of the tag, where it is to cover the bytes. */
 function withBody(
-  machine: Runtime,
-  exchange: RequestContext,
+  context: RequestContext,
   status: number,
   headers: HeaderList,
   representation: Representation | undefined,
   tag?: string,
 ): HttpResponse {
-  const { negotiated, method } = exchange
+  const { negotiated, method } = context
+  const isHead = method === 'HEAD'
   if (representation?.kind === 'bytes') {
     const { type, size, data } = representation
-    headers.push('Content-Type', type, 'Content-Length', String(size))
-    headers.push('X-Content-Type-Options', 'nosniff')
-    return method === 'HEAD'
-      ? headOnly(exchange, status, headers)
+    headers.push('Content-Type', type, 'Content-Length', String(size), ...NOSNIFF)
+    return isHead
+      ? { status, headers, body: undefined }
       : { status, headers, body: data, length: size }
   }
-  const { format, type } = negotiated ?? { format: json, type: 'application/json' }
+  const { format, type } = negotiated ?? JSON_FORMAT
   if (!representation) {
-    if (method === 'HEAD' && status === 200) {
+    if (isHead && status === 200) {
       headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
       if (format.headers) headers.push(...format.headers)
     } else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
   // A page names the version that its forms are to find.
-  const known = tag === undefined ? headers : [...headers, 'ETag', printTag(tag)]
-  const view = () => buildView(machine, exchange, { status, headers: known, representation })
-  const body = print(format, representation, type, view)
+  const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
+  const { body, length } = print(context, format, representation, type, () => ({
+    status,
+    headers: known,
+  }))
   if (tag !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) {
     const own = `${tag}.${digest(body)}`
-    headers.push('ETag', printTag(own))
-    if (isUnmodified(getPreconditions(exchange), method, { tag: own }))
+    headers.push('ETag', printEntityTag({ weak: false, opaque: own }))
+    if (isUnmodified(context.preconditions, method, { tag: own }))
       return { status: 304, headers, body: undefined }
   }
   headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
   if (format.headers) headers.push(...format.headers)
-  const length = lengthOf(body)
   if (length !== undefined) headers.push('Content-Length', String(length))
-  return method === 'HEAD' ? headOnly(exchange, status, headers) : { status, headers, body, length }
+  return { status, headers, body: isHead ? undefined : body, length }
 }
 
-/** @throws HttpError 413 where the text would be longer than any text can be: half a gigabyte. */
+const NOSNIFF = ['X-Content-Type-Options', 'nosniff']
+
+interface Printed {
+  readonly body: HttpResponse['body']
+  readonly length: number | undefined
+}
+
+/**
+ * Prints a representation.
+ * @param answered status and headers, for a page.
+ * @throws HttpError 413 where the text would be longer than any string can be: half a gigabyte.
+ */
 function print(
+  context: RequestContext,
   format: Format,
   representation: Representation,
   type: string,
-  view: () => PageView,
-): HttpResponse['body'] {
+  answered: () => { readonly status: number; readonly headers: HeaderList },
+): Printed {
   try {
-    return format.page ? format.page(representation, view()) : format.write?.(representation, type)
+    if (format.page) {
+      const view = buildView(context, { ...answered(), representation })
+      return withLength(format.page(representation, view))
+    }
+    if (format.printStored && 'stored' in representation && representation.stored)
+      return format.printStored(representation.stored)
+    return withLength(format.write?.(representation, type))
   } catch (error) {
     if (!(error instanceof RangeError && error.message === 'Invalid string length')) throw error
-    const message = 'This answer is too long to be printed: ask for fewer items by a smaller limit'
+    const message = 'The answer is too long to be printed. Ask for fewer items by a smaller limit.'
     throw new HttpError(413, [{ message, type: 'answer_too_long' }], { cause: error })
   }
+}
+
+function withLength(body: HttpResponse['body']): Printed {
+  if (typeof body === 'string') return { body, length: Buffer.byteLength(body) }
+  return { body, length: body instanceof Uint8Array ? body.length : undefined }
 }
 
 /** 96 bits of what is sent, as 16 characters. */
@@ -132,123 +172,101 @@ function digest(body: string | Uint8Array): string {
   return createHash('sha256').update(body).digest('base64url').slice(0, 16)
 }
 
-function lengthOf(body: HttpResponse['body']): number | undefined {
-  if (typeof body === 'string') return Buffer.byteLength(body)
-  return body instanceof Uint8Array ? body.length : undefined
-}
-
-/** A HEAD's answer; to a POST that stands for one, no length may be told that does not follow. */
-function headOnly({ request }: RequestContext, status: number, headers: HeaderList): HttpResponse {
-  if (request.method === 'HEAD') return { status, headers, body: undefined }
-  const kept = headers.flatMap((value, at) => {
-    const name = headers[at - (at % 2)]
-    return name === 'Content-Length' ? [] : [value]
-  })
-  return { status, headers: [...kept, 'Content-Length', '0'], body: undefined }
-}
-
-/**
- * Adds what stands on every answer, whatever became of the request.
- * @param chosen whether the format was negotiated.
- * @param vary what else the answer depended on.
- */
+/** Adds what stands on every answer, whatever became of the request. */
 function addCommon(
   headers: HeaderList,
-  api: ApiDefinition,
-  exchange: RequestContext,
-  chosen: boolean,
-  vary: readonly string[] = [],
+  context: RequestContext,
+  vary: readonly string[] | undefined,
 ): void {
-  const { id, sender, timings, request, version, extension } = exchange
-  const deprecated = version?.deprecated
-  if (deprecated !== undefined) headers.push(...versionHeaders(api, exchange, deprecated))
+  const { api, version, request, negotiated, extension, limitHeaders, id, timings } = context
+  if (version?.deprecated !== undefined)
+    addDeprecation(headers, context, version, version.deprecated)
   headers.push(...printCorsHeaders(api.cors, request.headers.origin))
-  const varied = varyOf(api, chosen && extension === undefined, vary)
+  // A file is what it is, whatever is accepted.
+  const varied = printVary(api, negotiated !== undefined && extension === undefined, vary)
   if (varied !== '') headers.push('Vary', varied)
-  headers.push(...sender.limits)
-  // The client's own id, or the one under which a failure was told to `onError`.
+  if (limitHeaders) headers.push(...limitHeaders)
+  // The client's own id, or the one under which a failure was reported to `onError`.
   if (id !== undefined) headers.push('X-Request-Id', id)
-  if (timings.length > 0) headers.push('Server-Timing', timings.join(', '))
+  if (timings) headers.push('Server-Timing', timings.join(', '))
 }
 
-/** What the answer depended on, for caches: exactly what was consulted. */
-function varyOf(
-  { cors, credentialHeaders }: ApiDefinition,
-  negotiated: boolean,
-  more: readonly string[],
-): string {
-  const names = negotiated ? ['Accept', ...more] : more.slice()
-  if (cors.origins !== '*') names.push('Origin')
-  names.push(...credentialHeaders)
-  return names.join(', ')
+const NO_NAMES: readonly string[] = []
+const varies = new WeakMap<ApiDefinition, Map<readonly string[], readonly [string, string]>>()
+
+/** Prints what the answer depended on, for caches: exactly what was consulted. */
+function printVary(api: ApiDefinition, negotiated: boolean, vary = NO_NAMES): string {
+  const known = varies.get(api) ?? new Map<readonly string[], readonly [string, string]>()
+  if (known.size === 0) varies.set(api, known)
+  let printed = known.get(vary)
+  if (!printed) {
+    const always = [...(api.cors.origins === '*' ? [] : ['Origin']), ...api.credentialHeaders]
+    const print = (names: readonly string[]) => [...names, ...vary, ...always].join(', ')
+    printed = [print([]), print(['Accept'])]
+    // The lists of operations are constants; others would fill the map.
+    if (known.size < 100) known.set(vary, printed)
+  }
+  return printed[negotiated ? 1 : 0]
 }
 
 const NO_CACHE = 'no-cache, max-age=0'
 
-/** A collection's own word counts for what its operations give. */
-function cacheControlOf({ principal, operation, match }: RequestContext): string {
-  const target = operation === undefined ? undefined : match?.target
-  if (!target || target.kind === 'root') return principal ? `private, ${NO_CACHE}` : NO_CACHE
+/** The collection's own value counts for what its operations give. */
+function cacheControlOf({ principal, operation, target }: RequestContext): string {
+  if (operation === '' || !target || target.kind === 'root')
+    return principal ? `private, ${NO_CACHE}` : NO_CACHE
   const { cacheControl, privateCacheControl } = target.collection
   return principal ? privateCacheControl : cacheControl
 }
 
 /** A deprecated version says so (RFC 9745, RFC 8594) and names its successor. */
-function versionHeaders(
-  { defaultVersion }: ApiDefinition,
-  { version, base = '' }: RequestContext,
+function addDeprecation(
+  headers: HeaderList,
+  { api: { defaultVersion }, base }: RequestContext,
+  version: VersionDefinition,
   deprecated: number,
-): HeaderList {
-  const headers: HeaderList = ['Deprecation', `@${Math.floor(deprecated / 1000)}`]
-  if (version?.sunset !== undefined) headers.push('Sunset', printHttpDate(version.sunset))
+): void {
+  headers.push('Deprecation', `@${Math.floor(deprecated / 1000)}`)
+  if (version.sunset !== undefined) headers.push('Sunset', printHttpDate(version.sunset))
+  if (defaultVersion === version) return
   const href = base + printPath({ kind: 'root', version: defaultVersion }, [])
-  if (defaultVersion !== version)
-    headers.push('Link', printLink([{ rel: 'successor-version', href }]))
-  return headers
+  headers.push('Link', printLink([{ rel: 'successor-version', href }]))
 }
 
-/** What was thrown as a refusal; failures are told to `onError`. */
-export function toErrorResponse(
-  { api }: Runtime,
-  exchange: RequestContext,
-  thrown: unknown,
-): HttpError {
+/** Turns what was thrown into an error response; failures are reported to `onError`. */
+export function toErrorResponse(context: RequestContext, thrown: unknown): HttpError {
   if (thrown instanceof HttpError) {
-    if (thrown.status >= 500) report(api, exchange, thrown, thrown)
+    if (thrown.status >= 500) report(context, thrown, thrown)
     return thrown
   }
   const reference = randomUUID()
   const error = internalError(thrown, reference)
   // What fails because the client went away is nobody's failure.
-  if (!exchange.request.aborted) report(api, exchange, thrown, error, reference)
+  if (!context.request.aborted) report(context, thrown, error, reference)
   return error
 }
 
-export function respondWithError(
-  machine: Runtime,
-  exchange: RequestContext,
-  error: HttpError,
-): HttpResponse {
-  const { api } = machine
-  const negotiated = exchange.negotiated ?? errorFormat(machine, exchange)
-  exchange.negotiated = negotiated?.errors ?? negotiated
+export function respondWithError(context: RequestContext, error: HttpError): HttpResponse {
+  const negotiated = context.negotiated ?? negotiateError(context)
+  context.negotiated = negotiated?.errors ?? negotiated ?? JSON_FORMAT
+  const { status, errors } = error
   const headers = error.headers.slice()
-  addCommon(headers, api, exchange, true)
+  addCommon(headers, context, undefined)
   headers.push('Cache-Control', 'no-store')
-  const status = exchange.suppressed ? suppressedStatus(error.status) : error.status
-  const { errors } = error
-  const representation: Representation = { kind: 'errors', status: error.status, errors }
-  return withBody(machine, exchange, status, headers, representation)
+  const sent = context.suppressed ? suppressedStatus(status) : status
+  return withBody(context, sent, headers, { kind: 'errors', status, errors })
 }
 
 /**
  * Errors are negotiated like anything else, and JSON where nothing fits or nothing can be read. The
  * extension counts before there is a match, and without one.
  */
-function errorFormat({ api, router }: Runtime, exchange: RequestContext): Negotiated | undefined {
-  exchange.extension ??= router.extensionOf(splitTarget(exchange.request.target).path)
+function negotiateError(context: RequestContext): Negotiated | undefined {
+  const { api, runtime, request } = context
+  context.extension ??= runtime.router.extensionOf(splitTarget(request.target).path)
+  const { accept } = request.headers
   try {
-    return negotiate(api, exchange)
+    return chooseFormat(api.formats, { extension: context.extension, accept }, api.limits.accept)
   } catch {
     // The `Accept` itself is refused.
     return undefined
@@ -256,16 +274,15 @@ function errorFormat({ api, router }: Runtime, exchange: RequestContext): Negoti
 }
 
 function report(
-  { onError }: ApiDefinition,
-  exchange: RequestContext,
+  context: RequestContext,
   thrown: unknown,
   error: HttpError,
   reference?: string,
 ): void {
-  const { request } = exchange
-  const requestId = getRequestId(exchange)
+  const { request, api } = context
+  const requestId = getRequestId(context)
   const failure = { reference: reference ?? requestId, error, request, requestId }
-  const tell = async () => onError(thrown, failure)
+  const tell = async () => api.onError(thrown, failure)
   // A failing log may fail neither the answer nor the process.
   tell().catch(() => {})
 }

@@ -676,7 +676,7 @@ describe('inline contents', () => {
       [
         {
           message:
-            'The contents that fields asks for have 1500 bytes together, at most 1000 are given inline: ask for fewer, or for file_url',
+            'The contents that fields asks for have 1500 bytes together; at most 1000 are given inline. Ask for fewer items, or for file_url.',
           code: 400,
           field: 'fields',
           type: 'inline_too_large',
@@ -689,7 +689,7 @@ describe('inline contents', () => {
   it('are named in the form of the collection', async () => {
     const { request } = await start([1001], 1000, 'object')
     const refused = await request('/files?fields=file.data')
-    expect(await refused.text()).toContain('fewer, or for file.url')
+    expect(await refused.text()).toContain('fewer items, or for file.url')
   })
 
   it('of one item are limited too; those below the declared size do not count', async () => {

@@ -383,10 +383,6 @@ describe('scopes and challenges', () => {
     expect((await ask(api, 'POST', '/cars/1', reader, form('_method=PATCH&color=x'))).status).toBe(
       403,
     )
-    expect((await ask(api, 'POST', '/cars/1', reader, form('_method=GET'))).status).toBe(200)
-    expect((await ask(api, 'POST', '/cars', undefined, form('_method=GET&color=red'))).status).toBe(
-      200,
-    )
     expect((await ask(api, 'POST', '/cars', undefined, form('color=red'))).status).toBe(401)
     expect((await ask(api, 'GET', '/cars/1', reader)).status).toBe(200)
     expect(await api.collection('cars').count({ id: '1' })).toBe(1)
@@ -1269,7 +1265,7 @@ describe('pages of other origins', () => {
       'sec-fetch-site': 'cross-site',
     }
     expect(
-      (await ask(open, 'POST', '/cars', undefined, { body: '_method=GET', headers: form })).status,
+      (await ask(open, 'POST', '/cars', undefined, { body: 'color=red', headers: form })).status,
     ).toBe(403)
   })
 })

@@ -148,7 +148,7 @@ describe('several policies', () => {
     expect((await ask('/cars', { method: 'POST', ...json })).status).toBe(400)
     expect((await ask('/cars', { method: 'POST', ...json })).status).toBe(429)
     expect((await ask('/cars')).status).toBe(200)
-    expect((await ask('/cars?_method=GET', { method: 'POST', ...json })).status).toBe(200)
+    expect((await ask('/cars')).status).toBe(200)
     expect((await ask('/cars', { method: 'OPTIONS' })).status).toBe(200)
     expect((await ask('/cars')).status).toBe(429)
   })

@@ -295,21 +295,6 @@ describe('pipelining: answers come in order, and one for each request', () => {
     ])
     expect(statusesOf(answers)).toEqual([404, 200])
   })
-
-  test('a POST that stands for HEAD keeps the connection in step', async () => {
-    const body = '_method=HEAD'
-    const type = 'Content-Type: application/x-www-form-urlencoded'
-    const head = `POST /cars HTTP/1.1\r\nHost: ${served.host}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-    const { answers, rest } = await converse(served.port, [
-      head,
-      get('/cars/count', 'Connection: close\r\n'),
-    ])
-    expect(answers.map(({ status, body: text }) => [status, text])).toEqual([
-      [200, ''],
-      [200, '{"count":3}'],
-    ])
-    expect(rest).toBe('')
-  })
 })
 
 describe('refusals that Node would make without a body', () => {

@@ -477,19 +477,6 @@ describe('a long query', () => {
   const queryOf = (name: (at: number) => string, count: number, length: number) =>
     Array.from({ length: count }, (_, at) => `${name(at)}=${'x'.repeat(length)}${at}`).join('&')
 
-  it.each([
-    ['refused', queryOf(at => `f${at}`, 400, 1000), 400],
-    ['answered', queryOf(() => 'notes', 90, 1000), 200],
-  ])('in a form, %s: no link repeats it', async (_how, query, status) => {
-    const body = `_method=GET&limit=1&${query}`
-    const type = 'application/x-www-form-urlencoded'
-    const found = await ask('/v1/cars', { method: 'POST', body, headers: { 'content-type': type } })
-    expect(found.status).toBe(status)
-    expect(found.page.length).toBeLessThan(3 * body.length)
-    expect(found.page).not.toMatch(/(?:href|action)="[^"]{8192}/)
-    expect(linkOf(found.page, 'cars')).toBe('/v1/cars')
-  })
-
   it('in an address is repeated by so many links as there may be filters', async () => {
     const query = queryOf(at => `f${at}`, 490, 8)
     const { status, page } = await ask(`/v1/cars?${query}`)

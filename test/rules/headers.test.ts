@@ -288,6 +288,7 @@ describe('a request through proxies', () => {
       target: '/',
       prefix: '',
       headers,
+      headerCount: 1,
       body: undefined,
       address: '10.0.0.1',
       secure: false,

@@ -1,0 +1,92 @@
+// Who may do what: the access rules of an api and its collections, applied to one principal.
+import {
+  type AccessRule,
+  findRule,
+  insufficientScope,
+  type Principal,
+  satisfies,
+  unauthorized,
+} from '../auth/scheme.ts'
+import { HttpError } from '../errors.ts'
+import { resolveProxies } from '../http/base-url.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
+import type { Target } from '../model/routes.ts'
+import type { RequestContext } from './context.ts'
+
+/** Finds the rule for an operation on a collection, or for the root. */
+function ruleFor(
+  { access }: ApiDefinition,
+  collection: CollectionDefinition | undefined,
+  operation: string,
+): AccessRule {
+  if (!collection) return findRule(access, 'root')
+  return findRule(collection.access, operation, findRule(access, 'default'))
+}
+
+/** Whether a principal may do something to a collection; without schemes everybody may. */
+export function can(
+  api: ApiDefinition,
+  collection: CollectionDefinition | undefined,
+  operation: string,
+  principal: Principal | undefined,
+): boolean {
+  return api.schemes.length === 0 || satisfies(ruleFor(api, collection, operation), principal)
+}
+
+export function collectionOf(target: Target): CollectionDefinition | undefined {
+  return target.kind === 'root' ? undefined : target.collection
+}
+
+/**
+ * Refuses what the client may not do. Of several operations, one that it may do is enough: which one is
+ * requested stands in a body that is still to be read.
+ * @throws HttpError 401, 403, or 404 where the collection hides what exists
+ */
+export function authorize(context: RequestContext, operations: readonly string[]): void {
+  const { api, target, request, authenticated, principal, base } = context
+  if (context.inProcess || api.schemes.length === 0 || !target) return
+  const collection = collectionOf(target)
+  const rules = operations.map(operation => ruleFor(api, collection, operation))
+  if (rules.some(rule => satisfies(rule, principal))) return
+  // A form may stand for no operation at all here: that is a 405, once it is read.
+  const needed = rules.find(rule => rule !== 'public')
+  if (!needed) return
+  const metadata = metadataAddress(api, base)
+  if (!authenticated) {
+    throw unauthorized(api.schemes, resolveProxies(request, api.trustProxy), metadata)
+  }
+  if (collection?.hideExistence) throw hideTarget(context)
+  throw insufficientScope(authenticated, needed, metadata)
+}
+
+/** The methods of a target that a client may use; all of them where it has not authenticated. */
+export function listAuthorizedMethods(
+  { api, authenticated, principal }: RequestContext,
+  target: Target,
+  methods: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  if (!authenticated) return methods
+  const collection = collectionOf(target)
+  return new Map([...methods].filter(([, operation]) => can(api, collection, operation, principal)))
+}
+
+/** The 404 of a target whose existence is hidden: nothing in it may tell that there is one. */
+export function hideTarget(context: RequestContext): HttpError {
+  context.match = undefined
+  context.target = undefined
+  context.version = undefined
+  return noSuchPath(context)
+}
+
+export function noSuchPath({ request }: RequestContext): HttpError {
+  const path = request.target.split('?', 1)[0] ?? ''
+  const message = `Nothing exists at ${JSON.stringify(path.slice(0, 128))}. The root lists the collections.`
+  return new HttpError(404, [{ message, type: 'no_such_path' }])
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+/** Where the metadata of the protected resource is (RFC 9728), below the base; `undefined` without an issuer. */
+export function metadataAddress({ schemes }: ApiDefinition, base: string): string | undefined {
+  return schemes.some(({ issuer }) => issuer !== undefined) ? base + WELL_KNOWN : undefined
+}

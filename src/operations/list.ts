@@ -1,0 +1,338 @@
+// list, search and count (specification, "Resource operations"; conventions, "Reading").
+import { HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { evaluate, type Validators } from '../http/conditional.ts'
+import type { HeaderList, Parameter } from '../http/message.ts'
+import { METHOD_PARAMETER } from '../http/method-override.ts'
+import { printPreferences } from '../http/prefer.ts'
+import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
+import { type Query, readQuery } from '../query.ts'
+import { picker } from '../schema/paths.ts'
+import type { Awaitable, Item } from '../schema/values.ts'
+import { isSortKey, sortKeyOf } from '../store/selection.ts'
+import { printSort } from '../store/sort.ts'
+import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
+import { andThen } from './and-then.ts'
+import type { OperationContext, OperationResult } from './context.ts'
+import { runBefore } from './hooks.ts'
+import { buildScope, requireParent } from './items.ts'
+import { buildRowFilter } from './row-policy.ts'
+import {
+  requireDownload,
+  requireRoom,
+  selectReadableFields,
+  serialize,
+  splitByContents,
+} from './serialize.ts'
+
+const VARY_PREFER: readonly string[] = ['Prefer']
+const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
+
+/** `GET /<collection>` and `/search`: a page, or with a streaming format the whole list where no page is named. */
+export function list(context: OperationContext): Awaitable<OperationResult> {
+  const { query, window } = readList(context)
+  const slice = sliceOf(window, query, context)
+  requireDownload(context, query.fields)
+  return andThen(beforeReading(context), () => {
+    const selection = withScope(context, query)
+    if (context.streams && !namesPage(context)) return streamList(context, selection)
+    const { ifMatch, ifNoneMatch } = context.preconditions
+    // The count is enough for HEAD, but for a condition on the page's tag.
+    if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
+      return headOfPage(context, selection, window)
+    const { store } = context.target.collection
+    const mode = totalMode(context)
+    return andThen(store.list(selection, slice, mode, context.request), page =>
+      answerPage(context, selection, window, page, mode),
+    )
+  })
+}
+
+/** The parent exists and the `before` hook agrees. */
+function beforeReading(context: OperationContext): Awaitable<unknown> {
+  return context.target.parent
+    ? andThen(requireParent(context), () => runBefore(context, {}, undefined))
+    : runBefore(context, {}, undefined)
+}
+
+function withScope(context: OperationContext, query: Query): Query {
+  const scope = buildScope(context)
+  return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
+}
+
+/** Streams the whole list: nothing is counted, and no range is given of it. */
+function streamList(context: OperationContext, query: Query): OperationResult {
+  const common = { status: 200, headers: [], result: undefined }
+  if (context.method === 'HEAD') return common
+  const data = serializeBatches(context, query)
+  return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
+}
+
+async function* serializeBatches(
+  context: OperationContext,
+  query: Query,
+): AsyncGenerator<readonly Item[]> {
+  const { store, blobs } = context.target.collection
+  for await (const batch of store.stream(query, context.request)) {
+    const parts = blobs ? splitByContents(context, batch, query.fields) : [batch]
+    for (const part of parts) yield serializeAll(context, part, query)
+  }
+}
+
+async function headOfPage(
+  context: OperationContext,
+  query: Query,
+  window: Window,
+): Promise<OperationResult> {
+  const mode = totalMode(context)
+  const total = await context.target.collection.store.count(query, mode, context.request)
+  return {
+    status: 200,
+    headers: [...headHeaders(context, query, window, mode, total), ...countApplied(context, mode)],
+    vary: varyOf(context),
+    result: total,
+  }
+}
+
+function answerPage(
+  context: OperationContext,
+  query: Query,
+  window: Window,
+  { items, more, total }: Page,
+  mode: TotalMode,
+): Awaitable<OperationResult> {
+  const { collection } = context.target
+  const found = foundOf(items, more, total, query)
+  const validators = listValidators(context, items, found, window)
+  if (window.by === 'range' && items.length === 0) {
+    // Conditions count first (RFC 9110 §14.2): `respond` evaluates them.
+    const verdict = evaluate(context.preconditions, context.method, validators)
+    if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
+  }
+  requireRoom(context, items, query.fields)
+  const headers = listHeaders(context, query, window, found)
+  if (context.preferences.count === mode) headers.push(...countApplied(context, mode))
+  const plain = !collection.blobs && !query.fields
+  return andThen(serializeAll(context, items, query), data => ({
+    status: window.by === 'range' && items.length !== total ? 206 : 200,
+    headers,
+    representation: {
+      kind: 'list',
+      ...describeList(context, query),
+      taken: collection.takenFields,
+      data,
+      stored: plain ? items : undefined,
+    },
+    validators,
+    vary: varyOf(context),
+    result: plain ? data : items.map(({ item }) => item),
+  }))
+}
+
+/** What a list says of itself to the formats. */
+function describeList({ target: { collection } }: OperationContext, { fields }: Query) {
+  const { name, itemName } = collection
+  return { name, itemName, fields: selectReadableFields(collection, fields) }
+}
+
+/** Serializes items: at once, unless there are binary properties to look up. */
+function serializeAll(
+  context: OperationContext,
+  items: readonly Stored[],
+  { fields }: Query,
+): Awaitable<Item[]> {
+  const pick = fields && picker(fields)
+  if (!context.target.collection.blobs) return items.map(({ item }) => (pick ? pick(item) : item))
+  return Promise.all(
+    items.map(async ({ item }) => {
+      const serialized = await serialize(context, item, { fields })
+      return pick ? pick(serialized) : serialized
+    }),
+  )
+}
+
+/** `GET /<collection>/count`: the same filters as the list. */
+export async function count(context: OperationContext): Promise<OperationResult> {
+  const { query } = readList(context)
+  await beforeReading(context)
+  const wanted = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
+  const mode = allowedMode(context, wanted)
+  const { store } = context.target.collection
+  const number = await store.count(withScope(context, query), mode, context.request)
+  return {
+    status: 200,
+    headers: countApplied(context, mode),
+    representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
+    vary: VARY_PREFER,
+    result: number,
+  }
+}
+
+function readList(context: OperationContext): { query: Query; window: Window } {
+  const { target, operation } = context
+  const { collection } = target
+  const { shape } = collection
+  const issues: Issue[] = []
+  const query = readQuery(
+    context.parameters,
+    {
+      fields: shape.fields,
+      selectable: collection.selectableFields,
+      id: shape.identity.name,
+      sort: collection.sort,
+      caps: context.api.limits,
+      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      ...(operation === 'search' && collection.search && { search: collection.search }),
+    },
+    issues,
+  )
+  // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
+  const ranged = context.method === 'GET' && context.preconditions.ifRange === undefined
+  const range = ranged ? context.range : undefined
+  const window = readWindow(
+    context.parameters,
+    range,
+    {
+      unit: collection.name,
+      defaultLimit: collection.defaultLimit,
+      maxLimit: collection.maxLimit,
+      order: printSort(query.sort),
+    },
+    issues,
+  )
+  throwIfAny(issues)
+  return { query, window }
+}
+
+function sliceOf(window: Window, { sort }: Query, { target }: OperationContext): Slice {
+  if (window.by !== 'cursor') return { limit: window.limit, offset: window.offset }
+  const { cursor, limit } = window
+  const key = cursor?.key
+  if (key !== undefined && !isSortKey(key, sort, target.collection.shape.fields)) {
+    throwIfAny([
+      { message: 'This cursor does not fit the sort', field: 'cursor', type: 'invalid_cursor' },
+    ])
+  }
+  // `isSortKey` has just said that the key is one of these.
+  return {
+    limit,
+    key: key as Extract<Slice, { backward: boolean }>['key'],
+    backward: cursor?.backward ?? false,
+  }
+}
+
+function foundOf(
+  items: readonly Stored[],
+  more: boolean,
+  total: number | undefined,
+  { sort }: Query,
+): Found {
+  const first = items[0]
+  const last = items.at(-1)
+  return {
+    count: items.length,
+    more,
+    total,
+    ...(first && { firstKey: sortKeyOf(first.item, sort) }),
+    ...(last && { lastKey: sortKeyOf(last.item, sort) }),
+  }
+}
+
+/** The tag of a page covers which versions of which items are on it, where it lies, and the total. */
+function listValidators(
+  context: OperationContext,
+  items: readonly Stored[],
+  { total, more }: Found,
+  window: Window,
+): Validators {
+  const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
+  const fields = context.parameters.find(({ name }) => name === 'fields')?.value ?? ''
+  const page = [place, total ?? '*', more, fields].join(' ')
+  const tag = checksum([page, ...items.map(({ version }) => version)])
+  return { tag: `${tag}.${context.variant}` }
+}
+
+/** Parameters that name a place in the list: links say it anew. */
+const PLACE = new Set(['offset', 'cursor', METHOD_PARAMETER])
+
+const PAGE = new Set(['offset', 'cursor', 'limit'])
+
+/** Whether the query says which page: a `Range` is ignored then, and no whole list is meant. */
+function namesPage({ parameters }: OperationContext): boolean {
+  return parameters.some(({ name }) => PAGE.has(name))
+}
+
+function listHeaders(
+  context: OperationContext,
+  query: Query,
+  window: Window,
+  found: Found,
+): HeaderList {
+  const kept: Pick<Parameter, 'name' | 'raw'>[] = context.parameters.filter(
+    ({ name }) => !PLACE.has(name),
+  )
+  if (window.by === 'range') kept.push({ name: 'limit', raw: `limit=${window.limit}` })
+  const address = context.href(context.target)
+  const href = (place: string): string => {
+    // Without a page named it is the whole list.
+    if (place === '' && context.streams) return href('offset=0')
+    const sized = /(?:^|&)limit=/.test(place)
+    const others = sized ? kept.filter(({ name }) => name !== 'limit') : kept
+    const text = [...others.map(({ raw }) => raw), place].filter(part => part !== '').join('&')
+    return text === '' ? address : `${address}?${text}`
+  }
+  return pageHeaders(window, found, {
+    unit: context.target.collection.name,
+    order: printSort(query.sort),
+    href,
+    // What is escaped, and the cursor, make a link longer than the address that was asked for.
+    leading: context.api.limits.target * 1.5,
+  })
+}
+
+/**
+ * What a HEAD of a list can tell from the count alone: its links go by offset. Where that is not
+ * exact, it cannot tell what is on the page and whether another follows, as GET does.
+ */
+function headHeaders(
+  context: OperationContext,
+  query: Query,
+  window: Window,
+  mode: TotalMode,
+  total: number | undefined,
+): HeaderList {
+  if (mode !== 'exact' || total === undefined) {
+    const known = total === undefined ? [] : ['X-Result-Count', String(total)]
+    return ['Accept-Ranges', context.target.collection.name, ...known]
+  }
+  const position = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
+  const left = Math.max(0, total - position)
+  const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
+  return listHeaders(context, query, { by: 'offset', offset: position, limit: window.limit }, found)
+}
+
+function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError {
+  const of = total === undefined ? 'item' : `of ${total} items`
+  const message = `The range starts behind the last ${of}`
+  return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
+    headers: total === undefined ? [] : ['Content-Range', `${unit} */${total}`],
+  })
+}
+
+/** `Range` counts only where nothing in the query says which page: see {@link readWindow}. */
+function varyOf(context: OperationContext): readonly string[] {
+  return namesPage(context) ? VARY_PREFER : VARY_PREFER_RANGE
+}
+
+/** An estimate is made of all items: where a principal sees only some, it would tell of the others. */
+function allowedMode({ target, principal }: OperationContext, wanted: TotalMode): TotalMode {
+  return wanted === 'estimated' && buildRowFilter(target.collection, principal) ? 'exact' : wanted
+}
+
+/** How the total of a list is found. */
+function totalMode(context: OperationContext): TotalMode {
+  return allowedMode(context, context.preferences.count ?? context.target.collection.total)
+}
+
+function countApplied({ preferences }: OperationContext, mode: TotalMode): HeaderList {
+  return preferences.count === mode ? ['Preference-Applied', printPreferences({ count: mode })] : []
+}

@@ -1,0 +1,72 @@
+// read (specification, "Resource operations"), and the validators of an item.
+import { type Issue, throwIfAny } from '../errors.ts'
+import { itemTag, type Validators } from '../http/conditional.ts'
+import type { Parameter } from '../http/message.ts'
+import { checksum } from '../pagination.ts'
+import { RESERVED, readFields } from '../query.ts'
+import type { Path } from '../schema/paths.ts'
+import type { Awaitable } from '../schema/values.ts'
+import type { Stored } from '../store/store.ts'
+import { andThen } from './and-then.ts'
+import type { OperationContext, OperationResult } from './context.ts'
+import { runBefore } from './hooks.ts'
+import { requireItem } from './items.ts'
+import { representItem, requireDownload, requireRoom } from './serialize.ts'
+
+/** `GET /<collection>/<id>`. */
+export function read(context: OperationContext): Awaitable<OperationResult> {
+  const fields = context.parameters.length === 0 ? undefined : readItemFields(context)
+  requireDownload(context, fields)
+  return andThen(requireItem(context), stored => {
+    const { before } = context.target.collection.hooks
+    if (!before) return answerItem(context, stored, fields)
+    return andThen(runBefore(context, { item: stored.item }, undefined), () =>
+      answerItem(context, stored, fields),
+    )
+  })
+}
+
+/** The `fields` of an item; no other parameter has a meaning there. @throws HttpError 400 */
+function readItemFields({ parameters, target, api }: OperationContext): Path[] | undefined {
+  const issues: Issue[] = []
+  const fields = readFields(parameters, target.collection.selectableFields, issues, api.limits)
+  for (const { name } of parameters) if (!RESERVED.has(name)) issues.push(unknownParameter(name))
+  throwIfAny(issues)
+  return fields
+}
+
+function unknownParameter(name: Parameter['name']): Issue {
+  const field = name.slice(0, 64)
+  return { message: `${field} has no meaning for a single item`, field, type: 'unknown_parameter' }
+}
+
+function answerItem(
+  context: OperationContext,
+  stored: Stored,
+  fields: readonly Path[] | undefined,
+): Awaitable<OperationResult> {
+  requireRoom(context, [stored], fields)
+  return andThen(representItem(context, stored, fields), representation => ({
+    status: 200,
+    headers: [],
+    representation,
+    validators: itemValidators(stored, context.variant, fields),
+    result: stored.item,
+  }))
+}
+
+/** The validators of an item's representation: its version, its format, its selection of fields. */
+export function itemValidators(
+  stored: Stored,
+  variant: string,
+  fields?: readonly Path[],
+): Validators {
+  const selected = fields ? `${variant}.${checksum(fields.map(path => path.join('.')))}` : variant
+  return { tag: itemTag(stored.version, selected), lastModified: lastModifiedOf(stored) }
+}
+
+/** The date for `Last-Modified`; none within the second of the change, where it says too little (RFC 9110 §8.8.2.1). */
+export function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
+  if (updatedAt === undefined) return undefined
+  return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
+}

@@ -1,0 +1,74 @@
+// Before a request goes on: whether a browser was made to send it, who sends it, and how much that client may ask.
+import { addressKey, principalKey } from '../auth/client-key.ts'
+import { verifyThrottled } from '../auth/login-throttle.ts'
+import { takeRequest } from '../auth/rate-limit.ts'
+import { authenticate, isCrossSite } from '../auth/scheme.ts'
+import { HttpError } from '../errors.ts'
+import { resolveProxies, splitBase } from '../http/base-url.ts'
+import type { ApiDefinition } from '../model/definition.ts'
+import { metadataAddress } from '../operations/access.ts'
+import { andThen } from '../operations/and-then.ts'
+import type { RequestContext, Step } from '../operations/context.ts'
+import type { Awaitable } from '../schema/values.ts'
+import { timedTogether } from './timing.ts'
+
+export function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
+
+/** The steps by which every request to an api is admitted; those that it does not need are not there. */
+export function admissionSteps(api: ApiDefinition, method: string): Step[] {
+  const steps: Step[] = []
+  if (!isSafe(method)) steps.push(refuseCrossSite)
+  if (api.schemes.length > 0) steps.push(authenticateClient)
+  if (api.rateLimit) steps.push(countRequest)
+  return timedTogether(api, 'auth', steps)
+}
+
+/** Refuses a write that a page of another origin may have made a browser send. @throws HttpError 403 */
+function refuseCrossSite({ api: { cors }, request, base }: RequestContext): void {
+  if (isSafe(request.method)) return
+  const allowed = (origin: string) => cors.origins !== '*' && cors.origins.has(origin)
+  if (!isCrossSite(request, splitBase(base).origin, allowed)) return
+  const message =
+    'A page of another origin must not write here with the credentials of the browser.'
+  throw new HttpError(403, [{ message, type: 'cross_origin' }])
+}
+
+/** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 503 */
+async function authenticateClient(context: RequestContext): Promise<void> {
+  const { api, request, base, runtime } = context
+  const { schemes, rateLimit, trustProxy, credentialHeaders } = api
+  const seen = resolveProxies(request, trustProxy)
+  const verify = () => authenticate(schemes, seen, () => metadataAddress(api, base))
+  // Without an address all clients look like one: failed logins of one would lock out all.
+  const guarded = seen.address === undefined ? undefined : rateLimit
+  const hasCredentials = credentialHeaders.some(
+    name => request.headers[name.toLowerCase()] !== undefined,
+  )
+  context.authenticated = await runtime.workload.run(
+    async () =>
+      guarded
+        ? verifyThrottled(guarded, addressKey(seen.address), request, hasCredentials, verify)
+        : verify(),
+    request,
+  )
+  context.principal = context.authenticated?.principal
+}
+
+/**
+ * Counts a request for its principal, else for its address, once. A form counts as a write whatever
+ * method it names in its body.
+ * @throws HttpError 429, 503
+ */
+export function countRequest(context: RequestContext): Awaitable<void> {
+  const { api, request, method, principal } = context
+  if (!api.rateLimit || context.counted) return undefined
+  context.counted = true
+  const key = principal
+    ? principalKey(principal.id)
+    : addressKey(resolveProxies(request, api.trustProxy).address)
+  return andThen(takeRequest(api.rateLimit, key, isSafe(method) ? 'reads' : 'writes'), headers => {
+    context.limitHeaders = headers
+  })
+}

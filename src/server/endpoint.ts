@@ -1,0 +1,190 @@
+// What a request passes through, in this order: compiled once for each route and method. A step that a
+// route does not need is not in its list.
+import type { ApiDefinition } from '../model/definition.ts'
+import type { Route } from '../model/routes.ts'
+import { chooseFormat, type Negotiated, notAcceptable } from '../negotiate.ts'
+import { allowedMethods, describeTarget, methodHeaders } from '../openapi/path-item.ts'
+import {
+  authorize,
+  collectionOf,
+  hideTarget,
+  listAuthorizedMethods,
+  noSuchPath,
+} from '../operations/access.ts'
+import { andThen } from '../operations/and-then.ts'
+import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
+import { compilePerform } from '../operations/perform.ts'
+import { describeRoot } from '../operations/root.ts'
+import type { Awaitable } from '../schema/values.ts'
+import { admissionSteps } from './authenticate.ts'
+import { isForm, methodNotAllowed, readBody, readForm, uploadsFor } from './body.ts'
+import { prepareOperation, readConditions } from './head.ts'
+import { respond } from './respond.ts'
+import { timed } from './timing.ts'
+
+/** The endpoints of one route. */
+export interface Endpoints {
+  readonly byMethod: ReadonlyMap<string, readonly Step[]>
+  /** For methods that the route does not have: 405. */
+  readonly otherwise: readonly Step[]
+}
+
+/** Methods that a form sent by POST may stand for. */
+const FORM_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
+  const { methods, shape } = route
+  const admit = (method: string): Step[] => [
+    ...admissionSteps(api, method), // 401 403 429 503
+    ...steps(collectionOf(shape)?.hideExistence && refuseHidden), // 404
+  ]
+  const proceed = (method: string, operation: string): Step[] =>
+    steps(
+      api.schemes.length > 0 && (context => authorize(context, [operation])), // 401 403
+      shape.kind !== 'blob' && negotiateFormat, // 406
+      shape.kind !== 'root' && !isReading(method) && timed(api, 'body', readItemBody), // 400 408 413 415
+      compileOperation(api, route, method, operation), // 400 403 404 409 412 …
+      respond, // 304 412 500
+    )
+
+  const afterAdmission = new Map(
+    [...methods].map(([method, operation]) => [method, proceed(method, operation)]),
+  )
+  const notAllowed: Step = context => {
+    throw methodNotAllowed(context.method, allowedMethods(authorizedMethods(context, route)))
+  }
+  const byMethod = new Map(
+    [...afterAdmission].map(([method, rest]) => [method, [...admit(method), ...rest]]),
+  )
+  byMethod.set('OPTIONS', [...admit('OPTIONS'), describe(route), respond])
+  // A form may name its method in its body: until that is read it may be any of them.
+  if (shape.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
+    byMethod.set('POST', [
+      ...admit('POST'),
+      followForm(route, method => afterAdmission.get(method) ?? [notAllowed]),
+    ])
+  }
+  return { byMethod, otherwise: [...admit('POST'), notAllowed] }
+}
+
+/** What a request to an unknown path passes through. */
+export function compileNotFound(api: ApiDefinition): readonly Step[] {
+  const refuse: Step = context => {
+    throw noSuchPath(context)
+  }
+  return [...admissionSteps(api, 'POST'), refuse]
+}
+
+function steps(...slots: readonly (Step | false | undefined)[]): Step[] {
+  return slots.filter(slot => typeof slot === 'function')
+}
+
+function isReading(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+/** Nothing is here for a principal that may do nothing here. */
+function refuseHidden(context: RequestContext): void {
+  const { target, match } = context
+  if (target && match && listAuthorizedMethods(context, target, match.methods).size === 0)
+    throw hideTarget(context)
+}
+
+/** @throws HttpError 406 */
+function negotiateFormat(context: RequestContext): void {
+  context.negotiated = negotiate(context)
+  if (!context.negotiated) throw notAcceptable(context.api.formats)
+}
+
+function negotiate({ api, extension, request }: RequestContext): Negotiated | undefined {
+  const { accept } = request.headers
+  return chooseFormat(api.formats, { extension, accept }, api.limits.accept)
+}
+
+/** The steps of a route that is not the root have a collection as target: routes are compiled so. */
+function toOperationContext(context: RequestContext): OperationContext {
+  return context as OperationContext
+}
+
+function readItemBody(context: RequestContext): Awaitable<void> {
+  return readBody(toOperationContext(context))
+}
+
+/** Performs the operation within the time for work. */
+function compileOperation(
+  api: ApiDefinition,
+  { shape }: Route,
+  method: string,
+  operation: string,
+): Step {
+  if (shape.kind === 'root') {
+    return context => {
+      context.operation = operation
+      readConditions(context)
+      context.result = describeRoot(context, shape)
+    }
+  }
+  const perform = compilePerform(shape, operation)
+  const uploads = shape.collection.blobs !== undefined && !shape.action && !isReading(method)
+  const work: Step = requested => {
+    const context = toOperationContext(requested)
+    context.operation = operation
+    prepareOperation(context)
+    if (uploads) context.uploads ??= uploadsFor(api, context.request, context.target)
+    const { workload } = context.runtime
+    return andThen(
+      workload.run(() => {
+        context.performing = true
+        return perform(context)
+      }, context.request),
+      result => {
+        context.result = result
+      },
+    )
+  }
+  return timed(api, 'work', work)
+}
+
+/** OPTIONS: the methods in headers, and what each takes and gives in the body. */
+function describe(route: Route): Step {
+  return context => {
+    context.negotiated = negotiate(context)
+    const methods = authorizedMethods(context, route)
+    const { api } = context
+    const whole = describeTarget({ target: route.shape, methods: route.methods }, api.formats)
+    const lost = [...route.methods.keys()].filter(method => !methods.has(method))
+    const data = Object.fromEntries(
+      Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
+    )
+    context.result = {
+      status: 200,
+      headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],
+      representation: { kind: 'document', name: 'description', data },
+      result: data,
+    }
+  }
+}
+
+function authorizedMethods(
+  context: RequestContext,
+  { methods }: Route,
+): ReadonlyMap<string, string> {
+  return context.target ? listAuthorizedMethods(context, context.target, methods) : methods
+}
+
+/** Reads a form that may name its method, then goes on as that method does. */
+function followForm({ methods }: Route, stepsOf: (method: string) => readonly Step[]): Step {
+  const formed = FORM_METHODS.flatMap(method => methods.get(method) ?? [])
+  const proceed = (context: RequestContext) => {
+    context.steps = stepsOf(context.method)
+    context.position = 0
+  }
+  return requested => {
+    const context = toOperationContext(requested)
+    const { api, request } = context
+    if (!isForm(api, request)) return proceed(context)
+    authorize(context, formed)
+    negotiateFormat(context)
+    return readForm(context).then(() => proceed(context))
+  }
+}

@@ -1,0 +1,36 @@
+// An api made ready to answer: its compiled endpoints behind a node:http listener and a `fetch` function.
+import { createWorkload } from '../http/timeouts.ts'
+import type { ApiDefinition } from '../model/definition.ts'
+import { buildRouter } from '../model/routes.ts'
+import { createCalls } from '../operations/calls.ts'
+import type { Runtime } from '../operations/context.ts'
+import { compileDocuments } from './documents.ts'
+import { compileEndpoints, compileNotFound } from './endpoint.ts'
+import { type Fetch, fetchHandler } from './fetch-handler.ts'
+import type { ServerRuntime } from './handle.ts'
+import { type Handler, nodeHandler } from './node-handler.ts'
+
+/** The two ways into an api. */
+export interface Handlers {
+  /** A node:http request listener; with a third argument it leaves unknown paths to `next`. */
+  readonly handler: Handler
+  /** Answers a Web standard `Request`. */
+  readonly fetch: Fetch
+}
+
+/** @throws TypeError for a collection at the path of a document. */
+export function createHandlers(api: ApiDefinition): Handlers & { readonly runtime: Runtime } {
+  const router = buildRouter(api, route => compileEndpoints(api, route))
+  const documents = compileDocuments(api)
+  for (const [path, { document }] of documents) {
+    const below = path.startsWith(`${api.prefix}/`) ? path.slice(api.prefix.length) : undefined
+    if (below === undefined || !router.match(below)) continue
+    throw new TypeError(
+      `${below} is the path of a collection and of the document "${document.name}". Rename the collection.`,
+    )
+  }
+  const workload = createWorkload(api.limits)
+  const notFound = compileNotFound(api)
+  const runtime: ServerRuntime = { api, router, workload, createCalls, documents, notFound }
+  return { handler: nodeHandler(runtime), fetch: fetchHandler(runtime), runtime }
+}
