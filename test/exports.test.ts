@@ -40,10 +40,13 @@ test('every entry point of the package is listed here', () => {
   expect(targets).toMatchInlineSnapshot(`
     [
       "./dist/index.js",
+      "./dist/rules/index.js",
       "./dist/html/html.js",
+      "./dist/dialects/dialects.js",
       "./dist/node/node.js",
       "./dist/sql/sql-store.js",
       "./dist/s3/s3-blobs.js",
+      "./dist/store-authors/index.js",
       "./dist/testing/store-cases.js",
       "./package.json",
     ]
@@ -245,6 +248,135 @@ test('rest-conventions/html', async () => {
   `)
 })
 
+test('rest-conventions/rules', async () => {
+  expect(await namesOf('rules/index.ts')).toMatchInlineSnapshot(`
+    [
+      "chooseFormat",
+      "chooseReader",
+      "comparer",
+      "effectiveMethod",
+      "errorBody",
+      "evaluate",
+      "fieldsOf",
+      "itemTag",
+      "jsonPatch",
+      "matcher",
+      "mergePatch",
+      "pageHeaders",
+      "parseContentRange",
+      "parseCursor",
+      "parseEntityTags",
+      "parseHttpDate",
+      "parseLink",
+      "parseMediaType",
+      "parseParameters",
+      "parsePrefer",
+      "parseRange",
+      "parseSort",
+      "parseVersionTag",
+      "printChallenge",
+      "printContentRange",
+      "printCursor",
+      "printEntityTag",
+      "printEntityTags",
+      "printHttpDate",
+      "printLink",
+      "printParameters",
+      "printPreferences",
+      "printQuery",
+      "printRange",
+      "printSort",
+      "problemBody",
+      "rangeHolds",
+      "readPreconditions",
+      "readQuery",
+      "readWindow",
+      "suppressedStatus",
+      "type ChallengeParameters",
+      "type ContentRange",
+      "type Cursor",
+      "type EntityTag",
+      "type EntityTags",
+      "type Field",
+      "type Fields",
+      "type Filter",
+      "type Found",
+      "type Link",
+      "type MediaType",
+      "type Negotiated",
+      "type Operator",
+      "type Parameter",
+      "type Preconditions",
+      "type Preferences",
+      "type Query",
+      "type QueryOptions",
+      "type Range",
+      "type Search",
+      "type Selection",
+      "type SortKey",
+      "type Validators",
+      "type Verdict",
+      "type Window",
+      "type WindowOptions",
+    ]
+  `)
+})
+
+test('rest-conventions/dialects', async () => {
+  expect(await namesOf('dialects/dialects.ts')).toMatchInlineSnapshot(`
+    [
+      "jsonServer",
+      "simpleRest",
+      "type Dialect",
+    ]
+  `)
+})
+
+test('rest-conventions/node', async () => {
+  expect(await namesOf('node/node.ts')).toMatchInlineSnapshot(`
+    [
+      "harden",
+      "shutDown",
+      "type HardenOptions",
+    ]
+  `)
+})
+
+test('rest-conventions/store', async () => {
+  expect(await namesOf('store-authors/index.ts')).toMatchInlineSnapshot(`
+    [
+      "ReferenceConflictError",
+      "UnavailableError",
+      "UniqueError",
+      "UnstorableError",
+      "comparer",
+      "matcher",
+      "type Field",
+      "type Fields",
+      "type Filter",
+      "type Id",
+      "type IdempotencyRecord",
+      "type Identity",
+      "type Item",
+      "type Json",
+      "type ListOptions",
+      "type Operator",
+      "type Page",
+      "type Path",
+      "type Search",
+      "type Selection",
+      "type Shape",
+      "type Slice",
+      "type SortKey",
+      "type Store",
+      "type StoreOptions",
+      "type Stored",
+      "type TotalMode",
+      "type WriteOptions",
+    ]
+  `)
+})
+
 test('rest-conventions/sql', async () => {
   expect(await namesOf('sql/sql-store.ts')).toMatchInlineSnapshot(`
     [
@@ -257,6 +389,7 @@ test('rest-conventions/sql', async () => {
       "type DatabaseName",
       "type PostgresClient",
       "type PostgresPool",
+      "type PreparePostgresOptions",
       "type SqlStoreOptions",
       "type TableMappingOptions",
     ]

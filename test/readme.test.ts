@@ -16,9 +16,13 @@ const readme = await readFile(join(root, 'README.md'), 'utf8')
 /** The project's own names, as they stand in the source. */
 const SOURCES: Readonly<Record<string, string>> = {
   'rest-conventions': 'src/index.ts',
+  'rest-conventions/rules': 'src/rules/index.ts',
   'rest-conventions/html': 'src/html/html.ts',
+  'rest-conventions/dialects': 'src/dialects/dialects.ts',
+  'rest-conventions/node': 'src/node/node.ts',
   'rest-conventions/sql': 'src/sql/sql-store.ts',
   'rest-conventions/s3': 'src/s3/s3-blobs.ts',
+  'rest-conventions/store': 'src/store-authors/index.ts',
   'rest-conventions/testing': 'src/testing/store-cases.ts',
 }
 

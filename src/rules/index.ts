@@ -1,0 +1,62 @@
+// The entry point `rest-conventions/rules`: every rule of HTTP as a pure function of plain values.
+export { type ChallengeParameters, printChallenge } from '../auth/scheme.ts'
+export { errorBody, problemBody } from '../errors.ts'
+export { jsonPatch, mergePatch } from '../formats/patch.ts'
+export {
+  type EntityTag,
+  type EntityTags,
+  evaluate,
+  itemTag,
+  type Preconditions,
+  parseEntityTags,
+  parseVersionTag,
+  printEntityTag,
+  printEntityTags,
+  rangeHolds,
+  readPreconditions,
+  type Validators,
+  type Verdict,
+} from '../http/conditional.ts'
+export { parseHttpDate, printHttpDate } from '../http/date.ts'
+export { type Parameter, parseParameters, printParameters } from '../http/message.ts'
+export { effectiveMethod, suppressedStatus } from '../http/method-override.ts'
+export { type Preferences, parsePrefer, printPreferences } from '../http/prefer.ts'
+export {
+  chooseFormat,
+  chooseReader,
+  type MediaType,
+  type Negotiated,
+  parseMediaType,
+} from '../negotiate.ts'
+export {
+  type ContentRange,
+  type Cursor,
+  type Found,
+  type Link,
+  pageHeaders,
+  parseContentRange,
+  parseCursor,
+  parseLink,
+  parseRange,
+  printContentRange,
+  printCursor,
+  printLink,
+  printRange,
+  type Range,
+  readWindow,
+  type Window,
+  type WindowOptions,
+} from '../pagination.ts'
+export { printQuery, type Query, type QueryOptions, readQuery } from '../query.ts'
+export type { Field, Fields } from '../schema/fields.ts'
+export { fieldsOf } from '../schema/zod-fields.ts'
+export {
+  comparer,
+  type Filter,
+  matcher,
+  type Operator,
+  type Search,
+  type Selection,
+  type SortKey,
+} from '../store/selection.ts'
+export { parseSort, printSort } from '../store/sort.ts'
