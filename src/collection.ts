@@ -21,6 +21,7 @@ import {
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { checkOptions } from './options.ts'
 import { RESERVED } from './query.ts'
+import { checkObjectSchema, checkSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
 import { type Field, type Fields, findField, listPaths } from './schema/fields.ts'
 import { type Path, toPath } from './schema/paths.ts'
@@ -145,6 +146,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
       `A collection's name is made of letters, digits, _ and -, not ${JSON.stringify(name)}`,
     )
   }
+  checkObjectSchema(name, schema)
   const shape = shapeOf(options)
   const { fields, identity, createdAt } = shape
   const known = (dotted: string, what: string): { path: Path; field: Field } => {
@@ -214,16 +216,10 @@ function noField(name: string, option: string, dotted: string, fields: Fields): 
 
 /** @returns whether there are any. */
 function checkBlobs(
-  { name, schema, blobs, actions = {} }: CollectionOptions<Schema>,
+  { name, blobs, actions = {} }: CollectionOptions<Schema>,
   fields: Fields,
 ): boolean {
   const names = listBlobFields(fields)
-  const lost = listBlobFields(fieldsOf(schema, 'input')).find(blob => !names.includes(blob))
-  if (lost !== undefined) {
-    throw new TypeError(
-      `${name}: "${lost}" is a blob(); its record is kept as it is: leave out what transforms it`,
-    )
-  }
   for (const blob of names) {
     const twin = [`${blob}_url`, `${blob}_data`].find(other => fields.has(other))
     const checks: readonly (readonly [wrong: boolean, right: string])[] = [
@@ -358,6 +354,8 @@ function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
     checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
     const output = action.output && toZod(action.output)
     const input = action.input && toZod(action.input)
+    if (input) checkObjectSchema(`${name}, the input of ${verb}`, input)
+    if (output) checkSchema(`${name}, the output of ${verb}`, output)
     const inputFields = input && fieldsOf(input, 'input')
     const method = action.method ?? 'POST'
     for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {

@@ -311,14 +311,20 @@ export function throwIfAny(issues: readonly Issue[], status = 400): void {
 
 /** Prints `; did you mean "color"?`, or nothing where no name is near. */
 export function suggestion(name: string, names: Iterable<string>): string {
-  if (name.length > 64) return ''
+  const near = nearest(name, names)
+  return near === undefined ? '' : `; did you mean "${near}"?`
+}
+
+/** The name that was probably meant, or `undefined` where none is near. */
+export function nearest(name: string, names: Iterable<string>): string | undefined {
+  if (name.length > 64) return undefined
   let best: string | undefined
   let nearest = Math.max(1, Math.floor(name.length / 3)) + 1
   for (const candidate of names) {
     const steps = distance(name, candidate)
     if (steps < nearest) [best, nearest] = [candidate, steps]
   }
-  return best === undefined ? '' : `; did you mean "${best}"?`
+  return best
 }
 
 /** Counts the edits from one name to another (Levenshtein). */

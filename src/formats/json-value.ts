@@ -1,7 +1,7 @@
 // The JSON values that every format accepts: what each store gives back byte for byte, and no name
 // that reaches an object's prototype.
 import { HttpError } from '../errors.ts'
-import { asJson } from '../schema/as-json.ts'
+import { toPlainJson } from '../schema/json.ts'
 import { isObject, type Json } from '../schema/values.ts'
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
@@ -48,7 +48,7 @@ export function isValidJson(value: unknown, levels: number): boolean {
  * @throws HttpError 400 for what is refused of clients too; TypeError for what JSON would lose.
  */
 export function toJson(value: unknown): Json {
-  const json = asJson(value) ?? null
+  const json = toPlainJson(value) ?? null
   checkJson(json)
   return json
 }

@@ -13,7 +13,7 @@ import type { HttpRequest } from '../http/message.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Validator } from '../schema/validate.ts'
-import type { Item } from '../schema/values.ts'
+import type { Awaitable, Item } from '../schema/values.ts'
 import type { Input, Output, Schema, SomeSchema } from '../schema/zod-fields.ts'
 import type { SortKey } from '../store/selection.ts'
 import type { Id, Shape, Store, TotalMode } from '../store/store.ts'
@@ -180,7 +180,7 @@ export interface ActionDefinition {
   readonly input: Schema | undefined
   readonly inputFields: Fields | undefined
   /** Checks what was sent by `input`; absent where the action takes nothing. */
-  readonly check: ((value: unknown) => Promise<unknown>) | undefined
+  readonly check: ((value: unknown) => Awaitable<unknown>) | undefined
   readonly output: Schema | undefined
   /** What it gives, where `output` is an object. */
   readonly outputFields: Fields | undefined

@@ -1,11 +1,8 @@
 // What a description says of items: as they are given and as they are taken, binary properties in
 // their forms.
-import { isDeepStrictEqual } from 'node:util'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { listBlobFields } from '../schema/blob.ts'
 import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
-import { propertiesNotPlain } from '../schema/keeping.ts'
-import type { Schema } from '../schema/zod-fields.ts'
 
 /**
  * An item as it is given: the schema's output, binary properties in their form, and the properties that
@@ -65,23 +62,7 @@ export function bodySchema(
       required: required.filter(name => !known.has(name)),
     }
   }
-  const taken = embedSchema(schema, { io: 'input', id, change })
-  if (!replaces) return taken
-  const added = (object: JsonSchema) => withBlobs(object, blobs)
-  return orAsGiven(taken, embedSchema(schema, { io: 'output', id, change: added }), schema)
-}
-
-/** What is taken, or as it is given, where a transform makes it another: what stays the same is sent so. */
-function orAsGiven(taken: JsonSchema, given: JsonSchema, schema: Schema): JsonSchema {
-  if (!taken.properties || taken.$defs || given.$defs) return taken
-  const properties = { ...taken.properties }
-  for (const name of propertiesNotPlain(schema)) {
-    const known = properties[name]
-    const other = given.properties?.[name]
-    if (known && other && !isDeepStrictEqual(known, other))
-      properties[name] = { anyOf: [known, other] }
-  }
-  return { ...taken, properties }
+  return embedSchema(schema, { io: 'input', id, change })
 }
 
 /** The files that a multipart body may bring, each with the media types it takes. */

@@ -216,7 +216,7 @@ export async function runValueHook(
   const json = toJson(returned)
   // What is not an object as JSON, such as a Date, leaves the value as it is.
   const own = ownValues(collection, isObject(json) ? json : value)
-  return validator.adopt(checked, normalizeReferences(context.target, own))
+  return validator.patch(checked, normalizeReferences(context.target, own))
 }
 
 /** @throws HttpError 413 for values that make an item larger than one may be. */

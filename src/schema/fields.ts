@@ -1,5 +1,5 @@
 // The field table: what a schema says of each property, and how one is found by name or path.
-import { type Issue, suggestion } from '../errors.ts'
+import { type Issue, nearest } from '../errors.ts'
 import type { Path } from './paths.ts'
 import type { Scalar } from './values.ts'
 
@@ -51,7 +51,7 @@ export type Fields = ReadonlyMap<string, Field>
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * The issue of a parameter that names a field there is not.
+ * The issue of a parameter that names an unknown field.
  * @param others what else could have been named there.
  */
 export function unknownField(
@@ -60,10 +60,11 @@ export function unknownField(
   field: string,
   others: ReadonlySet<string> = NONE,
 ): Issue {
-  const shown = JSON.stringify(name.slice(0, 64))
-  const near = suggestion(name, [...listPaths(fields), ...others])
-  const rest = others.size > 0 ? `; what is no field is one of ${[...others].join(', ')}` : ''
-  const message = `There is no field ${shown}${near || rest}`
+  const near = nearest(name, [...listPaths(fields), ...others])
+  const what = others.size > 0 ? 'query parameter' : 'field'
+  const rest = others.size > 0 ? `. Use a field name or one of: ${[...others].join(', ')}` : ''
+  const hint = near === undefined ? rest : `: did you mean ${near}?`
+  const message = `Unknown ${what} ${JSON.stringify(name.slice(0, 64))}${hint}`
   return { message, field, type: 'unknown_field' }
 }
 
@@ -121,10 +122,9 @@ export function listPaths(fields: Fields, prefix = ''): string[] {
   return paths
 }
 
-/** What a text must be to suit a field, for a message: `one of "red", "blue"`, `a whole number`. */
+/** What a text must be to suit a field, for a message: `one of red, blue`, `a whole number`. */
 export function describeField(field: Field): string {
-  if (field.choices)
-    return `one of ${field.choices.map(choice => JSON.stringify(choice)).join(', ')}`
+  if (field.choices) return describeChoices(field.choices)
   if (field.uuid) return 'a UUID such as 01900000-0000-7000-8000-000000000000'
   switch (field.kind) {
     case 'string':
@@ -149,4 +149,10 @@ export function describeField(field: Field): string {
     default:
       return `an ${field.kind === 'object' ? 'object' : 'object of named values'}`
   }
+}
+
+/** The only values there are, for a message: `one of red, blue`. */
+export function describeChoices(values: readonly unknown[]): string {
+  const texts = values.map(value => (value === '' ? '""' : String(value)))
+  return `${texts.length > 1 ? 'one of ' : ''}${texts.join(', ')}`
 }

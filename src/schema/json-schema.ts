@@ -2,7 +2,8 @@
 // anywhere in a larger document.
 import { z } from 'zod'
 import type { Field } from './fields.ts'
-import { isJsonable, type Schema } from './zod-fields.ts'
+import { isJson } from './json.ts'
+import type { Schema } from './zod-fields.ts'
 
 /** A JSON Schema, as far as it is looked into here. */
 export interface JsonSchema {
@@ -45,7 +46,7 @@ export function fieldSchema({ kind, choices, uuid, element }: Field): JsonSchema
 class Described extends z.core.$ZodRegistry<Record<string, unknown>> {
   override get(schema: Schema) {
     const { id: _id, ...known } = z.globalRegistry.get(schema) ?? {}
-    return Object.fromEntries(Object.entries(known).filter(([, value]) => isJsonable(value)))
+    return Object.fromEntries(Object.entries(known).filter(([, value]) => isJson(value)))
   }
 }
 
@@ -79,7 +80,6 @@ export function embedSchema(
   })
   const { items = {}, $defs }: { items?: JsonSchema; $defs?: JsonSchema['$defs'] } = JSON.parse(
     JSON.stringify(list),
-    (_name, value) => (Array.isArray(value?.allOf) ? pooled(value) : value),
   )
   const described = eachObject(items, $defs ?? {}, change)
   return $defs ? { $id, ...described, $defs } : described
@@ -92,7 +92,7 @@ const opened: Override = ({ zodSchema, jsonSchema }) => {
   if (def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
 }
 
-/** Changes every object that a schema may mean: of a union each option, of an intersection each part. */
+/** Changes every object that a schema may mean: of a union each option. */
 function eachObject(
   schema: JsonSchema,
   defs: NonNullable<JsonSchema['$defs']>,
@@ -105,35 +105,12 @@ function eachObject(
   }
   const changed = (parts: readonly JsonSchema[]) =>
     parts.map(part => eachObject(part, defs, change))
-  const { properties, anyOf, oneOf, allOf } = schema
+  const { properties, anyOf, oneOf } = schema
   if (properties) return change(schema)
   return {
     ...schema,
     ...(anyOf && { anyOf: changed(anyOf) }),
     ...(oneOf && { oneOf: changed(oneOf) }),
-    ...(allOf && { allOf: changed(allOf) }),
-  }
-}
-
-/** An intersection whose parts shut out each other's properties: the whole is closed in their place. */
-function pooled(schema: JsonSchema & Required<Pick<JsonSchema, 'allOf'>>): JsonSchema {
-  const { allOf } = schema
-  const closed = allOf.every(isClosed) && { unevaluatedProperties: false }
-  return { ...schema, allOf: allOf.map(unclosed), ...closed }
-}
-
-function isClosed({ additionalProperties, anyOf, oneOf }: JsonSchema): boolean {
-  return additionalProperties === false || ((anyOf ?? oneOf)?.every(isClosed) ?? false)
-}
-
-function unclosed(schema: JsonSchema): JsonSchema {
-  const { additionalProperties, anyOf, oneOf, ...rest } = schema
-  return {
-    ...rest,
-    ...(additionalProperties !== false &&
-      additionalProperties !== undefined && { additionalProperties }),
-    ...(anyOf && { anyOf: anyOf.map(unclosed) }),
-    ...(oneOf && { oneOf: oneOf.map(unclosed) }),
   }
 }
 

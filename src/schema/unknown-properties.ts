@@ -1,134 +1,151 @@
-// Members that a schema does not know, or drops though it knows them: a client must hear of them.
-import { type Issue, MAX_ISSUES, suggestion } from '../errors.ts'
-import { type Field, hasParts } from './fields.ts'
-import { elementsBefore } from './keeping.ts'
-import { getProperty, type Item, isObject, type Json, sameJson } from './values.ts'
-
-interface Search {
-  readonly prefix: string
-  readonly found: Issue[]
-  /** Members of what may be meant as well: they are none of the field's, there already or not. */
-  readonly others?: ReadonlySet<string>
-  /** Whether the field is a recursive one again. */
-  readonly again?: boolean
-}
+// Finds properties that a schema does not declare: zod drops them, and a client must hear of them.
+import type { z } from 'zod'
+import { type Issue, MAX_ISSUES } from '../errors.ts'
+import { unknownProperty } from './issues.ts'
+import { getProperty, isObject, type Json, sameJson } from './values.ts'
+import { rootField, type Schema } from './zod-fields.ts'
 
 /**
- * Adds the properties that a field does not know: zod drops them, and a client must hear of them instead.
- * What is there already may be sent back. More than are told are not looked for: to find near names
- * takes long.
+ * Adds an issue for each unknown property of a value. One that the current value has too may be sent back.
+ * @param prefix what stands before the names: `model.`.
  */
-export function findUnknown(
-  value: Json,
+export type UnknownFinder = (
+  value: Json | undefined,
   current: Json | undefined,
-  field: Field,
-  search: Search,
-): void {
-  const { prefix, found, others, again = false } = search
-  if (typeof value !== 'object' || value === null || found.length >= MAX_ISSUES) return
-  if (field.again) {
-    findUnknown(value, current, field.again(), { ...search, again: true })
-    return
-  }
-  const { element, properties } = field
-  const below = (name: string | number) => ({ prefix: `${prefix}${name}.`, found, again })
-  const options = field.options?.filter(option => suits(value, option)) ?? []
-  if (options.length > 0) {
-    if (current !== undefined && sameJson(current, value)) return
-    const rivals = options.length > 1 ? options : []
-    // At each level of a recursive schema there would be as many ways again.
-    if (again && rivals.length > 0) return
-    // Where one option is meant, what is left of another goes with it; else nobody can say which goes.
-    const names = rivals.flatMap(option => [...(option.properties?.keys() ?? [])])
-    const named = new Set([...(others ?? []), ...names])
-    // What suits one of several options is no issue; else the fewest issues are told.
-    const lists = options.map(option => {
-      const list: Issue[] = []
-      findUnknown(value, current, option, { prefix, found: list, others: named, again })
-      return list
-    })
-    found.push(...lists.reduce((least, list) => (list.length < least.length ? list : least)))
-    return
-  }
-  if (Array.isArray(value)) {
-    if (!hasParts(element)) return
-    const before = elementsBefore(current, value)
-    for (const [at, each] of value.entries()) findUnknown(each, before[at], element, below(at))
-    return
-  }
-  if (!properties) {
-    if (field.kind !== 'record' || !element) return
-    for (const [name, each] of Object.entries(value))
-      findUnknown(each, getProperty(current, name), element, below(name))
-    return
-  }
-  for (const [name, each] of Object.entries(value)) {
-    const property = properties.get(name)
-    const known = getProperty(current, name)
-    if (property) findUnknown(each, known, property, below(name))
-    else if (field.open) continue
-    else if (known === undefined || others?.has(name) || !sameJson(known, each))
-      found.push(
-        others?.has(name)
-          ? otherOption(prefix + name)
-          : unknownProperty(prefix + name, properties.keys()),
-      )
-    if (found.length >= MAX_ISSUES) return
-  }
-}
-
-/**
- * Adds the properties that a plain schema dropped, though it knows them: of several options of a union that an
- * object fits, zod takes the first. What was there already goes with the option that was meant before.
- */
-export function findDropped(
-  value: Json,
-  current: Json | undefined,
-  given: unknown,
-  path: string,
+  prefix: string,
   found: Issue[],
-): void {
-  if (Array.isArray(value) && Array.isArray(given)) {
-    const before = elementsBefore(current, value)
-    for (const [at, each] of value.entries())
-      findDropped(each, before[at], given[at], placeIn(path, at), found)
+) => void
+
+/**
+ * Compiles the search for unknown properties; `undefined` where zod reports them itself, or there are none.
+ * Below a `z.union` every object is strict or loose: nothing is searched there.
+ */
+export function compileUnknownFinder(schema: Schema): UnknownFinder | undefined {
+  return compile(schema, new Map())
+}
+
+type Compiled = Map<Schema, { find: UnknownFinder | undefined }>
+
+function compile(schema: Schema, compiled: Compiled): UnknownFinder | undefined {
+  const known = compiled.get(schema)
+  // A recursive schema meets itself before it is compiled.
+  if (known) return (...search) => known.find?.(...search)
+  const entry: { find: UnknownFinder | undefined } = { find: undefined }
+  compiled.set(schema, entry)
+  entry.find = compileKind(schema, compiled)
+  return entry.find
+}
+
+function compileKind(schema: Schema, compiled: Compiled): UnknownFinder | undefined {
+  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  switch (def.type) {
+    case 'object':
+      return inObject(def, compiled, schema)
+    case 'array':
+      return inList([], compile(def.element, compiled))
+    case 'tuple':
+      return inList(
+        def.items.map(item => compile(item, compiled)),
+        def.rest ? compile(def.rest, compiled) : undefined,
+      )
+    case 'record':
+      return inRecord(compile(def.valueType, compiled))
+    case 'union':
+      return 'discriminator' in def
+        ? inOption(String(def.discriminator), def.options, compiled)
+        : undefined
+    case 'lazy':
+      return compile(def.getter(), compiled)
+    default:
+      return 'innerType' in def ? compile(def.innerType, compiled) : undefined
   }
-  if (!isObject(value) || !isObject(given)) return
-  for (const [name, each] of Object.entries(value)) {
-    const known = getProperty(current, name)
-    const field = placeIn(path, name)
-    if (Object.hasOwn(given, name)) findDropped(each, known, given[name], field, found)
-    else if (known === undefined || !sameJson(known, each)) {
-      const message = `${field.slice(0, 64)} is no field of the first option that ${path.slice(0, 64) || 'the body'} fits`
-      found.push({ message, field: field.slice(0, 128), type: 'unknown_field' })
+}
+
+function inObject(
+  { shape, catchall }: z.core.$ZodObjectDef,
+  compiled: Compiled,
+  schema: Schema,
+): UnknownFinder | undefined {
+  const below = new Map(
+    Object.entries(shape).map(([name, part]) => [name, compile(part, compiled)]),
+  )
+  const others = catchall && compile(catchall, compiled)
+  if (catchall && !others && ![...below.values()].some(Boolean)) return undefined
+  return (value, current, prefix, found) => {
+    if (!isObject(value)) return
+    for (const name of Object.keys(value)) {
+      const declared = below.has(name)
+      const find = declared ? below.get(name) : others
+      if (find) find(value[name], getProperty(current, name), `${prefix}${name}.`, found)
+      else if (
+        !declared &&
+        !catchall &&
+        found.length < MAX_ISSUES &&
+        !hasSame(current, name, value)
+      )
+        found.push(unknownProperty(prefix + name, rootField(schema, 'input').properties))
     }
   }
 }
 
-function placeIn(path: string, name: string | number): string {
-  return path ? `${path}.${name}` : String(name)
+function hasSame(current: Json | undefined, name: string, value: Record<string, Json>): boolean {
+  const known = getProperty(current, name)
+  return known !== undefined && sameJson(known, value[name])
 }
 
-/** Whether an object or a list may be meant for an option of a union: what tells the options apart agrees. */
-function suits(value: Item | Json[], { kind, properties, options }: Field): boolean {
-  if (options) return options.some(option => suits(value, option))
-  if (Array.isArray(value)) return kind === 'array' || kind === 'any'
-  if (!properties) return kind === 'record' || kind === 'any'
-  return [...properties].every(([name, { choices, optional, nullable }]) => {
-    const given = getProperty(value, name)
-    if (!choices || given === undefined) return !choices || optional
-    return given === null ? nullable : choices.some(choice => choice === given)
-  })
+function inList(
+  items: readonly (UnknownFinder | undefined)[],
+  rest: UnknownFinder | undefined,
+): UnknownFinder | undefined {
+  if (!rest && !items.some(Boolean)) return undefined
+  return (value, current, prefix, found) => {
+    if (!Array.isArray(value)) return
+    const before = elementsBefore(current, value)
+    for (const [at, each] of value.entries()) {
+      const find = at < items.length ? items[at] : rest
+      find?.(each, before[at], `${prefix}${at}.`, found)
+    }
+  }
 }
 
-/** Of a property that goes with others than are there. */
-function otherOption(field: string): Issue {
-  const message = `${field.slice(0, 64)} does not go with the other fields here: it is of another option`
-  return { message, field: field.slice(0, 128), type: 'unknown_field' }
+function inRecord(find: UnknownFinder | undefined): UnknownFinder | undefined {
+  return (
+    find &&
+    ((value, current, prefix, found) => {
+      if (!isObject(value)) return
+      for (const [name, each] of Object.entries(value))
+        find(each, getProperty(current, name), `${prefix}${name}.`, found)
+    })
+  )
 }
 
-export function unknownProperty(field: string, names: Iterable<string>): Issue {
-  const name = field.slice(field.lastIndexOf('.') + 1)
-  const message = `There is no field ${JSON.stringify(field.slice(0, 64))}${suggestion(name, names)}`
-  return { message, field: field.slice(0, 128), type: 'unknown_field' }
+function inOption(
+  discriminator: string,
+  options: readonly Schema[],
+  compiled: Compiled,
+): UnknownFinder | undefined {
+  const finders = options.map(option => ({
+    values: option._zod.propValues?.[discriminator],
+    find: compile(option, compiled),
+  }))
+  if (!finders.some(({ find }) => find)) return undefined
+  return (value, current, prefix, found) => {
+    const given = getProperty(value, discriminator)
+    if (given === undefined || typeof given === 'object') return
+    const option = finders.find(({ values }) => values?.has(given))
+    option?.find?.(value, current, prefix, found)
+  }
+}
+
+/**
+ * What each element of a list was before: one that the list had anywhere is that one still; any other is
+ * a change of the one in its place.
+ */
+export function elementsBefore(
+  current: Json | undefined,
+  next: readonly Json[],
+): readonly (Json | undefined)[] {
+  if (!Array.isArray(current)) return []
+  const known = new Map(current.map(element => [JSON.stringify(element), element]))
+  return next.map((element, at) => known.get(JSON.stringify(element)) ?? current[at])
 }

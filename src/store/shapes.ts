@@ -4,7 +4,8 @@ import type { Shape } from './store.ts'
 
 /**
  * The shape of a store that serves both: the fields, indexes and unique sets of either.
- * @throws TypeError where they disagree on the identity or on the names of the dates.
+ * @throws TypeError where they disagree on the identity, on the names of the dates, or on the properties of an
+ * object inside: a write of one would lose what only the other declares there.
  */
 export function mergeShapes(one: Shape, other: Shape): Shape {
   const clash = (what: string) =>
@@ -22,7 +23,11 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   return {
     name: one.name,
     identity: one.identity,
-    fields: mergeFields(one.fields, other.fields),
+    fields: mergeFields(one.fields, other.fields, path =>
+      clash(
+        `the properties of ${path}: declare the same ones in both, or those of one version at the top`,
+      ),
+    ),
     ...((one.open || other.open) && { open: true }),
     ...(createdAt !== undefined && { createdAt }),
     ...(updatedAt !== undefined && { updatedAt }),
@@ -44,11 +49,15 @@ function distinct(sets: readonly (readonly string[])[]): (readonly string[])[] {
   return [...new Map(sets.map(set => [JSON.stringify(set), set])).values()]
 }
 
-function mergeFields(some: Fields, others: Fields): Fields {
+/** Makes the error for an object at a path whose properties differ. */
+type Clash = (path: string) => TypeError
+
+function mergeFields(some: Fields, others: Fields, clash: Clash, above = ''): Fields {
   const merged = new Map<string, Field>()
   for (const [name, one] of some) {
     const other = others.get(name)
-    merged.set(name, other ? mergeField(one, other) : { ...one, optional: true })
+    const field = other ? mergeField(one, other, above + name, clash) : { ...one, optional: true }
+    merged.set(name, field)
   }
   for (const [name, other] of others) {
     if (!some.has(name)) merged.set(name, { ...other, optional: true })
@@ -59,16 +68,30 @@ function mergeFields(some: Fields, others: Fields): Fields {
 const ANY: Field = { kind: 'any', nullable: true, optional: true }
 
 /** A field that is either; without the choices of both, since a store does not check values. */
-function mergeField(one: Field, other: Field): Field {
+function mergeField(one: Field, other: Field, path: string, clash: Clash): Field {
   if (one === other) return one
+  const { properties: mine } = one
+  const { properties: theirs } = other
+  if (mine && theirs && !hasSameNames(one, other)) throw clash(path)
+  const properties = mine && theirs && mergeFields(mine, theirs, clash, `${path}.`)
+  const element =
+    one.element && other.element && mergeField(one.element, other.element, path, clash)
   if (one.kind !== other.kind || one.kind === 'union') return ANY
   return {
     kind: one.kind,
     nullable: one.nullable || other.nullable,
     optional: one.optional || other.optional,
-    ...(one.properties &&
-      other.properties && { properties: mergeFields(one.properties, other.properties) }),
-    ...((one.open || other.open) && { open: true }),
-    ...(one.element && other.element && { element: mergeField(one.element, other.element) }),
+    ...(properties && { properties }),
+    ...(one.open && { open: true }),
+    ...(element && { element }),
   }
+}
+
+function hasSameNames(one: Field, other: Field): boolean {
+  const names = [...(one.properties?.keys() ?? [])]
+  return (
+    Boolean(one.open) === Boolean(other.open) &&
+    names.length === other.properties?.size &&
+    names.every(name => other.properties?.has(name))
+  )
 }

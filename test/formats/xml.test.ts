@@ -186,9 +186,9 @@ describe('what is read', () => {
     expect(await readBody(xml, document, { fields })).toEqual(value)
   })
 
-  it('an unknown member is refused by name when it is validated', async () => {
+  it('an unknown property is refused by name when it is validated', async () => {
     const value = await readBody(xml, '<car><color>x</color><colour>red</colour></car>', { fields })
-    const { errors } = await refusalOf(buildValidator(Car).create(value))
+    const { errors } = await refusalOf((async () => buildValidator(Car).create(value))())
     expect(errors).toMatchObject([{ field: 'colour', code: 400 }])
   })
 
@@ -396,15 +396,12 @@ describe('what is written is read back', () => {
     )
   })
 
-  it('what transforms gave, by the fields of what they take', async () => {
+  it('what a schema gave, by the fields of what it takes', async () => {
     await fc.assert(
       fc.asyncProperty(
         samples.chain(({ schema, values }) => fc.tuple(fc.constant(schema), values)),
         async ([schema, sent]) => {
-          const data = await buildValidator(schema)
-            .create(sent)
-            .catch(() => undefined)
-          fc.pre(data !== undefined)
+          const data = await buildValidator(schema).create(sent)
           const taken = fieldsOf(schema, 'input')
           const fields = fieldsOf(schema)
           const list = { kind: 'list', name: 'things', itemName: 'thing', fields, taken } as const

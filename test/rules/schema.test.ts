@@ -1,9 +1,10 @@
-// What a zod schema says of its fields, as tables; and what JSON cannot hold.
+// What a zod schema says of its fields, as tables; and which schemas are accepted.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { blob, fieldsOf } from '../../src/index.ts'
+import { checkObjectSchema } from '../../src/schema/accepted.ts'
 import type { Fields } from '../../src/schema/fields.ts'
-import { rootField, type Schema } from '../../src/schema/zod-fields.ts'
+import type { Schema } from '../../src/schema/zod-fields.ts'
 
 const table = (schema: Schema, side?: 'input' | 'output') => kinds(fieldsOf(schema, side))
 
@@ -54,18 +55,9 @@ describe('fields', () => {
       { a: 'string', b: 'string?' },
     ],
     [
-      'what a default keeps from being absent, and what a catch lets be',
-      z.object({
-        a: z.string().optional().default('x'),
-        b: z.string().optional().catch('x'),
-        c: z.string().catch('x'),
-        d: z
-          .string()
-          .transform(text => text || undefined)
-          .pipe(z.string().optional())
-          .prefault('x'),
-      }),
-      { a: 'string', b: 'string?', c: 'string', d: 'string?' },
+      'what a default keeps from being absent',
+      z.object({ a: z.string().optional().default('x'), b: z.string().optional().prefault('x') }),
+      { a: 'string', b: 'string?' },
     ],
     [
       'choices of several types',
@@ -118,162 +110,202 @@ describe('fields', () => {
       expect(field).toMatchObject({ kind: 'blob', accept: ['image/*'] })
     }
   })
+})
 
-  it('of a success are whether it was one, and what is tried', () => {
-    const schema = z.object({ ok: z.success(z.int()) })
-    expect(fieldsOf(schema, 'output').get('ok')?.kind).toBe('boolean')
-    expect(fieldsOf(schema, 'input').get('ok')?.kind).toBe('integer')
+describe('accepted are', () => {
+  const Node = z.object({
+    name: z.string(),
+    get kids() {
+      return z.array(Node)
+    },
   })
-
-  it('of an intersection are those of its parts, and of what both have', () => {
-    const short = z.string().max(3)
-    const A = z.object({ a: z.string(), both: z.string().optional() })
-    const B = z.object({ b: z.int(), both: z.string() })
-    const schema = z.object({
-      a: z.string().and(short),
-      b: z.array(z.int()).and(z.array(z.int())),
-      none: short.nullable().and(z.string().nullable()),
-      list: z.array(A).and(z.array(B)),
-      object: z.object({ in: A }).and(z.object({ in: B })),
-      any: A.and(z.custom(() => true)),
-      text: z.string().and(z.any()),
-      same: z.any().and(z.int()),
-    })
-    expect(table(schema)).toEqual({
-      a: 'string',
-      b: 'array',
-      none: 'string|null',
-      list: 'array',
-      object: 'object',
-      any: 'object',
-      text: 'string',
-      same: 'integer',
-    })
-    const fields = fieldsOf(schema)
-    const within = { a: 'string', b: 'integer', both: 'string' }
-    expect(kinds(fields.get('list')?.element?.properties)).toEqual(within)
-    expect(kinds(fields.get('object')?.properties?.get('in')?.properties)).toEqual(within)
-    expect(fields.get('any')?.open).toBe(true)
-    expect(fields.get('object')?.open).toBeUndefined()
-  })
-
-  it('of an intersection with itself, within itself, end', () => {
-    const One: z.ZodType = z.lazy(() => z.object({ one: z.string(), kids: z.array(One) }))
-    const Two: z.ZodType = z.lazy(() => z.object({ two: z.string(), kids: z.array(Two) }))
-    const kid = (schema: z.ZodType) =>
-      rootField(schema, 'output').properties?.get('kids')?.element?.again?.()
-    expect(kinds(kid(One.and(One))?.properties)).toEqual({ one: 'string', kids: 'array' })
-    const both = { one: 'string', two: 'string', kids: 'array' }
-    expect(kinds(kid(One.and(Two))?.properties)).toEqual(both)
-    const Leaf = z.object({ kids: z.array(z.object({ leaf: z.string() })) })
-    expect(kinds(kid(One.and(Leaf))?.properties)).toEqual({
-      one: 'string',
-      kids: 'array',
-      leaf: 'string',
-    })
-    expect(kinds(kid(Leaf.and(One))?.properties)).toEqual({
-      one: 'string',
-      kids: 'array',
-      leaf: 'string',
-    })
-  })
-
-  it('have the defaults that fit, and what is caught by a function', () => {
-    const schema = z.object({
-      at: z.iso.datetime().default(() => new Date().toISOString()),
-      on: z.iso.date().catch(''),
-      last: z.iso.datetime().nullable().default(null),
-      n: z.int().catch(({ issues }) => issues.length),
-      none: z.string().optional().catch(undefined),
-      day: z.iso
-        .datetime()
-        .transform(text => text.slice(0, 10))
-        .pipe(z.string())
-        .default('none'),
-    })
-    expect(table(schema, 'input')).toMatchObject({ day: 'date-time?' })
-    expect(table(schema)).toEqual({
-      day: 'string',
-      at: 'date-time',
-      on: 'date',
-      last: 'date-time|null',
-      n: 'integer',
-      none: 'string?',
-    })
-  })
-
-  it('taken may be of types that are not kept', () => {
-    const date = z.object({ at: z.set(z.string()).transform(String) })
-    expect(table(date, 'input')).toEqual({ at: 'any?|null' })
-    const big = z.object({ n: z.bigint().default(5n).transform(String).pipe(z.string()) })
-    expect(table(big, 'input')).toEqual({ n: 'any?|null' })
-    expect(table(big)).toEqual({ n: 'string' })
+  it.each<[string, z.ZodType]>([
+    ['texts and their formats', z.email()],
+    ['texts that are cleaned', z.string().trim().toLowerCase().normalize()],
+    ['overwrites', z.int().overwrite(Math.abs)],
+    ['templates', z.templateLiteral(['a', z.int()])],
+    ['numbers', z.number().min(5)],
+    ['whole numbers', z.int32()],
+    ['switches', z.boolean()],
+    ['enums', z.enum(['a', 'b'])],
+    ['literals', z.literal(['a', 5, true, null])],
+    ['coercion', z.coerce.number()],
+    ['refinements', z.string().refine(text => text !== 'x')],
+    ['asynchronous ones', z.string().refine(async text => text !== 'x')],
+    ['lists', z.array(z.int()).min(1)],
+    ['tuples', z.tuple([z.int()], z.string())],
+    ['records', z.record(z.enum(['a']), z.int())],
+    ['partial ones', z.partialRecord(z.enum(['a']), z.int())],
+    ['objects', z.object({ a: z.int() })],
+    ['strict ones', z.strictObject({ a: z.int() })],
+    ['loose ones', z.looseObject({ a: z.int() })],
+    ['open ones', z.object({}).catchall(z.int())],
+    ['unions', z.union([z.int(), z.strictObject({ a: z.int() }), z.looseObject({}), z.null()])],
+    ['unions of open objects', z.union([z.object({}).catchall(z.int()), z.int()])],
+    [
+      'discriminated unions',
+      z.discriminatedUnion('k', [
+        z.object({ k: z.literal('a') }),
+        z.object({ k: z.literal('b'), x: z.object({}) }),
+      ]),
+    ],
+    ['JSON', z.json()],
+    ['anything', z.any()],
+    ['unknown values', z.unknown()],
+    ['nothing', z.null()],
+    ['what may be absent or null', z.string().nullish()],
+    ['what must be there after all', z.nonoptional(z.string().optional())],
+    ['defaults', z.int().default(5)],
+    ['computed defaults', z.iso.datetime().default(() => new Date().toISOString())],
+    ['defaults before the check', z.string().trim().prefault(' x')],
+    [
+      'defaults of an asynchronous check',
+      z
+        .string()
+        .refine(async () => false)
+        .default('x'),
+    ],
+    ['brands', z.string().brand('Id')],
+    ['what is read-only', z.object({ a: z.int() }).readonly()],
+    ['recursive schemas', z.lazy(() => Node)],
+    ['a file', blob()],
+  ])('%s', (_what, part) => {
+    expect(() => checkObjectSchema('cars', z.object({ a: part }))).not.toThrow()
   })
 })
 
 describe('a TypeError for', () => {
-  it.each<[string, Schema, RegExp, 'input' | 'output']>([
-    ['a schema that is a text', z.string(), /must be an object/, 'output'],
-    ['a union with a text', z.union([z.object({}), z.string()]), /must be an object/, 'output'],
+  it.each<[string, z.ZodType, RegExp]>([
     [
-      'a union without properties',
-      z.union([z.object({}), z.looseObject({})]),
-      /an object/,
-      'output',
+      'a transform',
+      z.string().transform(text => text.length),
+      /z\.transform\(\), .*: use \.trim\(\), .*\.overwrite\(\).*hook$/,
     ],
-    ['a date itself', z.date(), /^The schema is z\.date\(\)/, 'output'],
-    ['a date', z.object({ at: z.date() }), /^at is z\.date\(\).*z\.iso/, 'output'],
-    ['a date that is taken', z.object({ at: z.date() }), /^at is z\.date\(\)/, 'input'],
-    ['a literal bigint', z.object({ a: z.literal([1, 5n]) }), /^a is z\.bigint/, 'input'],
+    ['a pipe', z.string().pipe(z.string()), /z\.pipe\(\), .*: use one schema of what is stored/],
+    ['a preprocess', z.preprocess(Number, z.int()), /z\.preprocess\(\), .*: use z\.coerce/],
     [
-      'what a transform gives',
-      z.object({ a: z.string() }).transform(({ a }) => ({ b: a })),
-      /must be an object, .* behind a transform say what it gives: \.pipe/,
-      'output',
+      'a codec',
+      z.codec(z.string(), z.int(), { decode: Number, encode: String }),
+      /z\.codec\(\), .*hook$/,
     ],
-    ['a bigint deep inside', z.object({ a: z.array(z.bigint()) }), /^a.* is z\.bigint/, 'output'],
-    ['a blob deep inside', z.object({ a: z.object({ b: blob() }) }), /^a\.b: a blob/, 'output'],
-    ['blobs in a list', z.object({ a: z.array(blob()) }), /^a: a blob/, 'input'],
-    ['a record of blobs', z.object({ a: z.record(z.string(), blob()) }), /^a: a blob/, 'output'],
-    ['a blob or a text', z.object({ a: z.union([blob(), z.string()]) }), /^a: a blob/, 'output'],
+    ['a switch of words', z.stringbool(), /z\.stringbool\(\), .*: use z\.boolean\(\)/],
+    ['a catch', z.int().catch(5), /z\.catch\(\), .*: use \.default\(\)/],
+    ['a success', z.success(z.int()), /z\.success\(\), .*: use z\.boolean\(\)/],
     [
-      'a default that is none of the moments that lists sort by',
-      z.object({ a: z.object({ at: z.iso.datetime().default('') }) }),
-      /^a\.at has the default "", which is no date and time; .*\.optional\(\)/,
-      'output',
+      'an intersection',
+      z.object({}).and(z.object({})),
+      /z\.intersection\(\), .*: use .*\.extend\(\)/,
+    ],
+    ['a date', z.date(), /z\.date\(\), .*: use z\.iso\.datetime\(\) or z\.iso\.date\(\)$/],
+    ['a coerced date', z.coerce.date(), /z\.date\(\)/],
+    ['a bigint', z.bigint(), /z\.bigint\(\), .*: use z\.int\(\), or z\.string\(\)/],
+    ['a literal bigint', z.literal([1, 5n]), /z\.bigint\(\)/],
+    ['a literal that is undefined', z.literal([undefined]), /z\.undefined\(\), .*\.optional\(\)$/],
+    ['a Map', z.map(z.string(), z.int()), /z\.map\(\), .*: use z\.record\(\)$/],
+    ['a Set', z.set(z.string()), /z\.set\(\), .*: use z\.array\(\)$/],
+    ['a File', z.file(), /z\.file\(\), .*: use blob\(\)$/],
+    ['a symbol', z.symbol(), /z\.symbol\(\), .*: use z\.string\(\)$/],
+    ['what is not a number', z.nan(), /z\.nan\(\), .*\.nullable\(\)$/],
+    ['undefined', z.undefined(), /z\.undefined\(\), .*: use \.optional\(\)$/],
+    ['void', z.void(), /z\.void\(\), .*: use \.optional\(\)$/],
+    ['what a program checks', z.custom(() => true), /z\.custom\(\), .*\.refine\(\)$/],
+    ['an instance', z.instanceof(URL), /z\.custom\(\)/],
+    ['a promise', z.promise(z.string()), /z\.promise\(\), which is not accepted$/],
+    ['a function', z.function() as unknown as z.ZodType, /z\.function\(\), which is not accepted$/],
+    [
+      'a plain object in a union',
+      z.union([z.object({}), z.int()]),
+      /z\.object\(\) in a z\.union\(\): use z\.strictObject\(\), z\.looseObject\(\) or z\.discriminatedUnion\(\)$/,
     ],
     [
-      'the same as what is caught',
-      z.object({ at: z.iso.datetime().nullable().catch('never') }),
-      /^at has the default "never", which is no date and time/,
-      'output',
+      'one in a list in a union',
+      z.union([z.array(z.object({})), z.int()]),
+      /z\.object\(\) in a z\.union/,
     ],
     [
-      'a default that is no whole number',
-      z.object({ n: z.int().optional().default(0.5) }),
-      /^n has the default 0\.5, which is no whole number/,
-      'output',
+      'one in a discriminated union in a union',
+      z.union([z.discriminatedUnion('k', [z.object({ k: z.literal('a') })]), z.int()]),
+      /in a z\.union/,
     ],
+    ['a default that JSON cannot hold', z.any().default(5n), /a default that JSON cannot hold: 5$/],
     [
       'a default of nothing',
-      z.object({ a: z.string().optional().prefault(undefined) }),
-      /^a has a default that JSON cannot hold: undefined/,
-      'input',
+      z.string().optional().prefault(undefined),
+      /JSON cannot hold: undefined$/,
     ],
     [
-      'a default of the whole that JSON cannot hold',
-      z.object({}).default(() => 5n as never),
-      /^The schema has a default that JSON cannot hold: 5/,
-      'input',
+      'a default that is not a date',
+      z.iso.datetime().default(''),
+      /the default "", which its own checks refuse \(The value must be a date and time such as .*\): give another, or \.nullable/,
     ],
     [
-      'a default that JSON cannot hold',
-      z.object({ a: z.any().default(5n) }),
-      /^a has a default that JSON cannot hold: 5/,
-      'output',
+      'a default that is not a whole number',
+      z.int().optional().default(0.5),
+      /the default 0\.5, which its own checks refuse/,
     ],
-  ])('%s', (_, schema, message, side) => {
-    expect(() => fieldsOf(schema, side)).toThrow(TypeError)
-    expect(() => fieldsOf(schema, side)).toThrow(message)
+  ])('%s, at any depth', (_what, part, message) => {
+    const deep: readonly [string, z.ZodType][] = [
+      ['a', z.object({ a: part })],
+      ['m.a', z.object({ m: z.object({ a: part.optional() }).nullable() })],
+      ['l', z.object({ l: z.array(part) })],
+      ['t', z.object({ t: z.tuple([z.int(), part]) })],
+      ['t', z.object({ t: z.tuple([z.int()], part) })],
+      ['r', z.object({ r: z.record(z.string(), part) })],
+      ['u', z.object({ u: z.union([z.int(), part]) })],
+      ['lazy', z.object({ lazy: z.lazy(() => part) })],
+      ['the schema', z.object({}).catchall(part)],
+      ['a', z.discriminatedUnion('k', [z.object({ k: z.literal('x'), a: part })])],
+    ]
+    for (const [path, schema] of deep) {
+      expect(() => checkObjectSchema('cars', schema)).toThrow(TypeError)
+      expect(() => checkObjectSchema('cars', schema)).toThrow(message)
+      expect(() => checkObjectSchema('cars', schema)).toThrow(RegExp(`^cars: ${path} (?:is|has) `))
+    }
+  })
+
+  it.each<[string, z.ZodType, RegExp]>([
+    ['a text', z.string(), /^cars: the schema must be an object, such as z\.object/],
+    ['a list', z.array(z.string()), /must be an object/],
+    [
+      'a union',
+      z.union([z.strictObject({ a: z.int() }), z.strictObject({})]),
+      /z\.discriminatedUnion/,
+    ],
+    [
+      'a transform of the whole',
+      z.object({}).transform(item => item),
+      /^cars: the schema is z\.transform/,
+    ],
+    [
+      'impossible',
+      z.object({ a: z.never() }),
+      /^cars: a is z\.never\(\), .* no property of that name/,
+    ],
+    [
+      'a blob deep inside',
+      z.object({ a: z.object({ b: blob() }) }),
+      /^cars: a\.b is a blob\(\), which must be/,
+    ],
+    ['blobs in a list', z.object({ a: z.array(blob()) }), /^cars: a is a blob\(\)/],
+    ['a record of blobs', z.object({ a: z.record(z.string(), blob()) }), /^cars: a is a blob\(\)/],
+    [
+      'a record by dates',
+      z.object({ a: z.record(z.date() as never, z.int()) }),
+      /^cars: a is z\.date/,
+    ],
+  ])('a schema that is %s', (_what, schema, message) => {
+    expect(() => checkObjectSchema('cars', schema)).toThrow(TypeError)
+    expect(() => checkObjectSchema('cars', schema)).toThrow(message)
+  })
+
+  it('a recursive schema that is found in a union too', () => {
+    const Tree: z.ZodType = z.lazy(() => z.object({ kids: z.union([z.string(), Tree]) }))
+    expect(() => checkObjectSchema('cars', Tree)).toThrow(
+      /^cars: kids is a z\.object\(\) in a z\.union/,
+    )
+  })
+
+  it('a table of what is not an object', () => {
+    expect(() => fieldsOf(z.string())).toThrow(/must be an object/)
   })
 })

@@ -10,8 +10,8 @@ import {
   type Kind,
   type Scalar,
 } from '../../src/index.ts'
-import { asJson } from '../../src/schema/as-json.ts'
 import { describeField } from '../../src/schema/fields.ts'
+import { toPlainJson } from '../../src/schema/json.ts'
 import { isWithin } from '../../src/schema/json-size.ts'
 import { picker } from '../../src/schema/paths.ts'
 import { compareValues, isOfKind, parseScalars } from '../../src/schema/scalars.ts'
@@ -40,41 +40,33 @@ describe('scalarsOf', () => {
   })
 })
 
-describe('asJson', () => {
-  const circle: { a?: unknown } = {}
-  circle.a = circle
-  const itself = { toJSON: (): unknown => itself }
-
+describe('toPlainJson', () => {
   it.each<[string, unknown, Json | undefined]>([
     ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
     ['what says itself what it is', { toJSON: () => [new URL('http://a/')] }, ['http://a/']],
-    ['what is boxed', [new String('ab'), new Number(5), new Boolean(false)], ['ab', 5, false]],
-    ['what is told its name', { p: { toJSON: (name: string) => name } }, { p: 'p' }],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), { a: 1 }],
     ['an empty one', Object.create(null), {}],
     ['nothing', undefined, undefined],
     ['a function', () => 1, undefined],
     ['what is in a list', [undefined, () => 1, -0, { a: undefined }], [null, null, 0, {}]],
   ])('prints %s', (_what, value, json) => {
-    expect(asJson(value)).toStrictEqual(json)
+    expect(toPlainJson(value)).toStrictEqual(json)
   })
 
-  it('makes no prototype of a member', () => {
-    expect(Object.keys(Object(asJson(JSON.parse('{"__proto__":{"a":1}}'))))).toEqual(['__proto__'])
+  it('makes no prototype of a property', () => {
+    expect(Object.keys(Object(toPlainJson(JSON.parse('{"__proto__":{"a":1}}'))))).toEqual(['__proto__'])
   })
 
   it.each<[unknown, typeof HttpError | typeof TypeError, string]>([
-    [Number.NaN, HttpError, 'The value is no number that JSON can hold'],
-    [{ a: [new Date('x')] }, HttpError, 'a.0 is no date that JSON can hold'],
-    [new Map([['a', 1]]), TypeError, 'The value is a Map, which JSON cannot hold; give a text,'],
+    [Number.NaN, HttpError, 'The value is not a number that JSON can hold'],
+    [{ a: [new Date('x')] }, HttpError, 'a.0 is not a date that JSON can hold'],
+    [new Map([['a', 1]]), TypeError, 'The value is a Map, which JSON cannot hold: use a text,'],
     [{ a: { b: new Set() } }, TypeError, 'a.b is a Set, which'],
     [{ a: new Uint8Array(2) }, TypeError, 'a is a Uint8Array, which'],
-    [{ a: circle }, TypeError, 'a.a contains itself'],
-    [{ a: itself }, TypeError, 'a contains itself'],
     [[1n], TypeError, '0 is a bigint, which'],
   ])('refuses %s', (value, kind, message) => {
-    expect(() => asJson(value)).toThrow(kind)
-    expect(() => asJson(value)).toThrow(message)
+    expect(() => toPlainJson(value)).toThrow(kind)
+    expect(() => toPlainJson(value)).toThrow(message)
   })
 })
 
@@ -101,7 +93,7 @@ describe('isWithin', () => {
 
 describe('expectation', () => {
   it.each<[Field, string]>([
-    [field('string', { choices: ['a', 'b'] }), 'one of "a", "b"'],
+    [field('string', { choices: ['a', 'b'] }), 'one of a, b'],
     [field('any'), 'a text'],
     [field('number'), 'a number'],
     [field('array', { element: field('integer') }), 'a whole number'],

@@ -34,12 +34,12 @@ describe('the shape of two versions', () => {
     [
       'objects',
       z.object({ a: z.int(), b: z.int() }),
-      z.object({ b: z.int().nullable(), c: z.int() }),
-      ['object', { a: 'integer?', b: 'integer|null', c: 'integer?' }],
+      z.object({ b: z.int().nullable(), a: z.int().optional() }),
+      ['object', { a: 'integer?', b: 'integer|null' }],
     ],
     [
-      'an object that is open in one',
-      z.object({ a: z.int() }),
+      'objects that are open in both',
+      z.looseObject({ a: z.int() }),
       z.looseObject({ a: z.int() }),
       ['object and more', { a: 'integer' }],
     ],
@@ -49,6 +49,27 @@ describe('the shape of two versions', () => {
     const field = both.fields.get('a')
     expect(field && show(field)).toEqual(merged)
     expect(both).not.toHaveProperty('createdAt')
+  })
+
+  const A = z.object({ a: z.int() })
+  it.each<[string, Schema, Schema, string]>([
+    ['an object', A, A.extend({ b: z.int() }), 'a'],
+    ['an object that is open in one', A, A.loose(), 'a'],
+    ['an object inside', z.object({ m: A }), z.object({ m: z.object({ b: z.int() }) }), 'a.m'],
+    ['an object in a list', z.array(A), z.array(A.extend({ b: z.int() })), 'a'],
+    [
+      'an option of a union',
+      z.discriminatedUnion('k', [A.extend({ k: z.literal('a') })]),
+      z.discriminatedUnion('k', [
+        A.extend({ k: z.literal('a') }),
+        z.object({ k: z.literal('b'), b: z.int() }),
+      ]),
+      'a',
+    ],
+  ])('is a TypeError where the properties differ of %s', (_, one, other, path) => {
+    const merge = () => mergeShapes(shape(z.object({ a: one })), shape(z.object({ a: other })))
+    expect(merge).toThrow(TypeError)
+    expect(merge).toThrow(`cars and cars share a store but not the properties of ${path}: declare`)
   })
 
   it('is open where one is', () => {

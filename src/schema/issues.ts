@@ -1,0 +1,151 @@
+// What zod found wrong, in the words of people: one entry for each issue, with its field and type.
+import type { z } from 'zod'
+import { type Issue, MAX_ISSUES, nearest } from '../errors.ts'
+import {
+  describeChoices,
+  describeField,
+  type Field,
+  type Fields,
+  getPropertyField,
+} from './fields.ts'
+import { hasOneType } from './scalars.ts'
+
+/** The codes of zod for a value of another type, which an absent value has too. */
+const WRONG_TYPE: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
+
+/**
+ * Converts issues of zod: where, what, and what would be right.
+ * @param value what was checked.
+ * @param root the field of the whole.
+ */
+export function toIssues(
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+  root?: Field,
+): Issue[] {
+  return issues.slice(0, MAX_ISSUES).flatMap(issue => {
+    const path = issue.path.map(String)
+    const field = path.join('.')
+    const known = path.reduce<Field | undefined>(getPropertyField, root)
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys
+        .slice(0, MAX_ISSUES)
+        .map(key => unknownProperty(field ? `${field}.${key}` : key, known?.properties))
+    }
+    const missing = WRONG_TYPE.has(issue.code) && field && valueAt(value, issue.path) === undefined
+    const ours = `${field || 'The value'} ${missing ? 'is required' : describeIssue(issue, known)}`
+    const type = missing ? 'required' : issue.code
+    return [{ message: issue.message || ours, ...(field && { field }), type }]
+  })
+}
+
+/** The issue of a property that is not declared. */
+export function unknownProperty(field: string, known: Fields | undefined): Issue {
+  const near = nearest(field.slice(field.lastIndexOf('.') + 1), known?.keys() ?? [])
+  const hint = near === undefined ? '' : `: did you mean ${near}?`
+  const message = `Unknown field ${JSON.stringify(field.slice(0, 64))}${hint}`
+  return { message, field: field.slice(0, 128), type: 'unknown_field' }
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (parent, key) =>
+      typeof parent === 'object' && parent !== null && Object.hasOwn(parent, key)
+        ? Reflect.get(parent, key)
+        : undefined,
+    value,
+  )
+}
+
+/** What would be right, to stand behind the name of the field: `must be at least 0`. */
+function describeIssue(issue: z.core.$ZodIssue, field: Field | undefined): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${field && hasScalars(field) ? describeField(field) : (TYPES[issue.expected] ?? issue.expected)}`
+    case 'invalid_value':
+      return `must be ${describeChoices(issue.values)}`
+    case 'too_small':
+      if (issue.minimum === 1 && issue.origin in UNITS && !issue.exact) return 'must not be empty'
+      return mustBe(issue, issue.minimum, 'at least', 'more than')
+    case 'too_big':
+      return mustBe(issue, issue.maximum, 'at most', 'less than')
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`
+    case 'invalid_format':
+      return describeFormat(issue)
+    case 'invalid_union':
+      if (issue.inclusive === false) return 'fits more than one of its types'
+      if (issue.options) return `must be ${describeChoices(issue.options)}`
+      return field ? `must be ${describeField(field)}` : 'is not valid'
+    case 'invalid_key':
+      return 'is not a valid name here'
+    default:
+      return 'is not valid'
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  tuple: 'a list',
+  object: 'an object',
+  record: 'an object',
+}
+
+function hasScalars({ kind }: Field): boolean {
+  return hasOneType(kind) || kind === 'blob'
+}
+
+/** What is counted of a value that is no number. */
+const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'item' }
+
+function mustBe(
+  { origin, inclusive, exact }: { origin: string; inclusive?: boolean; exact?: boolean },
+  limit: number | bigint,
+  within: string,
+  beyond: string,
+): string {
+  const bound = exact ? 'exactly' : inclusive ? within : beyond
+  const unit = UNITS[origin]
+  if (unit === undefined) return `must be ${bound} ${limit}`
+  return `must have ${bound} ${limit} ${unit}${Number(limit) === 1 ? '' : 's'}`
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  email: 'an email address',
+  url: 'a URL',
+  uuid: 'a UUID',
+  guid: 'a UUID',
+  date: 'a date such as 2026-01-31',
+  datetime: 'a date and time such as 2026-01-31T12:00:00Z',
+  time: 'a time such as 12:00:00',
+  duration: 'a duration such as P1D',
+  ipv4: 'an IPv4 address',
+  ipv6: 'an IPv6 address',
+  cidrv4: 'a range of IPv4 addresses',
+  cidrv6: 'a range of IPv6 addresses',
+  base64: 'Base64',
+  base64url: 'Base64 for URLs',
+  e164: 'a phone number such as +14155550123',
+  json_string: 'JSON',
+  jwt: 'a JWT',
+  lowercase: 'in lower case',
+  uppercase: 'in upper case',
+}
+
+function describeFormat(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  // Some formats have a property of their own, which zod's type leaves out.
+  const { format, pattern, prefix, suffix, includes } =
+    issue as z.core.$ZodIssueInvalidStringFormat &
+      Readonly<Partial<Record<'prefix' | 'suffix' | 'includes', string>>>
+  const known = FORMATS[format]
+  if (known !== undefined) return `must be ${known}`
+  if (prefix !== undefined) return `must start with ${prefix}`
+  if (suffix !== undefined) return `must end with ${suffix}`
+  if (includes !== undefined) return `must contain ${includes}`
+  if (format === 'regex' || format === 'template_literal') return `must match ${pattern}`
+  return `must be a valid ${format}`
+}

@@ -1,0 +1,43 @@
+// Runs zod: compiled and synchronously as long as a schema allows it.
+import { z } from 'zod'
+import type { Awaitable } from './values.ts'
+import { partsOf, type Schema } from './zod-fields.ts'
+
+type Result = z.ZodSafeParseResult<unknown>
+
+/** Leaves every message empty that is not by the author of the schema: `toIssues` fills it in. */
+export const NO_MESSAGES = { error: () => '' }
+
+/** Compiles the parser of a schema: it answers at once unless the schema has an asynchronous check. */
+export function compileParser(schema: Schema): (value: unknown) => Awaitable<Result> {
+  let asynchronous = hasAsyncCheck(schema)
+  const compiled = asynchronous ? schema : z.compile(schema)
+  return value => {
+    if (asynchronous) return z.safeParseAsync(schema, value, NO_MESSAGES)
+    try {
+      const result = z.safeParse(compiled, value)
+      if (result.success) return result
+    } catch {
+      // Compiled code may fail in another way at a promise: the schema itself decides below.
+    }
+    try {
+      return z.safeParse(schema, value, NO_MESSAGES)
+    } catch (error) {
+      if (!(error instanceof z.core.$ZodAsyncError)) throw error
+      asynchronous = true
+      return z.safeParseAsync(schema, value, NO_MESSAGES)
+    }
+  }
+}
+
+/** Whether a check is an `async` function: a synchronous try would leave its promise behind. */
+function hasAsyncCheck(schema: Schema, seen = new Set<Schema>()): boolean {
+  if (seen.has(schema)) return false
+  seen.add(schema)
+  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  const checks = def.checks?.flatMap(({ _zod }) => [_zod.check, ...Object.values(_zod.def)])
+  if (checks?.some(part => part instanceof AsyncFunction)) return true
+  return partsOf(def).some(([, part]) => hasAsyncCheck(part, seen))
+}
+
+const AsyncFunction = (async () => {}).constructor as FunctionConstructor // not a global
