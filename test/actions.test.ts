@@ -22,7 +22,7 @@ async function counters() {
       total: z.int().default(0),
       note: z
         .string()
-        .transform(text => `${text}!`)
+        .overwrite(text => (text.endsWith('!') ? text : `${text}!`))
         .optional(),
     }),
     store: memoryStore(),

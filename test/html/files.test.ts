@@ -110,8 +110,8 @@ describe('a file that must be there', () => {
     api.fetch(new Request(`http://photos.example${path}`, init))
 
   it.each([
-    [{}, 'photo is required: a file is needed'],
-    [{ photo: null }, 'photo: a file is needed'],
+    [{}, 'photo is required'],
+    [{ photo: null }, 'photo must be a file'],
   ])('is asked for: %j', async (body, message) => {
     const headers = { 'content-type': 'application/json' }
     const answer = await ask('/photos', { method: 'POST', headers, body: JSON.stringify(body) })

@@ -328,8 +328,8 @@ describe('an item', () => {
     )
     for (const [path, said] of [
       ['immatriculation', 'must look like AB-123-CD'],
-      ['price', 'expected number to be >=0'],
-      ['doors', 'expected number to be <=9'],
+      ['price', 'price must be at least 0'],
+      ['doors', 'doors must be at most 9'],
     ]) {
       const issue = new RegExp(`<p class="issue" id="patch-${path}-issue"><span>([^<]*)`).exec(
         refused,

@@ -54,7 +54,9 @@ describe('toPlainJson', () => {
   })
 
   it('makes no prototype of a property', () => {
-    expect(Object.keys(Object(toPlainJson(JSON.parse('{"__proto__":{"a":1}}'))))).toEqual(['__proto__'])
+    expect(Object.keys(Object(toPlainJson(JSON.parse('{"__proto__":{"a":1}}'))))).toEqual([
+      '__proto__',
+    ])
   })
 
   it.each<[unknown, typeof HttpError | typeof TypeError, string]>([

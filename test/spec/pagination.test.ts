@@ -724,7 +724,9 @@ describe('Pagination headers: a place that no link can hold', () => {
     const things = defineCollection({
       name: 'things',
       id: 'integer',
-      schema: z.object({ a: z.union([z.string(), z.array(z.string()), z.object({ b: z.int() })]) }),
+      schema: z.object({
+        a: z.union([z.string(), z.array(z.string()), z.strictObject({ b: z.int() })]),
+      }),
       store: memoryStore(),
     })
     const api = defineApi({ collections: [things] })

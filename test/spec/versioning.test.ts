@@ -194,12 +194,12 @@ describe('versions that share a store', () => {
   const Door = z.object({ side: z.string() })
   const Old = z.object({
     color: z.string(),
-    model: z.object({ name: z.string() }),
+    model: z.object({ name: z.string(), year: z.int() }),
     doors: z.array(Door),
   })
   const schemas = [
     ['plain', Old],
-    ['with a transform', Old.extend({ color: z.string().trim() })],
+    ['cleaned', Old.extend({ color: z.string().trim() })],
     ['strict', z.strictObject(Old.shape)],
   ] as const
   const json = { 'content-type': 'application/json' }
@@ -218,6 +218,13 @@ describe('versions that share a store', () => {
       '',
       { 'content-type': 'application/x-www-form-urlencoded' },
       '_method=PATCH&color=blue&model.name=b',
+    ],
+    [
+      'a PUT',
+      'PUT',
+      '',
+      json,
+      '{"color":"blue","model":{"name":"b","year":2020},"doors":[{"side":"l"}]}',
     ],
     ['an action', 'POST', '/paint', json, '{}'],
   ]
@@ -242,8 +249,7 @@ describe('versions that share a store', () => {
           const next = defineCollection({
             name: 'cars',
             schema: Old.extend({
-              model: z.object({ name: z.string(), year: z.int() }),
-              doors: z.array(Door.extend({ locked: z.boolean() })),
+              locks: z.array(z.object({ side: z.string() })),
               tags: z.array(z.string()).default([]),
             }),
             store: shared,
@@ -258,10 +264,8 @@ describe('versions that share a store', () => {
           await api.collection(next).create({
             color: 'red',
             model: { name: 'a', year: 2020 },
-            doors: [
-              { side: 'l', locked: true },
-              { side: 'r', locked: false },
-            ],
+            doors: [{ side: 'l' }, { side: 'r' }],
+            locks: [{ side: 'l' }],
             tags: ['x'],
           })
 
@@ -271,7 +275,7 @@ describe('versions that share a store', () => {
           expect(await api.collection(next).read(1)).toMatchObject({
             color: 'blue',
             model: { name: 'b', year: 2020 },
-            doors: [{ locked: true }, { locked: false }],
+            locks: [{ side: 'l' }],
             tags: ['x'],
           })
           await api.close()
@@ -279,4 +283,13 @@ describe('versions that share a store', () => {
       )
     }
   }
+
+  it('are a TypeError where their objects inside have other properties', () => {
+    const store = memoryStore()
+    defineCollection({ name: 'cars', schema: Old, store })
+    const schema = Old.extend({ doors: z.array(Door.extend({ locked: z.boolean() })) })
+    expect(() => defineCollection({ name: 'cars', schema, store })).toThrow(
+      /^cars and cars share a store but not the properties of doors: declare the same ones in both/,
+    )
+  })
 })
