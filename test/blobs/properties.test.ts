@@ -617,7 +617,7 @@ describe('refinements of a binary property', () => {
       400,
       {
         errors: [
-          { message: 'photo: is too large for a stamp', code: 400, field: 'photo', type: 'custom' },
+          { message: 'is too large for a stamp', code: 400, field: 'photo', type: 'custom' },
         ],
       },
     ])
