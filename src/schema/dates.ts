@@ -26,7 +26,8 @@ const DATE_TIME =
 export function isDate(text: string): boolean {
   const parts = DATE.exec(text)
   if (!parts) return false
-  const day = new Date(Date.UTC(Number(parts[1]), Number(parts[2]) - 1, Number(parts[3])))
+  // `Date.UTC` takes years below 100 as those of 19xx; the calendar repeats every 400 years.
+  const day = new Date(Date.UTC(2000 + Number(parts[1]), Number(parts[2]) - 1, Number(parts[3])))
   return day.getUTCDate() === Number(parts[3]) && day.getUTCMonth() === Number(parts[2]) - 1
 }
 

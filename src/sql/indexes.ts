@@ -53,6 +53,11 @@ export class Indexes {
     return paths.map(path => {
       const found = this.#find(path)
       if (!found) throw new TypeError(`${this.#shape.name} has no field "${path}" to index`)
+      if (found.order.values.length > 0) {
+        throw new TypeError(
+          `${this.#shape.name}: no index can be on "${path}", an entry of a record`,
+        )
+      }
       const { column, mixed, order, value, maybe, native, equal } = found
       // Compared as the column stands, save date-times: these are compared as instants.
       const plain = kind === 'unique' || native || equal ? column : undefined

@@ -6,7 +6,7 @@ import { is } from './selections.ts'
 
 const first: Slice = { limit: 25, offset: 0 }
 const after = (...key: (number | string | null)[]): Slice => ({ limit: 25, key, backward: false })
-const before = (...key: number[]): Slice => ({ limit: 25, key, backward: true })
+const before = (...key: (number | string)[]): Slice => ({ limit: 25, key, backward: true })
 const red = is('color', 'in', 'c1')
 
 type List = [name: string, where: Filter[], sort: string, slice: Slice]
@@ -21,6 +21,10 @@ export const LISTS: readonly List[] = [
   ['a cursor page in many equals', [], 'color', after('c250', 15_000)],
   ['the page before, of a sort', [], 'year', before(15_000, 15_000)],
   ['a cursor page downwards', [], '-year', after(15_000, 15_000)],
+  ['a sort downwards, in many equals', [], '-color', first],
+  ['a cursor page downwards, in many equals', [], '-color', after('c250', 15_000)],
+  ['the page before, downwards in many equals', [], '-color', before('c250', 15_000)],
+  ['a sort downwards, with nulls', [], '-price', first],
   ['a sort with nulls', [], 'price', first],
   ['a cursor page of a sort with nulls', [], 'price', after(1500, 15_000)],
   ['an equality', [red], '', first],
@@ -40,7 +44,6 @@ export const SERVER_LISTS: readonly List[] = [
   ...LISTS,
   ['a cursor page both ways', [], '-year,id', after(15_000, 15_000)],
   ['a cursor page from null', [], 'price', after(null, 150)],
-  ['a sort with nulls, downwards', [], '-price', first],
   ['a cursor page of a sort with nulls, downwards', [], '-price', after(1500, 15_000)],
   ['the page before, of a sort with nulls', [], 'price', before(1500, 15_000)],
   ['one of several', [is('color', 'in', 'c1', 'c2')], '', first],
