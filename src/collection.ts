@@ -1,7 +1,6 @@
 // `defineCollection`: checks a declaration once and makes its definition and handlers.
 
-import { type Access, checkAccess } from './auth/scheme.ts'
-import { toReadableFields } from './blobs/blob-store.ts'
+import { type Access, checkAccess } from './auth/access.ts'
 import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/build-api.ts'
@@ -23,6 +22,7 @@ import { checkOptions } from './options.ts'
 import { RESERVED } from './query.ts'
 import { checkObjectSchema, checkSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
+import { toReadableFields } from './schema/blob-forms.ts'
 import { type Field, type Fields, findField, listPaths } from './schema/fields.ts'
 import { type Path, toPath } from './schema/paths.ts'
 import { buildChecker, buildValidator } from './schema/validate.ts'

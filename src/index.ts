@@ -1,8 +1,10 @@
 // Everything that `rest-conventions` exports, by name. Rules that stand alone come with a line in the README.
 export { type Api, type ApiOptions, defineApi, type VersionOptions } from './api.ts'
+export type { Access, AccessRule } from './auth/access.ts'
 export { type BasicOptions, basic, equalsInConstantTime } from './auth/basic.ts'
 export { type BearerJwtOptions, bearerJwt } from './auth/bearer-jwt.ts'
 export type { Claims } from './auth/bearer-token.ts'
+export { printChallenge } from './auth/credentials.ts'
 export { type IntrospectionOptions, introspection } from './auth/introspection.ts'
 export type {
   Limiter,
@@ -10,15 +12,8 @@ export type {
   RateLimitOptions,
   RateLimitPolicy,
 } from './auth/rate-limit.ts'
-export {
-  type Access,
-  type AccessRule,
-  type ChallengeParameters,
-  type Principal,
-  printChallenge,
-  type Scheme,
-} from './auth/scheme.ts'
-export type { BinaryForm, BlobStore } from './blobs/blob-store.ts'
+export type { ChallengeParameters, Principal, Scheme } from './auth/scheme.ts'
+export type { BlobStore } from './blobs/blob-store.ts'
 export { fileBlobs } from './blobs/file-blobs.ts'
 export { memoryBlobs } from './blobs/memory-blobs.ts'
 export { type Collection, defineAction, defineCollection } from './collection.ts'
@@ -66,16 +61,9 @@ export {
 export type { CorsOptions } from './http/cors.ts'
 export { parseHttpDate, printHttpDate } from './http/date.ts'
 export type { Limits } from './http/limits.ts'
-export {
-  type HeaderList,
-  type HttpRequest,
-  type Parameter,
-  parseParameters,
-  printParameters,
-  type RequestHeaders,
-  type ResponseBody,
-} from './http/message.ts'
+export type { HeaderList, HttpRequest, RequestHeaders, ResponseBody } from './http/message.ts'
 export { effectiveMethod, suppressedStatus } from './http/method-override.ts'
+export { type Parameter, parseParameters, printParameters } from './http/parameters.ts'
 export { type Preferences, parsePrefer, printPreferences } from './http/prefer.ts'
 export { DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
@@ -131,6 +119,7 @@ export {
 } from './query.ts'
 export type { BlobGiven, BlobOptions, BlobRecord } from './schema/blob.ts'
 export { blob } from './schema/blob.ts'
+export type { BinaryForm } from './schema/blob-forms.ts'
 export type { Field, Fields, Kind } from './schema/fields.ts'
 export type { Path } from './schema/paths.ts'
 export type { Item, Json, Scalar } from './schema/values.ts'

@@ -1,7 +1,8 @@
 // A page of a list and where it lies, both directions: `Range` (RFC 9110 §14), `offset`, `limit` and
 // `cursor` in; `Content-Range` (§14.4), `Link` (RFC 8288) and `X-Result-Count` out.
 import type { Issue } from './errors.ts'
-import type { HeaderList, Parameter } from './http/message.ts'
+import type { HeaderList } from './http/message.ts'
+import type { Parameter } from './http/parameters.ts'
 import type { Json } from './schema/values.ts'
 
 /** First and last position, both inclusive and counted from 0; without a last, all that follows. */

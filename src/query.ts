@@ -2,8 +2,8 @@
 // rest → Query, and back to parameters.
 import type { ErrorType, Issue } from './errors.ts'
 import { buildLimits, type Limits } from './http/limits.ts'
-import { type Parameter, printParameters } from './http/message.ts'
 import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './http/method-override.ts'
+import { type Parameter, printParameters } from './http/parameters.ts'
 import { joinValues, splitValues } from './http/value-list.ts'
 import { single } from './pagination.ts'
 import { isDate, LAST_INSTANT, parseInstant, printInstant } from './schema/dates.ts'

@@ -3,7 +3,8 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
 import { checkOptions, FUNCTION, needed, type Rules, TEXT } from '../options.ts'
-import { type Principal, parseCredentials, printChallenge, type Scheme } from './scheme.ts'
+import { parseCredentials, printChallenge } from './credentials.ts'
+import type { Principal, Scheme } from './scheme.ts'
 
 export interface BasicOptions {
   /**

@@ -24,7 +24,8 @@ import {
   invalidToken,
   toPrincipal,
 } from './bearer-token.ts'
-import { type Principal, printChallenge, type Scheme } from './scheme.ts'
+import { printChallenge } from './credentials.ts'
+import type { Principal, Scheme } from './scheme.ts'
 
 export interface BearerJwtOptions {
   /** What `iss` must be, exactly. */

@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
 import { FILLED_TEXT, listOf, type Rule } from '../options.ts'
-import { type Principal, parseCredentials } from './scheme.ts'
+import { parseCredentials } from './credentials.ts'
+import type { Principal } from './scheme.ts'
 
 /** The claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>

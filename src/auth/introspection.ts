@@ -21,7 +21,8 @@ import {
   isAudience,
   toPrincipal,
 } from './bearer-token.ts'
-import { type Principal, printChallenge, type Scheme } from './scheme.ts'
+import { printChallenge } from './credentials.ts'
+import type { Principal, Scheme } from './scheme.ts'
 
 export interface IntrospectionOptions {
   /** The introspection endpoint of the authorization server. */

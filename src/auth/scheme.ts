@@ -1,4 +1,4 @@
-// Authentication: credentials → principal (RFC 9110 §11), access rules, `WWW-Authenticate`, and CSRF.
+// Authentication: schemes turn credentials into principals (RFC 9110 §11).
 import { AnyHttpError, type AnyIssue, HttpError, toHttpError } from '../errors.ts'
 import type { HeaderList, HttpRequest } from '../http/message.ts'
 import { checkOptions, HEADER_NAME, listOf } from '../options.ts'
@@ -56,68 +56,6 @@ export function collectCredentialHeaders(schemes: readonly Scheme[] = []): reado
   for (const { name, headers } of schemes)
     checkOptions(`the scheme ${name}`, { headers }, { headers: HEADERS })
   return [...new Set(schemes.flatMap(({ headers = ANYWHERE }) => headers))]
-}
-
-/** Who may do something: everyone, or principals with all of these scopes; `[]` is any principal. */
-export type AccessRule = 'public' | readonly string[]
-
-/**
- * Access rules by operation or action. `count` and `search` follow `list`, and `download` follows `read`,
- * where they have no rule. `default` is for everything else. Without a rule any principal may.
- */
-export type Access = Readonly<Record<string, AccessRule>>
-
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
-
-/** @throws TypeError for an unknown operation, and for an invalid scope (RFC 6749 §3.3). */
-export function checkAccess(access: Access, operations: Iterable<string>, where: string): void {
-  const known = new Set([...operations, 'default'])
-  for (const [operation, rule] of Object.entries(access)) {
-    if (!known.has(operation)) {
-      const names = [...known].join(', ')
-      throw new TypeError(
-        `${where}: access has an unknown operation "${operation}". Known: ${names}`,
-      )
-    }
-    if (rule === 'public') continue
-    if (
-      !Array.isArray(rule) ||
-      !rule.every(scope => typeof scope === 'string' && SCOPE.test(scope))
-    ) {
-      throw new TypeError(`${where}: access to ${operation} must be 'public' or an array of scopes`)
-    }
-  }
-}
-
-/** The operation whose rule counts where another has none. */
-const INHERITS_FROM: ReadonlyMap<string, string> = new Map([
-  ['count', 'list'],
-  ['search', 'list'],
-  ['download', 'read'],
-])
-
-/**
- * Finds the rule of an operation.
- * @param otherwise the rule where neither the operation nor a default has one.
- */
-export function findRule(
-  access: Access,
-  operation: string,
-  otherwise: AccessRule = [],
-): AccessRule {
-  const own = (name: string) => (Object.hasOwn(access, name) ? access[name] : undefined)
-  const parent = INHERITS_FROM.get(operation)
-  const inherited = parent === undefined ? undefined : own(parent)
-  return own(operation) ?? inherited ?? own('default') ?? otherwise
-}
-
-/** Whether a principal satisfies a rule. */
-export function satisfies(rule: AccessRule, principal: Principal | undefined): boolean {
-  if (rule === 'public') return true
-  if (principal === undefined) return false
-  const { scopes } = principal
-  // In JavaScript scopes may be one string, which would include parts of scopes.
-  return rule.every(scope => Array.isArray(scopes) && scopes.includes(scope))
 }
 
 /** A principal and the scheme that authenticated it. */
@@ -192,53 +130,4 @@ export function insufficientScope(
   return new HttpError(403, [{ message, type: 'insufficient_scope' }], {
     headers: ['WWW-Authenticate', challenge],
   })
-}
-
-/** Prints a challenge (RFC 9110 §11.6.1), parameters as quoted strings; those without a value are left out. */
-export function printChallenge(
-  name: string,
-  parameters: Readonly<Record<string, string | undefined>>,
-): string {
-  const printed = Object.entries(parameters).flatMap(([key, value]) =>
-    value === undefined ? [] : [`${key}="${toQuotable(value)}"`],
-  )
-  return printed.length > 0 ? `${name} ${printed.join(', ')}` : name
-}
-
-/** Replaces the characters that RFC 6750 §3 does not allow in a challenge, such as quotes. */
-function toQuotable(text: string): string {
-  return text.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, "'")
-}
-
-/** Parses the credentials of a scheme in `Authorization`; `undefined` without any of it. */
-export function parseCredentials({ headers }: HttpRequest, name: string): string | undefined {
-  const { authorization } = headers
-  if (authorization === undefined) return undefined
-  const space = authorization.indexOf(' ')
-  const scheme = space === -1 ? authorization : authorization.slice(0, space)
-  if (scheme.toLowerCase() !== name.toLowerCase()) return undefined
-  return space === -1 ? '' : authorization.slice(space + 1).trim()
-}
-
-/** The schemes whose credentials a browser sends by itself, once it has them. */
-const AMBIENT = /^(?:basic|digest|negotiate|ntlm)(?: |$)/i
-
-/**
- * Whether a request is a cross-site request with ambient credentials (CSRF): a page of another origin
- * made the browser send cookies or passwords that it adds by itself. Other clients send neither
- * `Sec-Fetch-Site` nor `Origin`.
- * @param own the origin of the api.
- * @param allowed whether pages of an origin may write here.
- */
-export function isCrossSite(
-  { headers }: HttpRequest,
-  own: string,
-  allowed: (origin: string) => boolean,
-): boolean {
-  const ambient = headers.cookie !== undefined || AMBIENT.test(headers.authorization ?? '')
-  if (!ambient) return false
-  const { origin, 'sec-fetch-site': site } = headers
-  if (origin !== undefined && allowed(origin)) return false
-  if (site !== undefined) return site !== 'same-origin' && site !== 'none'
-  return origin !== undefined && origin !== own
 }

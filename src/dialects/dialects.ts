@@ -1,7 +1,8 @@
 // The parameters of stock admin clients rewritten into ours before anything reads them, and the
 // headers they look for. No rule of its own: what is rewritten is then read like any request.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
-import { getHeader, type HeaderList, type Parameter, printParameters } from '../http/message.ts'
+import { getHeader, type HeaderList } from '../http/message.ts'
+import { type Parameter, printParameters } from '../http/parameters.ts'
 import { single } from '../pagination.ts'
 import { isObject } from '../schema/values.ts'
 

@@ -1,7 +1,7 @@
 // `application/x-www-form-urlencoded` (WHATWG URL §5): each key one property, nesting as
 // `model.name=` or `model[name]=`, lists as a repeated key, `tags[]=` or `tags[0]=`; typed by the schema.
 import { HttpError } from '../errors.ts'
-import { type Parameter, parseParameters, printParameters } from '../http/message.ts'
+import { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 import { isObject } from '../schema/values.ts'
 import { type FormPair, formValue, tooManyKeys } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'

@@ -1,5 +1,6 @@
 // What surrounds a representation on a page: where the reader is, and what can be done there.
-import type { HeaderList, Parameter } from '../http/message.ts'
+import type { HeaderList } from '../http/message.ts'
+import type { Parameter } from '../http/parameters.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Json } from '../schema/values.ts'
 

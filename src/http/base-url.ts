@@ -1,7 +1,8 @@
 // The public address of the api, with which `url`, `Location` and `Link` begin; what proxies forward.
 import { isIP } from 'node:net'
 import { HttpError } from '../errors.ts'
-import { type HttpRequest, isHost, parseAuthority } from './message.ts'
+import type { HttpRequest } from './message.ts'
+import { isHost, parseAuthority } from './target.ts'
 
 export interface BaseUrlOptions {
   /** The configured address; without one the request decides. No slash at its end. */

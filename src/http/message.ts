@@ -1,6 +1,4 @@
-// HTTP messages as plain data (RFC 9110 §6), and the syntaxes that every other file needs: the request
-// target (RFC 9112 §3.2), hosts (RFC 9110 §7.2), lists in headers (§5.6.1), and parameters of queries
-// and forms.
+// HTTP messages as plain data (RFC 9110 §6).
 
 /** Header fields of a request: names in lower case, repeated fields joined with `, `. */
 export type RequestHeaders = Readonly<Record<string, string | undefined>>
@@ -65,51 +63,18 @@ export async function endBody(body: StreamBody): Promise<void> {
   await body[Symbol.asyncIterator]().return?.()
 }
 
-/** A request target in two parts; `query` has no `?` and may be `''`. */
-export interface RequestTarget {
-  readonly path: string
-  readonly query: string
+/** Whether a method reads a representation (RFC 9110 §9.3.1, §9.3.2). */
+export function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
-/**
- * Splits a request target (RFC 9112 §3.2): origin form, or absolute form, whose authority is
- * dropped. A path of `//evil.example/x` stays a path. Nothing is decoded and nothing throws.
- */
-export function splitTarget(target: string): RequestTarget {
-  const start = target.startsWith('/') ? 0 : absolutePathStart(target)
-  const fragment = target.indexOf('#', start)
-  const end = fragment === -1 ? target.length : fragment
-  const question = target.indexOf('?', start)
-  if (question === -1 || question > end) return { path: target.slice(start, end) || '/', query: '' }
-  return { path: target.slice(start, question) || '/', query: target.slice(question + 1, end) }
-}
-
-function absolutePathStart(target: string): number {
-  return ABSOLUTE.exec(target)?.[0].length ?? 0
-}
-
-const ABSOLUTE = /^https?:\/\/([^/?#]*)/i
-
-/** Parses the authority of a target in absolute form, not validated: it counts in place of `Host`. */
-export function parseAuthority(target: string): string | undefined {
-  return ABSOLUTE.exec(target)?.[1]
-}
-
-const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/i
-
-/** Whether a text can be a `Host` (RFC 9110 §7.2): a name or address, maybe with a port, which may be empty. */
-export function isHost(text: string): boolean {
-  return HOST.test(text)
-}
-
-/** Decodes a percent-encoded text; `undefined` for malformed encoding or UTF-8. */
-export function percentDecode(text: string): string | undefined {
-  if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
+/** Finds the value of a header in a flat list; names are compared without case. */
+export function getHeader(headers: HeaderList, name: string): string | undefined {
+  const wanted = name.toLowerCase()
+  for (let at = 0; at < headers.length; at += 2) {
+    if (headers[at]?.toLowerCase() === wanted) return headers[at + 1]
   }
+  return undefined
 }
 
 /** Splits a comma-separated list (RFC 9110 §5.6.1); quoted strings stay whole. */
@@ -128,60 +93,4 @@ export function splitList(text: string): string[] {
     }
   }
   return members
-}
-
-/** Whether a method reads a representation (RFC 9110 §9.3.1, §9.3.2). */
-export function isRead(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
-
-/** Finds the value of a header in a flat list; names are compared without case. */
-export function getHeader(headers: HeaderList, name: string): string | undefined {
-  const wanted = name.toLowerCase()
-  for (let at = 0; at < headers.length; at += 2) {
-    if (headers[at]?.toLowerCase() === wanted) return headers[at + 1]
-  }
-  return undefined
-}
-
-/** One `name=value` of a query or of an urlencoded form; `raw` is the pair as sent. */
-export interface Parameter {
-  readonly name: string
-  readonly value: string
-  readonly raw: string
-}
-
-/**
- * Parses `a=1&b=2`, as in a query or in `application/x-www-form-urlencoded`: `+` is a space; every other
- * character that RFC 3986 allows may be unescaped. Empty pairs are skipped.
- * @returns `undefined` for malformed encoding or UTF-8.
- */
-export function parseParameters(text: string): Parameter[] | undefined {
-  if (text === '') return []
-  const parameters: Parameter[] = []
-  for (const raw of text.split('&')) {
-    if (raw === '') continue
-    const equals = raw.indexOf('=')
-    const name = unescapeParameter(equals === -1 ? raw : raw.slice(0, equals))
-    const value = equals === -1 ? '' : unescapeParameter(raw.slice(equals + 1))
-    if (name === undefined || value === undefined) return undefined
-    parameters.push({ name, value, raw })
-  }
-  return parameters
-}
-
-function unescapeParameter(text: string): string | undefined {
-  return percentDecode(text.includes('+') ? text.replaceAll('+', ' ') : text)
-}
-
-/** Prints parameters so that {@link parseParameters} gives them back. */
-export function printParameters(parameters: Iterable<readonly [string, string]>): string {
-  return Array.from(
-    parameters,
-    ([name, value]) => `${escapeParameter(name)}=${escapeParameter(value)}`,
-  ).join('&')
-}
-
-function escapeParameter(text: string): string {
-  return encodeURIComponent(text.toWellFormed()).replaceAll('%20', '+').replaceAll('%2C', ',')
 }

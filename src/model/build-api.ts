@@ -1,7 +1,8 @@
 // Policies with their defaults, and versions of collections, as the definition of an api.
 
+import { type Access, checkAccess } from '../auth/access.ts'
 import { buildRateLimit, type RateLimitOptions } from '../auth/rate-limit.ts'
-import { type Access, checkAccess, collectCredentialHeaders, type Scheme } from '../auth/scheme.ts'
+import { collectCredentialHeaders, type Scheme } from '../auth/scheme.ts'
 import type { Dialect } from '../dialects/dialects.ts'
 import { csv } from '../formats/csv.ts'
 import { form } from '../formats/form.ts'

@@ -1,6 +1,6 @@
 // What `defineCollection` takes, and what each option must be.
-import type { Access } from '../auth/scheme.ts'
-import type { BinaryForm, BlobStore } from '../blobs/blob-store.ts'
+import type { Access } from '../auth/access.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import { isFieldValue } from '../errors.ts'
 import {
   BOOLEAN,
@@ -16,6 +16,7 @@ import {
   TEXT,
   wholeFrom,
 } from '../options.ts'
+import type { BinaryForm } from '../schema/blob-forms.ts'
 import type { SomeSchema } from '../schema/zod-fields.ts'
 import type { Store, TotalMode } from '../store/store.ts'
 import {

@@ -1,15 +1,17 @@
 // What a collection and an api are, as frozen data: what `defineCollection` and `defineApi` make and
 // everything after them reads.
 
+import type { Access } from '../auth/access.ts'
 import type { RateLimit } from '../auth/rate-limit.ts'
-import type { Access, Principal, Scheme } from '../auth/scheme.ts'
-import type { BinaryForm, BlobStore } from '../blobs/blob-store.ts'
+import type { Principal, Scheme } from '../auth/scheme.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import type { Dialect } from '../dialects/dialects.ts'
 import type { HttpError } from '../errors.ts'
 import type { Format } from '../formats/format.ts'
 import type { Cors } from '../http/cors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { HttpRequest } from '../http/message.ts'
+import type { BinaryForm } from '../schema/blob-forms.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Validator } from '../schema/validate.ts'

@@ -2,7 +2,7 @@
 import { compile, match as compileMatch, type PathFunction, stringify } from 'path-to-regexp'
 import { HttpError } from '../errors.ts'
 import type { Format } from '../formats/format.ts'
-import { percentDecode } from '../http/message.ts'
+import { percentDecode } from '../http/parameters.ts'
 import { listBlobFields } from '../schema/blob.ts'
 import { isUuid } from '../schema/values.ts'
 import type { Id } from '../store/store.ts'

@@ -1,12 +1,6 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
-import {
-  type AccessRule,
-  findRule,
-  insufficientScope,
-  type Principal,
-  satisfies,
-  unauthorized,
-} from '../auth/scheme.ts'
+import { type AccessRule, findRule, satisfies } from '../auth/access.ts'
+import { insufficientScope, type Principal, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { resolveProxies } from '../http/base-url.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'

@@ -1,9 +1,11 @@
 // Binary properties in requests: what a client says of them, to the records that are kept.
-import { type BlobInput, decodeBase64, oneChunk, readBlob } from '../blobs/blob-store.ts'
+
+import { oneChunk } from '../blobs/blob-store.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import type { Parent } from '../model/routes.ts'
 import { findRecord, listBlobFields } from '../schema/blob.ts'
+import { type BlobInput, decodeBase64, readBlob } from '../schema/blob-forms.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import type { OperationContext } from './context.ts'

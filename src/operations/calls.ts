@@ -1,7 +1,8 @@
 // Operations called in process: the same path as a request takes, from its values onwards.
 
 import { toJson } from '../formats/json-value.ts'
-import type { HttpRequest, Parameter } from '../http/message.ts'
+import type { HttpRequest } from '../http/message.ts'
+import type { Parameter } from '../http/parameters.ts'
 import { toFilterTexts } from '../http/value-list.ts'
 import type { CallOptions, Calls, ListParameters } from '../model/definition.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'

@@ -1,8 +1,9 @@
 // `GET /<collection>/<id>/<property>`: the bytes of a binary property, whole or in ranges.
-import { type BlobStore, printDisposition } from '../blobs/blob-store.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import { HttpError } from '../errors.ts'
 import { type ByteRange, parseByteRange, printContentRange } from '../http/byte-range.ts'
 import { evaluate, rangeHolds } from '../http/conditional.ts'
+import { printDisposition } from '../http/content-disposition.ts'
 import type { HeaderList } from '../http/message.ts'
 import { type BlobRecord, findRecord } from '../schema/blob.ts'
 import type { OperationContext, OperationResult } from './context.ts'

@@ -1,8 +1,9 @@
 // list, search and count (specification, "Resource operations"; conventions, "Reading").
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { evaluate, type Validators } from '../http/conditional.ts'
-import type { HeaderList, Parameter } from '../http/message.ts'
+import type { HeaderList } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
+import type { Parameter } from '../http/parameters.ts'
 import { printPreferences } from '../http/prefer.ts'
 import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
 import { type Query, readQuery } from '../query.ts'

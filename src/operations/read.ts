@@ -1,7 +1,7 @@
 // read (specification, "Resource operations"), and the validators of an item.
 import { type Issue, throwIfAny } from '../errors.ts'
 import { itemTag, type Validators } from '../http/conditional.ts'
-import type { Parameter } from '../http/message.ts'
+import type { Parameter } from '../http/parameters.ts'
 import { checksum } from '../pagination.ts'
 import { RESERVED, readFields } from '../query.ts'
 import type { Path } from '../schema/paths.ts'

@@ -1,7 +1,7 @@
 // The row rule of a collection: which of its items a principal sees, and so may read, count and change.
 import type { Principal } from '../auth/scheme.ts'
 import type { Issue } from '../errors.ts'
-import type { Parameter } from '../http/message.ts'
+import type { Parameter } from '../http/parameters.ts'
 import { toFilterTexts } from '../http/value-list.ts'
 import type { CollectionDefinition, ListParameters } from '../model/definition.ts'
 import { RESERVED, readQuery } from '../query.ts'

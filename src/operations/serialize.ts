@@ -1,10 +1,11 @@
 // Items as they are answered: their contents as addresses, inline where they are small or requested.
-import { printBlob } from '../blobs/blob-store.ts'
+
 import { HttpError } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { DOWNLOAD } from '../model/routes.ts'
 import { type BlobRecord, findRecord, listBlobFields } from '../schema/blob.ts'
+import { printBlob } from '../schema/blob-forms.ts'
 import { type Fields, selectFields } from '../schema/fields.ts'
 import { type Path, picker } from '../schema/paths.ts'
 import type { Awaitable, Item } from '../schema/values.ts'

@@ -1,6 +1,7 @@
 // The contents that a request brings, on their way to the blob store.
 import { createHash, type Hash } from 'node:crypto'
-import { type BlobStore, isAccepted, SNIFFED_BYTES, sniffType } from '../blobs/blob-store.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { isAccepted, SNIFFED_BYTES, sniffType } from '../blobs/media-type.ts'
 import { type ErrorType, HttpError } from '../errors.ts'
 import { followedBy, uploadTooLarge } from '../formats/read-body.ts'
 import { withinTime } from '../http/timeouts.ts'

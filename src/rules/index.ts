@@ -1,5 +1,7 @@
 // The entry point `rest-conventions/rules`: every rule of HTTP as a pure function of plain values.
-export { type ChallengeParameters, printChallenge } from '../auth/scheme.ts'
+
+export { printChallenge } from '../auth/credentials.ts'
+export type { ChallengeParameters } from '../auth/scheme.ts'
 export { errorBody, problemBody } from '../errors.ts'
 export { jsonPatch, mergePatch } from '../formats/patch.ts'
 export {
@@ -18,8 +20,8 @@ export {
   type Verdict,
 } from '../http/conditional.ts'
 export { parseHttpDate, printHttpDate } from '../http/date.ts'
-export { type Parameter, parseParameters, printParameters } from '../http/message.ts'
 export { effectiveMethod, suppressedStatus } from '../http/method-override.ts'
+export { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 export { type Preferences, parsePrefer, printPreferences } from '../http/prefer.ts'
 export {
   chooseFormat,

@@ -4,7 +4,7 @@ import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { resolveBaseUrl } from '../http/base-url.ts'
 import { neverUnmodified, readPreconditions } from '../http/conditional.ts'
 import type { Limits } from '../http/limits.ts'
-import { type HttpRequest, isRead, type Parameter, parseParameters } from '../http/message.ts'
+import { type HttpRequest, isRead } from '../http/message.ts'
 import {
   effectiveMethod,
   METHOD_HEADER,
@@ -12,6 +12,7 @@ import {
   SUPPRESS_PARAMETER,
   withIfMatch,
 } from '../http/method-override.ts'
+import { type Parameter, parseParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { chooseReturn } from '../operations/answers.ts'

@@ -17,9 +17,9 @@ import {
   type RequestBody,
   type RequestHeaders,
   type StreamBody,
-  splitTarget,
 } from '../http/message.ts'
 import { readRawHeaders } from '../http/request-headers.ts'
+import { splitTarget } from '../http/target.ts'
 import { BodyTimer } from '../http/timeouts.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'

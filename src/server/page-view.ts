@@ -3,8 +3,9 @@
 import type { Principal } from '../auth/scheme.ts'
 import { isWriter, type Representation } from '../formats/format.ts'
 import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
-import type { HeaderList, HttpRequest, Parameter } from '../http/message.ts'
+import type { HeaderList, HttpRequest } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
+import type { Parameter } from '../http/parameters.ts'
 import type { ActionDefinition, ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import {
   type CollectionTarget,

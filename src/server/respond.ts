@@ -7,14 +7,9 @@ import { json } from '../formats/json.ts'
 import { isUnmodified, printEntityTag, type Validators } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
-import {
-  type HeaderList,
-  type HttpResponse,
-  isRead,
-  isStream,
-  splitTarget,
-} from '../http/message.ts'
+import { type HeaderList, type HttpResponse, isRead, isStream } from '../http/message.ts'
 import { suppressedStatus } from '../http/method-override.ts'
+import { splitTarget } from '../http/target.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { printPath } from '../model/routes.ts'
 import { chooseFormat, type Negotiated } from '../negotiate.ts'

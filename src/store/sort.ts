@@ -1,7 +1,7 @@
 // The order of a list (specification, "Query parameters": `sort`): `-created_at,color`, and back.
 import type { Issue } from '../errors.ts'
 import { buildLimits, type Limits } from '../http/limits.ts'
-import type { Parameter } from '../http/message.ts'
+import type { Parameter } from '../http/parameters.ts'
 import { single } from '../pagination.ts'
 import {
   describeField,

@@ -2,22 +2,23 @@
 import { describe, expect, it, test } from 'vitest'
 import { createTokenCache, isAudience, toPrincipal } from '../../src/auth/bearer-token.ts'
 import { principalKey } from '../../src/auth/client-key.ts'
-import { insufficientScope, printChallenge, type Scheme } from '../../src/auth/scheme.ts'
-import {
-  type BinaryForm,
-  type BlobInput,
-  decodeBase64,
-  printBlob,
-  printDisposition,
-  readBlob,
-} from '../../src/blobs/blob-store.ts'
+import { printChallenge } from '../../src/auth/credentials.ts'
+import { insufficientScope, type Scheme } from '../../src/auth/scheme.ts'
 import { resolveProxies } from '../../src/http/base-url.ts'
 import { parseByteRange, printContentRange } from '../../src/http/byte-range.ts'
+import { printDisposition } from '../../src/http/content-disposition.ts'
 import { parseHttpDate, printHttpDate } from '../../src/http/date.ts'
 import { type HttpRequest, splitList } from '../../src/http/message.ts'
 import { parsePrefer } from '../../src/http/prefer.ts'
 import type { Item } from '../../src/index.ts'
 import type { BlobRecord } from '../../src/schema/blob.ts'
+import {
+  type BinaryForm,
+  type BlobInput,
+  decodeBase64,
+  printBlob,
+  readBlob,
+} from '../../src/schema/blob-forms.ts'
 
 describe('splitList', () => {
   it.each<[string, string[]]>([

@@ -1,0 +1,64 @@
+// Access rules: which scopes a principal needs for an operation.
+import type { Principal } from './scheme.ts'
+
+/** Who may do something: everyone, or principals with all of these scopes; `[]` is any principal. */
+export type AccessRule = 'public' | readonly string[]
+
+/**
+ * Access rules by operation or action. `count` and `search` follow `list`, and `download` follows `read`,
+ * where they have no rule. `default` is for everything else. Without a rule any principal may.
+ */
+export type Access = Readonly<Record<string, AccessRule>>
+
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+/** @throws TypeError for an unknown operation, and for an invalid scope (RFC 6749 §3.3). */
+export function checkAccess(access: Access, operations: Iterable<string>, where: string): void {
+  const known = new Set([...operations, 'default'])
+  for (const [operation, rule] of Object.entries(access)) {
+    if (!known.has(operation)) {
+      const names = [...known].join(', ')
+      throw new TypeError(
+        `${where}: access has an unknown operation "${operation}". Known: ${names}`,
+      )
+    }
+    if (rule === 'public') continue
+    if (
+      !Array.isArray(rule) ||
+      !rule.every(scope => typeof scope === 'string' && SCOPE.test(scope))
+    ) {
+      throw new TypeError(`${where}: access to ${operation} must be 'public' or an array of scopes`)
+    }
+  }
+}
+
+/** The operation whose rule counts where another has none. */
+const INHERITS_FROM: ReadonlyMap<string, string> = new Map([
+  ['count', 'list'],
+  ['search', 'list'],
+  ['download', 'read'],
+])
+
+/**
+ * Finds the rule of an operation.
+ * @param otherwise the rule where neither the operation nor a default has one.
+ */
+export function findRule(
+  access: Access,
+  operation: string,
+  otherwise: AccessRule = [],
+): AccessRule {
+  const own = (name: string) => (Object.hasOwn(access, name) ? access[name] : undefined)
+  const parent = INHERITS_FROM.get(operation)
+  const inherited = parent === undefined ? undefined : own(parent)
+  return own(operation) ?? inherited ?? own('default') ?? otherwise
+}
+
+/** Whether a principal satisfies a rule. */
+export function satisfies(rule: AccessRule, principal: Principal | undefined): boolean {
+  if (rule === 'public') return true
+  if (principal === undefined) return false
+  const { scopes } = principal
+  // In JavaScript scopes may be one string, which would include parts of scopes.
+  return rule.every(scope => Array.isArray(scopes) && scopes.includes(scope))
+}
