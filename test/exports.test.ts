@@ -5,6 +5,19 @@ import { isNode, load, type SyntaxNode, sourceFiles } from './source.ts'
 
 const files = sourceFiles()
 
+/** The file of each entry point, by its subpath. */
+const ENTRIES: Readonly<Record<string, string>> = {
+  '': 'index.ts',
+  rules: 'rules/index.ts',
+  html: 'html/html.ts',
+  dialects: 'dialects/dialects.ts',
+  node: 'node/node.ts',
+  sql: 'sql/sql-store.ts',
+  s3: 's3/s3-blobs.ts',
+  store: 'store-authors/index.ts',
+  testing: 'testing/store-cases.ts',
+}
+
 /** The names a file of src exports, types marked as such. */
 function exportedBy(path: string): string[] {
   const [program] = files.find(file => file.path === path)?.nodes ?? []
@@ -412,6 +425,26 @@ test('rest-conventions/testing', async () => {
       "type StoreCase",
     ]
   `)
+})
+
+/** The rows of CHANGELOG.md that say where an export has gone: its names there, and the entry point. */
+function movedExports(): (readonly [string, string])[] {
+  const text = readFileSync(new URL('../CHANGELOG.md', import.meta.url), 'utf8')
+  const rows = [...text.matchAll(/^\| (.+) \| (.+) \| `rest-conventions(?:\/(\w+))?` \|$/gm)]
+  return rows.flatMap(([, was = '', is = '', subpath = '']) =>
+    [...(is === 'the same' ? was : is).matchAll(/`([^`]+)`/g)].map(
+      ([, name = '']) => [name, subpath] as const,
+    ),
+  )
+}
+
+test('every export that CHANGELOG.md calls renamed or moved is where it says', () => {
+  const moved = movedExports()
+  expect(moved.length).toBeGreaterThan(90)
+  const missing = moved.filter(
+    ([name, subpath]) => !exportedBy(ENTRIES[subpath] ?? '').includes(name),
+  )
+  expect(missing).toEqual([])
 })
 
 /** @returns the names in order; what a program can import at run time is checked against them. */
