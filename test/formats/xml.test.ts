@@ -362,7 +362,7 @@ describe('refused before the parser runs', () => {
       readBody(xml, '<car><color>&secret;</color></car>', { fields }),
     )
     expect(message).toBe(
-      'The body is not the XML that is read here: it has an entity that is none of the five (at character 12)',
+      'The body is not valid XML: it has an entity that is none of the five (at character 12)',
     )
   })
 

@@ -1,5 +1,5 @@
-// XML elements as JSON values, by shapes. fast-xml-parser builds the tree, from documents that
-// xml-syntax.ts has found to be well-formed; it neither resolves, trims, renames nor guesses anything.
+// XML elements to JSON values, by shapes. fast-xml-parser builds the tree of documents that syntax.ts
+// has checked; it neither resolves, trims, renames nor guesses anything.
 import { XMLParser } from 'fast-xml-parser'
 import { type ErrorType, type Issue, throwIfAny } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
@@ -32,7 +32,7 @@ const parser = new XMLParser({
   onDangerousProperty: name => name,
 })
 
-/** A node as fast-xml-parser gives it: one property with the content, maybe one with the attributes. */
+/** A node of fast-xml-parser: one property with the content, maybe one with the attributes. */
 type Node = { readonly [name: string]: string | readonly Node[] | Readonly<Record<string, string>> }
 
 interface Element {
@@ -45,40 +45,40 @@ interface Element {
 const EMPTY: Element = { name: '', attributes: new Map(), text: '', children: [] }
 
 /**
- * Reads a document to the value that its root element stands for. The root's name may be any.
- * @param taken takes the issues in single values; without, they are thrown.
- * @param path where the value stands, for the issues: of a document that is a body, nowhere.
+ * Parses a document to the value of its root element, whatever its name.
+ * @param collected gets the issues of single values; without it they are thrown.
+ * @param path of the value, for the issues of a part; empty for a whole body.
  * @throws HttpError 400 with the issues, 413 for more than the limits allow.
  */
 export function parseXml(
   text: string,
   shape: Shape,
   limits: Limits,
-  taken?: Issue[],
+  collected?: Issue[],
   path = '',
 ): Json {
   checkXml(text, limits)
-  // With `preserveOrder` the parser gives a list of nodes; its type says `any`.
+  // With `preserveOrder` the parser returns a list of nodes, typed `any`.
   const nodes: readonly Node[] = parser.parse(text)
-  // What is checked has a root.
-  const [root = EMPTY] = nodes.map(elementOf).filter(element => element !== undefined)
-  const issues = taken ?? []
+  // A checked document has a root.
+  const [root = EMPTY] = nodes.map(toElement).filter(element => element !== undefined)
+  const issues = collected ?? []
   const value = readElement(root, shape, path, issues)
-  if (!taken) throwIfAny(issues)
+  if (!collected) throwIfAny(issues)
   checkJson(value)
   return value
 }
 
-function elementOf(node: Node): Element | undefined {
+function toElement(node: Node): Element | undefined {
   const name = Object.keys(node).find(key => key !== ATTRIBUTES && key !== TEXT && key !== CDATA)
   const content = name === undefined ? undefined : node[name]
   if (name === undefined || !isNodes(content)) return undefined
   const children: Element[] = []
   let text = ''
   for (const part of content) {
-    const child = elementOf(part)
+    const child = toElement(part)
     if (child) children.push(child)
-    else text += textOf(part)
+    else text += toText(part)
   }
   const attributes = new Map<string, string>()
   for (const [key, raw] of Object.entries(node[ATTRIBUTES] ?? {})) {
@@ -91,22 +91,22 @@ function isNodes(content: Node[string] | undefined): content is readonly Node[] 
   return Array.isArray(content)
 }
 
-function textOf(node: Node): string {
+function toText(node: Node): string {
   const raw = node[TEXT]
   if (typeof raw === 'string') return readText(raw)
-  // What is neither element nor text is a CDATA section, as it stands.
+  // A node that is neither element nor text is a CDATA section.
   const section = node[CDATA] as readonly Node[]
   return section.map(({ [TEXT]: text }) => String(text)).join('')
 }
 
-/** What is left of an element's attributes when the names are dealt with. */
-interface Marks {
+/** The meaning of an element's attributes. */
+interface Attributes {
   nil: boolean
   type: Type | undefined
   json: boolean
 }
 
-/** The field of an element that tells its own type. */
+/** The field of an element with a `type` attribute. */
 const PLAIN: Readonly<Record<Type, Field>> = {
   string: { kind: 'string', nullable: false, optional: false },
   number: { kind: 'number', nullable: false, optional: false },
@@ -120,7 +120,7 @@ function isType(text: string): text is Type {
 }
 
 function readElement(element: Element, shape: Shape, path: string, issues: Issue[]): Json {
-  const { nil, type, json } = marksOf(element, path, issues)
+  const { nil, type, json } = readAttributes(element, path, issues)
   const { text, children } = element
   if (nil) {
     if (children.length > 0 || !isBlank(text)) {
@@ -143,7 +143,7 @@ function readElement(element: Element, shape: Shape, path: string, issues: Issue
       return null
     }
     return wanted === 'object'
-      ? objectOf(children, shape, path, issues)
+      ? readObject(children, shape, path, issues)
       : children.map((child, at) => readElement(child, shape.element(), below(path, at), issues))
   }
   if (children.length > 0) {
@@ -151,10 +151,15 @@ function readElement(element: Element, shape: Shape, path: string, issues: Issue
     return null
   }
   if (wanted === 'string' || (wanted === undefined && shape.takesText)) return text
-  return scalarOf(text, type === undefined ? shape.field : PLAIN[type], path, issues)
+  return readScalar(text, type === undefined ? shape.field : PLAIN[type], path, issues)
 }
 
-function objectOf(children: readonly Element[], shape: Shape, path: string, issues: Issue[]): Item {
+function readObject(
+  children: readonly Element[],
+  shape: Shape,
+  path: string,
+  issues: Issue[],
+): Item {
   const value: Item = {}
   for (const child of children) {
     const name = memberName(child, path, issues)
@@ -177,8 +182,8 @@ function memberName({ name, attributes }: Element, path: string, issues: Issue[]
     : given
 }
 
-function scalarOf(text: string, field: Field, path: string, issues: Issue[]): Json {
-  // Which of its choices it is, the schema says: its message lists them.
+function readScalar(text: string, field: Field, path: string, issues: Issue[]): Json {
+  // The schema's message lists the choices.
   const { choices: _, ...open } = field
   const [value] = parseScalars(text.trim(), open)
   if (value !== undefined) return value
@@ -187,25 +192,25 @@ function scalarOf(text: string, field: Field, path: string, issues: Issue[]): Js
   return text
 }
 
-function marksOf(element: Element, path: string, issues: Issue[]): Marks {
-  const marks: Marks = { nil: false, type: undefined, json: false }
+function readAttributes(element: Element, path: string, issues: Issue[]): Attributes {
+  const attributes: Attributes = { nil: false, type: undefined, json: false }
   for (const [name, value] of element.attributes) {
     if (name === 'nil' || name === 'xsi:nil') {
-      marks.nil = value === 'true' || value === '1'
-      if (marks.nil || value === 'false' || value === '0') continue
+      attributes.nil = value === 'true' || value === '1'
+      if (attributes.nil || value === 'false' || value === '0') continue
     } else if (name === 'type' && isType(value)) {
-      marks.type = value
+      attributes.type = value
       continue
     } else if (name === 'encoding' && value === 'json') {
-      marks.json = true
+      attributes.json = true
       continue
     } else if (element.name === MEMBER && (name === 'name' || name === 'name-encoding')) {
       if (name === 'name' || value === 'json') continue
     } else if (/^(?:xmlns$|xmlns:|xml:|xsi:)/.test(name)) continue
-    const what = `has an attribute that is not known: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
+    const what = `has an unknown attribute: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
     issues.push(issue(path, what, 'unknown_attribute'))
   }
-  return marks
+  return attributes
 }
 
 function jsonText(literal: string, path: string, issues: Issue[]): string {
@@ -213,7 +218,7 @@ function jsonText(literal: string, path: string, issues: Issue[]): string {
     const value: unknown = JSON.parse(literal)
     if (typeof value === 'string') return value
   } catch {
-    // Said below: V8's own message quotes the input.
+    // V8's message quotes the input.
   }
   issues.push(issue(path, 'must be a JSON string in quotes, as its encoding says', 'invalid_xml'))
   return ''

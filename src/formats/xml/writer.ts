@@ -1,4 +1,4 @@
-// JSON values as XML elements, by shapes.
+// JSON values to XML elements, by shapes.
 import { type Item, isObject, type Json } from '../../schema/values.ts'
 import { needsType, type Shape, type Type } from './shape.ts'
 import { isElementName, printAttribute, printJsonText, printText } from './syntax.ts'
@@ -7,45 +7,45 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 /** The name of an array's elements. */
 const ELEMENT = 'item'
-/** The name of properties whose own name no element can have. */
+/** The element of a property whose name no element can have. */
 export const MEMBER = 'member'
 
-/** A document whose root has this name. */
+/** Prints a document with a root of this name. */
 export function printDocument(name: string, shape: Shape, value: Json): string {
-  return DECLARATION + elementWriter(name, shape)(value)
+  return DECLARATION + compileElement(name, shape)(value)
 }
 
-/** A document whose root has an element for each of the items. */
+/** Prints a document whose root has an element for each item. */
 export function printList(
   name: string,
   itemName: string,
   shape: Shape,
   items: readonly Item[],
 ): string {
-  const { open, close } = tagsOf(name)
-  const write = elementWriter(itemName, shape)
+  const { open, close } = printTags(name)
+  const write = compileElement(itemName, shape)
   let text = `${DECLARATION}${open}>`
   for (const item of items) text += write(item)
   return text + close
 }
 
-/** An element's tags without their ends: `<color`, `</color>`. */
+/** The tags of an element, the first without its end: `<color`, `</color>`. */
 interface Tags {
   readonly open: string
   readonly close: string
 }
 
-/** Prints the element of a value: the tags were made once, for its shape. */
+/** Prints the element of a value. */
 type ElementWriter = (value: Json) => string
 
-/** Makes the writer of an element of this name; the commonest values take the shortest way. */
-function elementWriter(name: string, shape: Shape): ElementWriter {
-  const tags = tagsOf(name)
+/** Compiles the writer of an element; the commonest values take the shortest way. */
+function compileElement(name: string, shape: Shape): ElementWriter {
+  const tags = printTags(name)
   const { close } = tags
   const open = `${tags.open}>`
-  const content = contentWriter(shape)
+  const content = compileContent(shape)
   const any: ElementWriter = value => print(value, shape, tags, content)
-  switch (shape.taken ? undefined : shape.only) {
+  switch (shape.only) {
     case 'string':
       return value => {
         const text = typeof value === 'string' ? printText(value) : undefined
@@ -81,7 +81,7 @@ function print(value: Json, shape: Shape, { open, close }: Tags, content: Conten
   return `${start}>${Array.isArray(value) ? content.array(value) : content.object(value)}${close}`
 }
 
-/** `undefined` for null, and for numbers that JSON has not: it prints them as null, too. */
+/** Finds the type of a value; `undefined` for null, and for NaN and infinities, which JSON prints as null. */
 function typeOf(value: Json): Type | undefined {
   if (value === null) return undefined
   if (Array.isArray(value)) return 'array'
@@ -98,17 +98,18 @@ interface ContentWriter {
 
 const writers = new WeakMap<Shape, ContentWriter>()
 
-/** What stands between the tags of an array or an object; made once for its shape. */
-function contentWriter(shape: Shape): ContentWriter {
+/** Compiles the writer of the content of an array or an object, once for each shape. */
+function compileContent(shape: Shape): ContentWriter {
   const known = writers.get(shape)
   if (known) return known
   const properties = new Map<string, ElementWriter>()
-  for (const name of namesOf(shape)) properties.set(name, elementWriter(name, shape.property(name)))
+  for (const name of listNames(shape))
+    properties.set(name, compileElement(name, shape.property(name)))
   let element: ElementWriter | undefined
   const writer: ContentWriter = {
     array(values) {
-      // Made when first needed: the elements of an `any` are an `any` again.
-      element ??= elementWriter(ELEMENT, shape.element())
+      // Lazily: the elements of an `any` are an `any` again.
+      element ??= compileElement(ELEMENT, shape.element())
       let text = ''
       for (const value of values) text += element(value)
       return text
@@ -118,7 +119,7 @@ function contentWriter(shape: Shape): ContentWriter {
       for (const name of Object.keys(value)) {
         const property = value[name]
         if (property === undefined) continue
-        const write = properties.get(name) ?? elementWriter(name, shape.property(name))
+        const write = properties.get(name) ?? compileElement(name, shape.property(name))
         text += write(property)
       }
       return text
@@ -128,15 +129,15 @@ function contentWriter(shape: Shape): ContentWriter {
   return writer
 }
 
-function namesOf({ field }: Shape): string[] {
+function listNames({ field }: Shape): string[] {
   const names = [...(field.properties?.keys() ?? [])]
   return names.concat(
     (field.options ?? []).flatMap(option => [...(option.properties?.keys() ?? [])]),
   )
 }
 
-/** `<color`, or `<member name="…"` where the name is none that XML allows. */
-function tagsOf(name: string): Tags {
+/** Prints `<color`, or `<member name="…"` for a name that XML does not allow. */
+function printTags(name: string): Tags {
   if (isElementName(name)) return { open: `<${name}`, close: `</${name}>` }
   const attribute = printAttribute(name)
   const given =

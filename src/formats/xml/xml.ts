@@ -1,9 +1,8 @@
-// `application/xml` (RFC 7303). Members are elements of their names, an array's elements `<item>`; a
-// list has the collection's name, its items theirs. The fields decide what an element is. Where they
-// cannot, or a stored value is not what they say, or what is given is taken as something else, the
-// element tells it:
+// `application/xml` (RFC 7303). Properties are elements of their names, an array's elements `<item>`; a
+// list has the collection's name, its items theirs. The fields decide what an element means. Where
+// they cannot, or a stored value differs from them, attributes do:
 //   nil="true"               null
-//   type="number"            what it is: string, number, boolean, object, array
+//   type="number"            string, number, boolean, object or array
 //   encoding="json"          a text that XML cannot carry, as a JSON string: "bell\u0007"
 //   <member name="a b">      a name that no element can have; name-encoding="json" as above
 import type { ErrorEntry } from '../../errors.ts'
@@ -11,7 +10,7 @@ import type { Field, Fields } from '../../schema/fields.ts'
 import type { Format, Representation } from '../format.ts'
 import { readText } from '../read-body.ts'
 import { parseXml } from './reader.ts'
-import { objectShape, readBy, type Shape, shapeOf } from './shape.ts'
+import { objectShape, type Shape, shapeOf } from './shape.ts'
 import { printDocument, printList } from './writer.ts'
 
 /** `application/xml`, written and read by the schema; `.xml`. */
@@ -40,29 +39,24 @@ const ERROR: Fields = new Map<keyof ErrorEntry, Field>([
 function printXml(representation: Representation): string {
   switch (representation.kind) {
     case 'item': {
-      const { name, fields, taken, data } = representation
-      return printDocument(name, itemShape(fields, taken), data)
+      const { name, fields, data } = representation
+      return printDocument(name, objectShape(fields), data)
     }
     case 'document': {
       const { name, fields, data } = representation
       return printDocument(name, rootShape(fields), data)
     }
     case 'list': {
-      const { name, itemName, fields, taken, data } = representation
-      return printList(name, itemName, itemShape(fields, taken), data)
+      const { name, itemName, fields, data } = representation
+      return printList(name, itemName, objectShape(fields), data)
     }
     case 'errors': {
       const entries = representation.errors.map(entry => ({ ...entry }))
       return printList('errors', 'error', objectShape(ERROR), entries)
     }
     default:
-      throw new TypeError(`XML prints no ${representation.kind}`)
+      throw new TypeError(`XML cannot print ${representation.kind}`)
   }
-}
-
-function itemShape(fields: Fields, taken: Fields | undefined): Shape {
-  const shape = objectShape(fields)
-  return taken ? readBy(shape, objectShape(taken)) : shape
 }
 
 function rootShape(fields: Fields | undefined): Shape {
