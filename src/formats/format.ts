@@ -14,8 +14,6 @@ export type Representation =
       /** The name of one item: `car`. */
       readonly name: string
       readonly fields: Fields
-      /** The fields that a write reads, where they differ. */
-      readonly taken?: Fields
       readonly data: Item
       /** The stored item that `data` is, where nothing was selected or added: its text is printed once. */
       readonly stored?: Stored | undefined
@@ -26,7 +24,6 @@ export type Representation =
       readonly name: string
       readonly itemName: string
       readonly fields: Fields
-      readonly taken?: Fields
       readonly data: readonly Item[]
       readonly stored?: readonly Stored[] | undefined
     }

@@ -119,7 +119,6 @@ function answerPage(
     representation: {
       kind: 'list',
       ...describeList(context, query),
-      taken: collection.takenFields,
       data,
       stored: plain ? items : undefined,
     },

@@ -205,7 +205,6 @@ function represent(
     kind: 'item',
     name: collection.itemName,
     fields: selectReadableFields(collection, fields),
-    taken: collection.takenFields,
     data: fields ? picker(fields)(item) : item,
     stored: fields ? undefined : stored,
   }
