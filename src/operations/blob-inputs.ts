@@ -1,126 +1,125 @@
-// Binary properties in requests: what a client says of them, to the records that are kept.
+// Binary properties in requests: from the inputs of a client to stored records.
 
 import { oneChunk } from '../blobs/blob-store.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import type { Parent } from '../model/routes.ts'
 import { findRecord, listBlobFields } from '../schema/blob.ts'
-import { type BlobInput, decodeBase64, readBlob } from '../schema/blob-forms.ts'
+import { type BlobInput, decodeBase64, parseBlobInputs } from '../schema/blob-forms.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import type { OperationContext } from './context.ts'
 import { removeContents } from './uploads.ts'
 
 /**
- * What a client sent with every binary property as the record that it means: new contents are kept,
- * an address must be the item's own.
+ * Replaces every binary property of a body by the record that it stands for: new contents are stored,
+ * the address must be the item's own.
+ * @throws HttpError 400
  */
 export async function receiveBlobs(
   context: OperationContext,
-  sent: Json,
+  body: Json,
   current: Item | undefined,
 ): Promise<Json> {
   const { collection } = context.target
-  if (!collection.blobs || !isObject(sent)) return sent
-  const names = listBlobFields(collection.shape.fields)
+  if (!collection.blobs || !isObject(body)) return body
   const issues: Issue[] = []
-  const received: Item = { ...sent }
-  for (const name of names) {
-    const record = await receiveBlob(context, name, sent, current, issues)
-    for (const property of propertiesOf(name)) delete received[property]
+  const received: Item = { ...body }
+  for (const name of listBlobFields(collection.shape.fields)) {
+    const input = chooseInput(context, name, body, current, issues)
+    const record = input && (await receiveBlob(context, name, input, current, issues))
+    for (const property of listInputProperties(name)) delete received[property]
     if (record !== undefined) received[name] = record
   }
   throwIfAny(issues)
   return received
 }
 
+/** Finds or stores the record of an input; `undefined` for an issue. */
 async function receiveBlob(
   context: OperationContext,
   name: string,
-  sent: Item,
+  input: BlobInput,
   current: Item | undefined,
   issues: Issue[],
 ): Promise<Json | undefined> {
-  const [input, ...others] = toldOf(context, name, sent, current)
-  const wrong = (message: string, type: ErrorType) => {
+  const fail = (message: string, type: ErrorType) => {
     issues.push({ message, field: name, type })
     return undefined
   }
-  if (input === undefined) return undefined
-  if (others.length > 0) {
-    issues.push(toldTwice(name, [input, ...others]))
-    return undefined
-  }
-  const unfit = () => {
-    const to = context.target.collection.binary === 'flat' ? `${name}_` : `${name}.`
-    const forms = `Base64 in ${to}data or its own address in ${to}url`
-    return wrong(`${name} is a file of a multipart body, ${forms}`, 'invalid_type')
-  }
-  switch (input.said) {
-    case 'removed':
+  switch (input.kind) {
+    case 'null':
       return null
     case 'data': {
       const bytes = decodeBase64(input.data)
-      if (!bytes) return wrong(`${name} must be Base64`, 'invalid_base64')
+      if (!bytes) return fail(`${name} must be Base64`, 'invalid_base64')
       return context.uploads?.put(name, { name: undefined, type: '', content: oneChunk(bytes) })
     }
-    case 'upload': {
-      const own = current && findRecord(current, name)
-      if (own?.key === input.key) return current?.[name]
-      const record = context.uploads?.find(input.key)
-      return record ? { ...record } : unfit()
-    }
-    case 'address': {
+    case 'url': {
       if (current && isOwnAddress(context, name, input.url, current)) return current[name]
-      return wrong(
-        `The address of ${name} must be the item's own; no other is fetched`,
-        'foreign_address',
-      )
+      const message = `${name} must have its own address. Other addresses are not fetched.`
+      return fail(message, 'foreign_address')
     }
-    case 'nonsense':
-      return unfit()
+    case 'record': {
+      if (isOwnRecord(name, input.key, current)) return current?.[name]
+      const record = context.uploads?.find(input.key)
+      if (record) return { ...record }
+    }
   }
+  const prefix = context.target.collection.binary === 'flat' ? `${name}_` : `${name}.`
+  const forms = `Base64 in ${prefix}data, or its own address in ${prefix}url`
+  return fail(`${name} must be a file of a multipart body, ${forms}`, 'invalid_type')
 }
 
 /**
- * What a client says of a binary property. Beside anything else, what the item is given with says
- * nothing: who sends back what it has read may add a content to it.
+ * Chooses the input of a binary property that counts. Beside a change, what the client has read before
+ * (the own address, the record, a null) counts as unchanged; two different changes are an issue.
  */
-function toldOf(
+function chooseInput(
   context: OperationContext,
   name: string,
-  sent: Item,
+  body: Item,
   current: Item | undefined,
-): BlobInput[] {
-  const inputs = readBlob(name, sent)
-  if (inputs.length < 2) return inputs
-  const told = inputs.filter(input => !isPresent(context, name, input, current))
-  const [first = inputs.find(({ said }) => said !== 'removed') ?? inputs[0]] = told
-  const same = told.every(({ said }) => said === 'removed')
-  return same && first ? [first] : told
+  issues: Issue[],
+): BlobInput | undefined {
+  const inputs = parseBlobInputs(name, body)
+  if (inputs.length < 2) return inputs[0]
+  const changes = inputs.filter(input => !isUnchanged(context, name, input, current))
+  if (changes.length === 0) return inputs.find(({ kind }) => kind !== 'null') ?? inputs[0]
+  if (changes.length > 1 && changes.some(({ kind }) => kind !== 'null')) {
+    const properties = changes.map(({ property }) => property).join(' and ')
+    const message = `${name} is given in ${properties}. Send one of them.`
+    issues.push({ message, field: name, type: 'conflicting_keys' })
+    return undefined
+  }
+  return changes[0]
 }
 
-/** Whether an input is what the item is given with, or a form left as it was: its own address, its record, a null. */
-function isPresent(
+/** Whether an input is what the item has: its address, its record, a null; or the empty control of a form. */
+function isUnchanged(
   context: OperationContext,
   name: string,
   input: BlobInput,
   current: Item | undefined,
 ): boolean {
-  const record = current && findRecord(current, name)
-  switch (input.said) {
-    case 'address':
+  switch (input.kind) {
+    case 'url':
       return current !== undefined && isOwnAddress(context, name, input.url, current)
-    case 'upload':
-      return record?.key === input.key
-    case 'removed': {
-      // A page says null beside every control for a file: it counts where none was chosen.
-      if (context.body?.form) return true
-      return !record && input.property === givenProperty(context.target.collection, name)
-    }
+    case 'record':
+      return isOwnRecord(name, input.key, current)
+    case 'null':
+      return (
+        context.body?.form !== undefined ||
+        (!(current && findRecord(current, name)) &&
+          input.property === getReadableName(context.target.collection, name))
+      )
     default:
       return false
   }
+}
+
+function isOwnRecord(name: string, key: string, current: Item | undefined): boolean {
+  return current !== undefined && findRecord(current, name)?.key === key
 }
 
 /** Whether an address is the item's own: in its collection, or below one of its parents. */
@@ -142,50 +141,42 @@ function isOwnAddress(
   )
 }
 
-function toldTwice(name: string, inputs: readonly BlobInput[]): Issue {
-  const named = inputs.map(({ property }) => property).join(' and ')
-  const message = `${name} is given in ${named}: give it once`
-  return { message, field: name, type: 'conflicting_keys' }
-}
-
 /**
- * A merge patch with every null for a binary property where the item is given with it: anywhere else it
- * would be merged without a trace.
- * @throws HttpError 400 for a patch that says two things of one property.
+ * Moves every null for a binary property of a merge patch to the property that items have: a merge of
+ * another one would lose it.
+ * @throws HttpError 400 for two different changes of one property.
  */
 export function patchBlobs(
   context: OperationContext,
   patch: Item,
-  shown: Item,
+  readable: Item,
   current: Item,
 ): Item {
   const { collection } = context.target
-  const sent = collection.blobs && withoutSameData(collection, patch, shown)
-  if (!isObject(sent)) return patch
+  const body = collection.blobs && withoutSameData(collection, patch, readable)
+  if (!isObject(body)) return patch
   const issues: Issue[] = []
-  const placed: Item = { ...patch }
+  const moved: Item = { ...patch }
   for (const name of listBlobFields(collection.shape.fields)) {
-    const told = toldOf(context, name, sent, current)
-    if (told.length > 1) issues.push(toldTwice(name, told))
-    if (told[0]?.said !== 'removed') continue
-    for (const property of propertiesOf(name)) delete placed[property]
-    placed[givenProperty(collection, name)] = null
+    if (chooseInput(context, name, body, current, issues)?.kind !== 'null') continue
+    for (const property of listInputProperties(name)) delete moved[property]
+    moved[getReadableName(collection, name)] = null
   }
   throwIfAny(issues)
-  return placed
+  return moved
 }
 
-/** The properties that a client may say a binary property in. */
-function propertiesOf(name: string): string[] {
+/** The properties of a body that may hold a binary property. */
+function listInputProperties(name: string): string[] {
   return [name, `${name}_url`, `${name}_data`]
 }
 
-/** The property that an item is given with, its null included. */
-function givenProperty({ binary }: CollectionDefinition, name: string): string {
+/** The property of an item that has a binary property, or its null. */
+function getReadableName({ binary }: CollectionDefinition, name: string): string {
   return binary === 'flat' ? `${name}_url` : name
 }
 
-/** Removes the contents that an item held and its successor does not hold. */
+/** Removes the contents of an item that its new state does not have. */
 export async function removeBlobs(
   { target }: OperationContext,
   before: Item,
@@ -200,16 +191,16 @@ export async function removeBlobs(
   await removeContents(blobs, keys)
 }
 
-/** A patched item without the contents that were given inline and are still the same: no new ones. */
+/** Leaves out inline contents that a patch did not change: they are not stored again. */
 export function withoutSameData(
   { shape, binary }: CollectionDefinition,
   patched: Json,
-  shown: Item,
+  readable: Item,
 ): Json {
   const paths = listBlobFields(shape.fields).map(name =>
     binary === 'flat' ? [`${name}_data`] : [name, 'data'],
   )
-  const same = paths.filter(path => sameJson(getValue(patched, path), getValue(shown, path)))
+  const same = paths.filter(path => sameJson(getValue(patched, path), getValue(readable, path)))
   return same.reduce<Json>((rest, path) => without(rest, path), patched)
 }
 

@@ -1,54 +1,37 @@
 // The three forms of a binary property in requests and responses: address, object, inline Base64.
 import type { BlobRecord } from './blob.ts'
 import type { Field, Fields } from './fields.ts'
-import { type Item, isObject, type Json } from './values.ts'
+import { getProperty, type Item, isObject, type Json } from './values.ts'
 
-/** Whether items give a binary property as `photo_url`, or as `photo: { url, updated_at }`. */
+/** Whether items have a binary property as `photo_url`, or as `photo: { url, updated_at }`. */
 export type BinaryForm = 'flat' | 'object'
 
 const TEXT: Field = { kind: 'string', nullable: false, optional: true, serverOwned: true }
 const DATE_TIME: Field = { ...TEXT, kind: 'date-time' }
 
-/**
- * The fields as they are given: binary properties in their form. `data` also has the Base64 properties,
- * for `fields` to name.
- */
+/** Builds the fields that clients read: binary properties in their form, with `data` in Base64 too. */
 export function toReadableFields(fields: Fields, form: BinaryForm, data: boolean): Fields {
-  const shown = new Map<string, Field>()
+  const readable = new Map<string, Field>()
   for (const [name, field] of fields) {
-    if (field.kind !== 'blob') shown.set(name, field)
+    const { kind, optional, nullable, accept } = field
+    const url: Field = { ...TEXT, ...(accept && { accept }) }
+    if (kind !== 'blob') readable.set(name, field)
     else if (form === 'flat') {
-      shown.set(`${name}_url`, {
-        ...TEXT,
-        optional: field.optional,
-        nullable: field.nullable,
-        ...acceptOf(field),
-      })
-      if (data) shown.set(`${name}_data`, TEXT)
+      readable.set(`${name}_url`, { ...url, optional, nullable })
+      if (data) readable.set(`${name}_data`, TEXT)
     } else {
       const properties = new Map([
-        ['url', { ...TEXT, ...acceptOf(field) }],
+        ['url', url],
         ['updated_at', DATE_TIME],
       ])
       if (data) properties.set('data', TEXT)
-      shown.set(name, {
-        ...TEXT,
-        kind: 'object',
-        optional: field.optional,
-        nullable: field.nullable,
-        properties,
-        ...acceptOf(field),
-      })
+      readable.set(name, { ...url, kind: 'object', optional, nullable, properties })
     }
   }
-  return shown
+  return readable
 }
 
-function acceptOf({ accept }: Field): { accept?: readonly string[] } {
-  return accept ? { accept } : {}
-}
-
-/** One binary property as it is given; `data` is its content in Base64. */
+/** Prints a binary property of an item; `data` is its content in Base64. */
 export function printBlob(
   name: string,
   record: BlobRecord | null,
@@ -67,56 +50,54 @@ export function printBlob(
   return { [name]: value }
 }
 
-/** What a client says of a binary property, and in which property. */
+/** One input of a binary property, and the property of the body that holds it. */
 export type BlobInput = { readonly property: string } & (
-  | { readonly said: 'removed' | 'nonsense' }
-  | { readonly said: 'address'; readonly url: Json }
-  | { readonly said: 'data'; readonly data: string }
-  | { readonly said: 'upload'; readonly key: string }
+  | { readonly kind: 'null' | 'invalid' }
+  | { readonly kind: 'url'; readonly url: Json }
+  | { readonly kind: 'data'; readonly data: string }
+  | { readonly kind: 'record'; readonly key: string }
 )
 
-/** Reads one binary property of what a client sent, in all the forms that it takes; nothing where nothing is said. */
-export function readBlob(name: string, sent: Item): BlobInput[] {
-  const inputs: BlobInput[] = []
-  const data = getOwnValue(sent, `${name}_data`)
-  const whole = getOwnValue(sent, name)
-  const url = getOwnValue(sent, `${name}_url`)
-  if (data !== undefined) inputs.push(readData(`${name}_data`, data))
-  if (isObject(whole)) inputs.push(...readObject(name, whole))
-  else if (whole !== undefined)
-    inputs.push({ property: name, said: whole === null ? 'removed' : 'nonsense' })
-  if (url === null) inputs.push({ property: `${name}_url`, said: 'removed' })
-  else if (url !== undefined) inputs.push({ property: `${name}_url`, said: 'address', url })
-  return inputs
+/** Parses the inputs of a binary property in all forms; a file of a multipart body is its record. */
+export function parseBlobInputs(name: string, body: Item): BlobInput[] {
+  const whole = getProperty(body, name)
+  return [
+    ...parseData(`${name}_data`, getProperty(body, `${name}_data`)),
+    ...parseWhole(name, whole),
+    ...parseUrl(`${name}_url`, getProperty(body, `${name}_url`)),
+  ]
 }
 
-function getOwnValue(value: Item, name: string): Json | undefined {
-  return Object.hasOwn(value, name) ? value[name] : undefined
+function parseData(property: string, data: Json | undefined): BlobInput[] {
+  if (data === undefined) return []
+  if (typeof data === 'string') return [{ property, kind: 'data', data }]
+  return [{ property, kind: data === null ? 'null' : 'invalid' }]
 }
 
-function readData(property: string, data: Json): BlobInput {
-  if (typeof data === 'string') return { property, said: 'data', data }
-  return { property, said: data === null ? 'removed' : 'nonsense' }
+function parseUrl(property: string, url: Json | undefined): BlobInput[] {
+  if (url === undefined) return []
+  return [url === null ? { property, kind: 'null' } : { property, kind: 'url', url }]
 }
 
-/** The object form, or the record of an upload. */
-function readObject(name: string, whole: Item): BlobInput[] {
-  const inputs: BlobInput[] = []
-  const key = getOwnValue(whole, 'key')
-  const data = getOwnValue(whole, 'data') ?? undefined
-  const url = getOwnValue(whole, 'url') ?? undefined
-  if (typeof key === 'string') inputs.push({ property: name, said: 'upload', key })
-  if (data !== undefined) inputs.push(readData(`${name}.data`, data))
-  if (url !== undefined) inputs.push({ property: `${name}.url`, said: 'address', url })
-  return inputs.length > 0 ? inputs : [{ property: name, said: 'nonsense' }]
+/** Parses the object form, or the record of an upload. A null in the object has no meaning. */
+function parseWhole(property: string, whole: Json | undefined): BlobInput[] {
+  if (whole === undefined) return []
+  if (!isObject(whole)) return [{ property, kind: whole === null ? 'null' : 'invalid' }]
+  const key = getProperty(whole, 'key')
+  const inputs: BlobInput[] = [
+    ...(typeof key === 'string' ? [{ property, kind: 'record', key } as const] : []),
+    ...parseData(`${property}.data`, getProperty(whole, 'data') ?? undefined),
+    ...parseUrl(`${property}.url`, getProperty(whole, 'url') ?? undefined),
+  ]
+  return inputs.length > 0 ? inputs : [{ property, kind: 'invalid' }]
 }
 
 const NO_DIGIT = /[^A-Za-z0-9+/]/
 
-/** Decodes Base64 (RFC 4648 §4, padding may be left out), a `data:` URL's included; `undefined` where it is none. */
+/** Decodes Base64 (RFC 4648 §4, padding optional) or a `data:` URL of it; `undefined` for anything else. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   const digits = text.replace(/^data:[^,]{0,255};base64,/, '').replace(/[\r\n]/g, '')
-  // No pattern of the whole: one that repeats groups of four overflows the stack from 4 MB on.
+  // Not one pattern: repeated groups of four overflow the stack from 4 MB on.
   const end = digits.search(NO_DIGIT)
   const padding = end === -1 ? '' : digits.slice(end)
   const rest = (digits.length - padding.length) % 4

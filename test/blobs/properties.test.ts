@@ -119,32 +119,35 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     const both = { comment: 'B', photo_url, photo_data: BASE64 }
     const { status, text } = await door.request('/v1/photos', { method: 'POST', json: both })
     expect(status).toBe(400)
-    expect(text).toContain('photo is given in photo_data and photo_url: give it once')
+    expect(text).toContain('photo is given in photo_data and photo_url. Send one of them.')
   })
 
   it.each([
     ['v1', 'photo_data', 'photo_url'],
     ['v2', 'photo.data', 'photo.url'],
-  ])('Base64 in the wrong place is told the right one: %s', async (version, data, url) => {
-    const { door, create } = await start()
-    const { id } = await create()
-    const { status, json } = await door.request(`/${version}/photos/${id}`, {
-      method: 'PATCH',
-      json: { photo: BASE64 },
-    })
-    expect([status, json]).toMatchObject([
-      400,
-      {
-        errors: [
-          {
-            message: `photo is a file of a multipart body, Base64 in ${data} or its own address in ${url}`,
-            field: 'photo',
-            type: 'invalid_type',
-          },
-        ],
-      },
-    ])
-  })
+  ])(
+    'Base64 in the wrong place: the message names the right ones: %s',
+    async (version, data, url) => {
+      const { door, create } = await start()
+      const { id } = await create()
+      const { status, json } = await door.request(`/${version}/photos/${id}`, {
+        method: 'PATCH',
+        json: { photo: BASE64 },
+      })
+      expect([status, json]).toMatchObject([
+        400,
+        {
+          errors: [
+            {
+              message: `photo must be a file of a multipart body, Base64 in ${data}, or its own address in ${url}`,
+              field: 'photo',
+              type: 'invalid_type',
+            },
+          ],
+        },
+      ])
+    },
+  )
 
   it('object form: url and updated_at, of the same item in another version', async () => {
     const { door, create } = await start()

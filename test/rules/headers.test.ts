@@ -16,8 +16,8 @@ import {
   type BinaryForm,
   type BlobInput,
   decodeBase64,
+  parseBlobInputs,
   printBlob,
-  readBlob,
 } from '../../src/schema/blob-forms.ts'
 
 describe('splitList', () => {
@@ -143,30 +143,30 @@ describe('a binary property', () => {
   const all = { photo_data: 'AA', photo_url: '/p', photo: { key: 'k', data: 'BB', url: '/q' } }
   it.each<[Item, BlobInput[]]>([
     [{}, []],
-    [{ photo: null }, [{ property: 'photo', said: 'removed' }]],
-    [{ photo_url: null }, [{ property: 'photo_url', said: 'removed' }]],
-    [{ photo_data: null }, [{ property: 'photo_data', said: 'removed' }]],
-    [{ photo_url: '/p' }, [{ property: 'photo_url', said: 'address', url: '/p' }]],
-    [{ photo: { url: '/p' } }, [{ property: 'photo.url', said: 'address', url: '/p' }]],
-    [{ photo: { url: '/p', data: null } }, [{ property: 'photo.url', said: 'address', url: '/p' }]],
-    [{ photo: { key: 'k' } }, [{ property: 'photo', said: 'upload', key: 'k' }]],
-    [{ photo: { data: 'AA' } }, [{ property: 'photo.data', said: 'data', data: 'AA' }]],
+    [{ photo: null }, [{ property: 'photo', kind: 'null' }]],
+    [{ photo_url: null }, [{ property: 'photo_url', kind: 'null' }]],
+    [{ photo_data: null }, [{ property: 'photo_data', kind: 'null' }]],
+    [{ photo_url: '/p' }, [{ property: 'photo_url', kind: 'url', url: '/p' }]],
+    [{ photo: { url: '/p' } }, [{ property: 'photo.url', kind: 'url', url: '/p' }]],
+    [{ photo: { url: '/p', data: null } }, [{ property: 'photo.url', kind: 'url', url: '/p' }]],
+    [{ photo: { key: 'k' } }, [{ property: 'photo', kind: 'record', key: 'k' }]],
+    [{ photo: { data: 'AA' } }, [{ property: 'photo.data', kind: 'data', data: 'AA' }]],
     [
       all,
       [
-        { property: 'photo_data', said: 'data', data: 'AA' },
-        { property: 'photo', said: 'upload', key: 'k' },
-        { property: 'photo.data', said: 'data', data: 'BB' },
-        { property: 'photo.url', said: 'address', url: '/q' },
-        { property: 'photo_url', said: 'address', url: '/p' },
+        { property: 'photo_data', kind: 'data', data: 'AA' },
+        { property: 'photo', kind: 'record', key: 'k' },
+        { property: 'photo.data', kind: 'data', data: 'BB' },
+        { property: 'photo.url', kind: 'url', url: '/q' },
+        { property: 'photo_url', kind: 'url', url: '/p' },
       ],
     ],
-    [{ photo: {} }, [{ property: 'photo', said: 'nonsense' }]],
-    [{ photo: { url: null } }, [{ property: 'photo', said: 'nonsense' }]],
-    [{ photo: [] }, [{ property: 'photo', said: 'nonsense' }]],
-    [{ photo_data: 5 }, [{ property: 'photo_data', said: 'nonsense' }]],
+    [{ photo: {} }, [{ property: 'photo', kind: 'invalid' }]],
+    [{ photo: { url: null } }, [{ property: 'photo', kind: 'invalid' }]],
+    [{ photo: [] }, [{ property: 'photo', kind: 'invalid' }]],
+    [{ photo_data: 5 }, [{ property: 'photo_data', kind: 'invalid' }]],
   ])('is read of %j', (sent, inputs) => {
-    expect(readBlob('photo', sent)).toEqual(inputs)
+    expect(parseBlobInputs('photo', sent)).toEqual(inputs)
   })
 
   const record: BlobRecord = { key: 'k', type: 'image/png', size: 2, updated_at: '2026-01-01' }
