@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { binaries } from './blob.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
-import { NO_MESSAGES } from './parse.ts'
+import { hasAsyncCheck, NO_MESSAGES } from './parse.ts'
 import { type Def, partsOf, type Schema } from './zod-fields.ts'
 
 const ACCEPTED: ReadonlySet<string> = new Set([
@@ -90,6 +90,9 @@ function visit(schema: Schema, place: Place): void {
   if (!ACCEPTED.has(def.type)) throw refused(place, kindOf(def))
   if (def.type === 'object' && inUnion && !def.catchall)
     throw invalid(place, `is a z.object() in a z.union(): use ${IN_UNION}`)
+  // zod puts all values of such a rest in one place.
+  if (def.type === 'tuple' && def.rest && hasAsyncCheck(def.rest))
+    throw invalid(place, 'is a z.tuple() whose rest has an asynchronous check: use z.array()')
   if (def.type === 'literal') {
     for (const value of def.values) {
       if (typeof value === 'bigint' || value === undefined) throw refused(place, typeof value)

@@ -31,7 +31,7 @@ export function compileParser(schema: Schema): (value: unknown) => Awaitable<Res
 }
 
 /** Whether a check is an `async` function: a synchronous try would leave its promise behind. */
-function hasAsyncCheck(schema: Schema, seen = new Set<Schema>()): boolean {
+export function hasAsyncCheck(schema: Schema, seen = new Set<Schema>()): boolean {
   if (seen.has(schema)) return false
   seen.add(schema)
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these

@@ -227,6 +227,11 @@ describe('a TypeError for', () => {
       z.union([z.discriminatedUnion('k', [z.object({ k: z.literal('a') })]), z.int()]),
       /in a z\.union/,
     ],
+    [
+      'the rest of a tuple with an asynchronous check',
+      z.tuple([z.int()]).rest(z.string().refine(async () => true)),
+      /z\.tuple\(\) whose rest has an asynchronous check: use z\.array\(\)$/,
+    ],
     ['a default that JSON cannot hold', z.any().default(5n), /a default that JSON cannot hold: 5$/],
     [
       'a default of nothing',
