@@ -17,7 +17,7 @@ export type { BlobStore } from './blobs/blob-store.ts'
 export { fileBlobs } from './blobs/file-blobs.ts'
 export { memoryBlobs } from './blobs/memory-blobs.ts'
 export { type Collection, defineAction, defineCollection } from './collection.ts'
-export { type Dialect, jsonServer, simpleRest } from './dialects/dialects.ts'
+export { jsonServer, simpleRest } from './dialects/dialects.ts'
 export {
   AnyHttpError as HttpError,
   type AnyIssue,
@@ -58,9 +58,18 @@ export {
   type Validators,
   type Verdict,
 } from './http/conditional.ts'
+export {
+  type ContentRange,
+  parseContentRange,
+  parseRange,
+  printContentRange,
+  printRange,
+  type Range,
+} from './http/content-range.ts'
 export type { CorsOptions } from './http/cors.ts'
 export { parseHttpDate, printHttpDate } from './http/date.ts'
 export type { Limits } from './http/limits.ts'
+export { type Link, parseLink, printLink } from './http/link.ts'
 export type { HeaderList, HttpRequest, RequestHeaders, ResponseBody } from './http/message.ts'
 export { effectiveMethod, suppressedStatus } from './http/method-override.ts'
 export { type Parameter, parseParameters, printParameters } from './http/parameters.ts'
@@ -92,25 +101,17 @@ export {
   parseMediaType,
 } from './negotiate.ts'
 export { sweepBlobs } from './operations/sweep.ts'
+export { type Cursor, parseCursor, printCursor } from './pagination/cursor.ts'
 export {
-  type ContentRange,
-  type Cursor,
   type Found,
-  type Link,
+  LinkQuery,
+  type PageOptions,
   pageHeaders,
-  parseContentRange,
-  parseCursor,
-  parseLink,
-  parseRange,
-  printContentRange,
-  printCursor,
-  printLink,
-  printRange,
-  type Range,
   readWindow,
   type Window,
   type WindowOptions,
 } from './pagination.ts'
+export type { Dialect } from './query.ts'
 export {
   printQuery,
   type Query,

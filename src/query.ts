@@ -1,34 +1,45 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
 // rest → Query, and back to parameters.
 import type { ErrorType, Issue } from './errors.ts'
-import { buildLimits, type Limits } from './http/limits.ts'
-import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from './http/method-override.ts'
-import { type Parameter, printParameters } from './http/parameters.ts'
-import { joinValues, splitValues } from './http/value-list.ts'
-import { single } from './pagination.ts'
-import { isDate, LAST_INSTANT, parseInstant, printInstant } from './schema/dates.ts'
+import { buildLimits } from './http/limits.ts'
+import type { HeaderList } from './http/message.ts'
+import { type Parameter, printParameters, single } from './http/parameters.ts'
+import { joinValues } from './http/value-list.ts'
 import {
-  describeField,
-  type Field,
-  type Fields,
-  findField,
-  isFilterable,
-  unknownField,
-} from './schema/fields.ts'
+  BOUNDS,
+  type Caps,
+  DAY_MS,
+  type FilterName,
+  findFilter,
+  type InvalidName,
+  parseFilterName,
+  RESERVED,
+  readBound,
+  readFilter,
+  tooLong,
+} from './query/filters.ts'
+import { parseInstant, printInstant } from './schema/dates.ts'
+import { type Fields, findField, unknownField } from './schema/fields.ts'
 import { type Path, toPath } from './schema/paths.ts'
-import { parseScalars } from './schema/scalars.ts'
-import { isUuid, type Scalar } from './schema/values.ts'
-import { findOperator, isPattern, OPERATOR_WORDS, unsupportedReason } from './store/operators.ts'
-import { type Filter, type Search, type Selection, searchWords } from './store/selection.ts'
-import { printSort, readSort, type SortOptions } from './store/sort.ts'
+import {
+  type Filter,
+  type Search,
+  type Selection,
+  type SortKey,
+  searchWords,
+  withTieBreak,
+} from './store/selection.ts'
+import { printSort, readSortText, type SortOptions } from './store/sort.ts'
 
-/** A list request read: the selection, and the properties to give (all where absent). */
+export { RESERVED } from './query/filters.ts'
+
+/** A parsed list request: the selection, and the properties to return (all where absent). */
 export interface Query extends Selection {
   readonly fields?: readonly Path[]
 }
 
 export interface QueryOptions extends SortOptions {
-  /** What `fields` may name, where that is not the same. */
+  /** The fields that `fields` may name, where they differ. */
   readonly selectable?: Fields
   /** The name of the creation date, if the items have one: for `since` and `until`. */
   readonly createdAt?: string
@@ -38,66 +49,140 @@ export interface QueryOptions extends SortOptions {
   readonly caps?: Caps
 }
 
-type Caps = Pick<Limits, 'parameters' | 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'>
+/** The query language of a stock client. A list request is rewritten before anything reads it. */
+export interface Dialect {
+  readonly name: string
+  /** Rewrites the parameters of the dialect into ours; others stay as they are. */
+  rewrite(parameters: readonly Parameter[]): readonly Parameter[]
+  /** Headers that the client looks for, beside ours. */
+  headers?(headers: HeaderList): HeaderList
+}
 
 const CAPS = buildLimits()
 
-/** Parameters with a meaning of their own; `filter[name]=` reaches a field that is so called. */
-export const RESERVED = new Set([
-  'fields',
-  'sort',
-  'offset',
-  'limit',
-  'cursor',
-  'since',
-  'until',
-  'since_id',
-  'max_id',
-  SUPPRESS_PARAMETER,
-  METHOD_PARAMETER,
-])
+/** Clients add `_=<time>` to get past caches: a list or an item without such a field ignores it. */
+export const CACHE_BUSTER = '_'
 
-/**
- * Reads the parameters of a list (conventions, "Reading"). Types come from the fields, never from
- * how a value looks. Every issue is added to the list: an unknown field or operator, an ill-typed
- * value, a single-valued parameter given twice, more than the caps allow.
- */
+/** How many names of filters, and how many sorts, a reader remembers, and of which length. */
+const MAX_REMEMBERED = 500
+const MAX_REMEMBERED_LENGTH = 128
+
+/** Reads the parameters of a list; issues are added to the list. */
+export type QueryReader = (parameters: readonly Parameter[], issues: Issue[]) => Query
+
+/** Reads the parameters of one list: see {@link compileQueryReader}. */
 export function readQuery(
   parameters: readonly Parameter[],
   options: QueryOptions,
   issues: Issue[],
 ): Query {
-  const fields = readFields(parameters, options.selectable ?? options.fields, issues, options.caps)
-  const search = readSearch(parameters, options, issues)
-  const where = [
-    ...readFilters(parameters, options, issues),
-    ...readBounds(parameters, options, issues),
-  ]
-  return {
-    where,
-    sort: readSort(parameters, options, issues),
-    ...(fields && { fields }),
-    ...(search && { search }),
+  return compileQueryReader(options)(parameters, issues)
+}
+
+/**
+ * Compiles the reader of a collection's lists (conventions, "Reading"). Types come from the fields,
+ * never from how a value looks. Issues are an unknown field or operator, an ill-typed value, a
+ * single-valued parameter sent twice, and more than the caps allow.
+ */
+export function compileQueryReader(options: QueryOptions): QueryReader {
+  const { fields, selectable = fields, id, createdAt, search: searched, caps = CAPS } = options
+  const reserved = new Set<string>(RESERVED)
+  if (searched) reserved.add('q')
+  if (!fields.has(CACHE_BUSTER)) reserved.add(CACHE_BUSTER)
+  const names = new Map<string, FilterName>()
+  const defaultSort = withTieBreak(options.sort ?? [], id)
+  const sorts = new Map<string, readonly SortKey[]>()
+
+  /** @returns `undefined`, with an issue, for a name of another form than a filter's. */
+  function findName(name: string, issues: Issue[]): FilterName | InvalidName | undefined {
+    const parts = parseFilterName(name)
+    if (!parts) {
+      issues.push(unknownField(name, fields, name.slice(0, 64)))
+      return undefined
+    }
+    const found = findFilter(parts.dotted, parts.word, fields)
+    const small = name.length <= MAX_REMEMBERED_LENGTH && names.size < MAX_REMEMBERED
+    if ('path' in found && small) names.set(name, found)
+    return found
+  }
+
+  function readOrder(parameters: readonly Parameter[], issues: Issue[]): readonly SortKey[] {
+    const before = issues.length
+    const text = single(parameters, 'sort', issues) ?? ''
+    const known = sorts.get(text)
+    if (known) return known
+    const sort = readSortText(text, options, issues)
+    const small = text.length <= MAX_REMEMBERED_LENGTH && sorts.size < MAX_REMEMBERED
+    if (small && issues.length === before) sorts.set(text, sort)
+    return sort
+  }
+
+  return (parameters, issues) => {
+    const groups: { readonly name: FilterName | InvalidName; readonly texts: string[] }[] = []
+    const nameless: Issue[] = []
+    const seen = new Set<string>()
+    for (const { name, value } of parameters) {
+      if (reserved.has(name)) {
+        seen.add(name)
+        continue
+      }
+      const found = names.get(name) ?? findName(name, nameless)
+      if (!found) continue
+      const group = groups.find(each => each.name.key === found.key)
+      if (group) group.texts.push(value)
+      else groups.push({ name: found, texts: [value] })
+    }
+
+    const selected = seen.has('fields')
+      ? readFields(parameters, selectable, issues, caps)
+      : undefined
+    const search =
+      searched && seen.has('q') ? readSearch(parameters, searched, caps, issues) : undefined
+    issues.push(...nameless)
+    const where: Filter[] = []
+    if (groups.length > caps.filters) {
+      const message = `A list may have at most ${caps.filters} filters, not ${groups.length}`
+      issues.push({ message, type: 'too_many_filters' })
+    } else {
+      for (const { name, texts } of groups) {
+        const filter = 'issue' in name ? undefined : readFilter(name, texts, caps, issues)
+        if (filter) where.push(filter)
+        else if ('issue' in name) issues.push(name.issue)
+      }
+    }
+    for (const name of BOUNDS) {
+      if (!seen.has(name)) continue
+      const field = name === 'since' || name === 'until' ? createdAt : id
+      const bound = readBound(name, parameters, field, fields, issues)
+      if (bound) where.push(bound)
+    }
+    const sort = seen.has('sort') ? readOrder(parameters, issues) : defaultSort
+    if (!selected && !search) return { where, sort }
+    return { where, sort, ...(selected && { fields: selected }), ...(search && { search }) }
   }
 }
 
-/** The `fields` parameter alone, for requests that have nothing to filter. */
+/** Reads the `fields` parameter alone, for requests that have nothing to filter. */
 export function readFields(
   parameters: readonly Parameter[],
   fields: Fields,
   issues: Issue[],
-  { parameters: most }: Pick<Caps, 'parameters'> = CAPS,
+  { parameters: max }: Pick<Caps, 'parameters'> = CAPS,
 ): Path[] | undefined {
   const text = single(parameters, 'fields', issues)
   if (text === undefined) return undefined
   const names = new Set(text.split(',').filter(name => name !== ''))
-  const wrong = (message: string, type: ErrorType) => {
+  const invalid = (message: string, type: ErrorType) => {
     issues.push({ message, field: 'fields', type })
     return []
   }
-  if (names.size === 0) return wrong('fields names no field', 'invalid_fields')
-  if (names.size > most)
-    return wrong(`fields names ${names.size} fields; at most ${most}`, 'too_many_fields')
+  if (names.size === 0) return invalid('fields names no field', 'invalid_fields')
+  if (names.size > max) {
+    return invalid(
+      `fields names ${names.size} fields; at most ${max} are allowed`,
+      'too_many_fields',
+    )
+  }
   for (const name of names) {
     if (!findField(fields, toPath(name))) issues.push(unknownField(name, fields, 'fields'))
   }
@@ -106,212 +191,26 @@ export function readFields(
 
 function readSearch(
   parameters: readonly Parameter[],
-  { search, caps = CAPS }: QueryOptions,
+  paths: readonly Path[],
+  caps: Caps,
   issues: Issue[],
 ): Search | undefined {
-  if (!search) return undefined
   const text = single(parameters, 'q', issues)?.trim()
   if (!text) return undefined
   const words = searchWords(text)
   const long = words.find(word => word.length > caps.pattern)
-  const wrong = (what: string, type: ErrorType) =>
+  const add = (what: string, type: ErrorType) =>
     issues.push({ message: `q has ${what}`, field: 'q', type })
-  if (words.length > caps.words)
-    wrong(`${words.length} words; at most ${caps.words}`, 'too_many_words')
-  if (long !== undefined) wrong(`a word of ${tooLong(long, caps)}`, 'pattern_too_long')
-  return { text, paths: search }
+  if (words.length > caps.words) {
+    add(`${words.length} words; at most ${caps.words} are allowed`, 'too_many_words')
+  }
+  if (long !== undefined) add(`a word of ${tooLong(long, caps)}`, 'pattern_too_long')
+  return { text, paths }
 }
-
-function tooLong({ length }: string, { pattern }: Caps): string {
-  return `${length} characters; at most ${pattern}`
-}
-
-// --- Filters ---------------------------------------------------------------------------------
-
-const FILTER = /^(?:filter\[([^[\]]+)\]|([^[\]]+))(?:\[([^[\]]*)\])?$/
-
-function readFilters(
-  parameters: readonly Parameter[],
-  { fields, search, caps = CAPS }: QueryOptions,
-  issues: Issue[],
-): Filter[] {
-  const texts = new Map<string, { dotted: string; word: string; values: string[] }>()
-  for (const { name, value } of parameters) {
-    if (RESERVED.has(name) || (search && name === 'q')) continue
-    const parts = FILTER.exec(name)
-    const dotted = parts?.[1] ?? parts?.[2]
-    if (dotted === undefined) {
-      issues.push(unknownField(name, fields, name.slice(0, 64)))
-      continue
-    }
-    // `color[]` says, as in a form, that the value is one of several.
-    const word = parts?.[3] || 'eq'
-    // Neither has a bracket in it.
-    const key = `${dotted}[${word}]`
-    const known = texts.get(key)
-    if (known) known.values.push(value)
-    else texts.set(key, { dotted, word, values: [value] })
-  }
-  if (texts.size > caps.filters) {
-    issues.push({
-      message: `At most ${caps.filters} filters, not ${texts.size}`,
-      type: 'too_many_filters',
-    })
-    return []
-  }
-  const filters: Filter[] = []
-  for (const { dotted, word, values } of texts.values()) {
-    const filter = readFilter(dotted, word, values, fields, caps, issues)
-    if (filter) filters.push(filter)
-  }
-  return filters
-}
-
-function readFilter(
-  dotted: string,
-  word: string,
-  texts: string[],
-  fields: Fields,
-  caps: Caps,
-  issues: Issue[],
-): Filter | undefined {
-  const path = toPath(dotted)
-  const field = findField(fields, path)
-  const name = word === 'eq' ? dotted : `${dotted}[${word}]`
-  const issue = (message: string, type: ErrorType) => {
-    issues.push({ message, field: name.slice(0, 128), type })
-    return undefined
-  }
-  if (!field) {
-    // A parameter that was meant stands without brackets.
-    const others = RESERVED.has(dotted) ? undefined : RESERVED
-    issues.push(unknownField(dotted, fields, dotted.slice(0, 64), others))
-    return undefined
-  }
-  const operator = findOperator(word)
-  if (!operator) {
-    const known = OPERATOR_WORDS.join(', ')
-    return issue(
-      `There is no operator ${JSON.stringify(word.slice(0, 32))}; there are ${known}`,
-      'unknown_operator',
-    )
-  }
-  if (operator !== 'exists' && !isFilterable(field)) {
-    return issue(
-      `${dotted} is ${describeField(field)}: filter on one of its properties, or with [exists]`,
-      'not_filterable',
-    )
-  }
-  const valueField = operator === 'exists' ? EXISTS : field
-  const wanted = unsupportedReason(operator, field)
-  if (wanted) {
-    const message = `[${word}] is for ${wanted}; ${dotted} is ${describeField(field)}`
-    return issue(message, 'invalid_operator')
-  }
-  const pattern = isPattern(operator)
-  const takesOne = operator !== 'in' && operator !== 'nin'
-  if (takesOne && texts.length > 1) {
-    return issue(`${name} is given ${texts.length} times; give it once`, 'repeated_parameter')
-  }
-  const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
-  if (parts.length > caps.values)
-    return issue(`${name} has ${parts.length} values; at most ${caps.values}`, 'too_many_values')
-  const long = operator === 'like' && parts.find(part => part.length > caps.pattern)
-  if (long) return issue(`${name} has a pattern of ${tooLong(long, caps)}`, 'pattern_too_long')
-  const values = parts.flatMap(text => {
-    const found = filterValues(text, valueField, pattern)
-    if (found.length === 0) {
-      issue(
-        `${name} must be ${wantedOf(valueField)}, not ${JSON.stringify(text.slice(0, 64))}`,
-        'invalid_value',
-      )
-    }
-    return found
-  })
-  return { path, operator, values: takesOne ? values.slice(0, 1) : [...new Set(values)] }
-}
-
-const DAY = 86_400_000
-
-const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
-
-/** A filter's values: date-times and UUIDs in one form, so that every store compares the same. */
-function filterValues(text: string, field: Field, pattern = false): Scalar[] {
-  if (field.uuid) return pattern || isUuid(text) ? [text.toLowerCase()] : []
-  if (pattern) return [text]
-  const leaf = field.kind === 'array' ? field.element : field
-  if (leaf?.kind !== 'date-time') return parseScalars(text, field)
-  // A `+` of an offset that was sent unescaped came out of the query as a space.
-  const [value] = parseScalars(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
-  const time = typeof value === 'string' ? parseInstant(value) : Number.NaN
-  return Number.isNaN(time) ? [] : [printInstant(time)]
-}
-
-/** What a filter must be: for a moment a day does. */
-function wantedOf(field: Field): string {
-  const wanted = describeField(field)
-  return field.kind === 'date-time' ? `a date such as 2026-01-31 or ${wanted}` : wanted
-}
-
-// --- Bounds ----------------------------------------------------------------------------------
-
-function readBounds(
-  parameters: readonly Parameter[],
-  options: QueryOptions,
-  issues: Issue[],
-): Filter[] {
-  const bounds: Filter[] = []
-  for (const name of ['since', 'until', 'since_id', 'max_id'] as const) {
-    const text = single(parameters, name, issues)
-    if (text === undefined) continue
-    const field = name === 'since' || name === 'until' ? options.createdAt : options.id
-    const known = field === undefined ? undefined : options.fields.get(field)
-    if (field === undefined || !known) {
-      issues.push({
-        message: `${name} needs a creation date, which these items lack`,
-        field: name,
-        type: 'not_filterable',
-      })
-      continue
-    }
-    const [value] = filterValues(text, known)
-    if (value === undefined) {
-      const message = `${name} must be ${wantedOf(known)}, not ${JSON.stringify(text.slice(0, 64))}`
-      issues.push({ message, field: name, type: 'invalid_value' })
-    } else bounds.push(bound(name, [field], value, text))
-  }
-  return bounds
-}
-
-/** `since` and `until` are inclusive, a day as `until` to its end (UTC); `since_id` excludes, `max_id` includes. */
-function bound(
-  name: 'since' | 'until' | 'since_id' | 'max_id',
-  path: Path,
-  value: Scalar,
-  text: string,
-): Filter {
-  switch (name) {
-    case 'since':
-      return { path, operator: 'gte', values: [value] }
-    case 'until': {
-      if (!isDate(text)) return { path, operator: 'lte', values: [value] }
-      const nextDay = parseInstant(String(value)) + DAY
-      // The last day has no next one.
-      const operator = nextDay > LAST_INSTANT ? 'lte' : 'lt'
-      return { path, operator, values: [printInstant(nextDay)] }
-    }
-    case 'since_id':
-      return { path, operator: 'gt', values: [value] }
-    case 'max_id':
-      return { path, operator: 'lte', values: [value] }
-  }
-}
-
-// --- Back to parameters ------------------------------------------------------------------------
 
 /**
  * Prints a query so that {@link readQuery} with the same fields gives it back.
- * @throws TypeError for a filter without values, but for `nin`: no parameter says that nothing fulfils it.
+ * @throws TypeError for a filter without values, except `nin`: no parameter says that nothing passes it.
  */
 export function printQuery(query: Query): string {
   const pairs: [string, string][] = []
@@ -352,7 +251,7 @@ function printFilter(
       return [[path.join() === id?.join() ? 'max_id' : 'until', text]]
     case 'lt':
       // A day as `until` was read as "before the next one".
-      if (second) return [['until', printInstant(parseInstant(text) - DAY).slice(0, 10)]]
+      if (second) return [['until', printInstant(parseInstant(text) - DAY_MS).slice(0, 10)]]
       break
     case 'gt':
       if (second) return [['since_id', text]]

@@ -39,11 +39,7 @@ const SUBPATHS = [
 /** Imports upwards that are still to be removed; the list may only shrink. */
 const KNOWN_UPWARD: readonly string[] = [
   'index.ts imports dialects/dialects.ts',
-  'model/build-api.ts imports dialects/dialects.ts',
-  'model/definition.ts imports dialects/dialects.ts',
   'operations/sweep.ts imports collection.ts',
-  'query.ts imports pagination.ts',
-  'store/sort.ts imports pagination.ts',
 ]
 
 /** Where each package may be imported; a package that is not here may be imported nowhere. */

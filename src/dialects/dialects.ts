@@ -1,18 +1,12 @@
 // The parameters of stock admin clients rewritten into ours before anything reads them, and the
 // headers they look for. No rule of its own: what is rewritten is then read like any request.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
-import { getHeader, type HeaderList } from '../http/message.ts'
-import { type Parameter, printParameters } from '../http/parameters.ts'
-import { single } from '../pagination.ts'
+import { getHeader } from '../http/message.ts'
+import { type Parameter, printParameters, single } from '../http/parameters.ts'
+import type { Dialect } from '../query.ts'
 import { isObject } from '../schema/values.ts'
 
-export interface Dialect {
-  readonly name: string
-  /** Ours for theirs; parameters that are not of the dialect stay as they are. */
-  rewrite(parameters: readonly Parameter[]): readonly Parameter[]
-  /** Headers that the client looks for, beside ours. */
-  headers?(headers: HeaderList): HeaderList
-}
+export type { Dialect } from '../query.ts'
 
 function parameter(givenName: string, givenValue: string): Parameter {
   const [name, value] = [givenName.toWellFormed(), givenValue.toWellFormed()]

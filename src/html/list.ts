@@ -1,9 +1,10 @@
 // A list as a page: the table with its sort, the filters, the way through the pages.
 import type { ErrorEntry } from '../errors.ts'
 import type { PageView } from '../formats/page-view.ts'
+import { parseContentRange } from '../http/content-range.ts'
+import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
 import { type Parameter, printParameters } from '../http/parameters.ts'
-import { parseContentRange, parseLink } from '../pagination.ts'
 import { RESERVED } from '../query.ts'
 import type { Field, Fields } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'

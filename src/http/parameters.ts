@@ -1,4 +1,5 @@
 // Parameters of a query and of an urlencoded form: `a=1&b=2`.
+import type { Issue } from '../errors.ts'
 
 /** One `name=value` of a query or of an urlencoded form; `raw` is the pair as sent. */
 export interface Parameter {
@@ -50,4 +51,37 @@ export function printParameters(parameters: Iterable<readonly [string, string]>)
 
 function escapeParameter(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll('%20', '+').replaceAll('%2C', ',')
+}
+
+/** Finds the value of a parameter that may be sent once; an issue is added where it is sent more often. */
+export function single(
+  parameters: readonly Parameter[],
+  name: string,
+  issues: Issue[],
+): string | undefined {
+  let found: Parameter | undefined
+  let times = 0
+  for (const parameter of parameters) {
+    if (parameter.name !== name) continue
+    found ??= parameter
+    times++
+  }
+  if (times > 1) {
+    const message = `${name} is sent ${times} times; send it once`
+    issues.push({ message, field: name, type: 'repeated_parameter' })
+  }
+  return found?.value
+}
+
+/** Reads a whole number from 0; an issue is added for anything else. */
+export function readWholeNumber(
+  name: string,
+  text: string | undefined,
+  issues: Issue[],
+): number | undefined {
+  if (text === undefined) return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  const message = `${name} must be a whole number from 0, not ${JSON.stringify(text.slice(0, 32))}`
+  issues.push({ message, field: name, type: 'invalid_number' })
+  return undefined
 }

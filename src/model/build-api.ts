@@ -3,7 +3,6 @@
 import { type Access, checkAccess } from '../auth/access.ts'
 import { buildRateLimit, type RateLimitOptions } from '../auth/rate-limit.ts'
 import { collectCredentialHeaders, type Scheme } from '../auth/scheme.ts'
-import type { Dialect } from '../dialects/dialects.ts'
 import { csv } from '../formats/csv.ts'
 import { form } from '../formats/form.ts'
 import type { Format } from '../formats/format.ts'
@@ -24,6 +23,7 @@ import {
   type Rules,
   TEXT,
 } from '../options.ts'
+import type { Dialect } from '../query.ts'
 import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
 
 /** How collections are served: everything an api says besides its collections. What is undefined has its default. */

@@ -126,6 +126,8 @@ export class RequestContext {
   /** The raw query. */
   query = ''
   parameters = NO_PARAMETERS
+  /** The raw query, where the parameters are exactly what it says. */
+  plainQuery: string | undefined
   /** The methods that the head names besides its own. */
   overrides: readonly string[] = []
   /** Whether the answer's status may only be 200 or 500. */

@@ -1,16 +1,15 @@
 // list, search and count (specification, "Resource operations"; conventions, "Reading").
-import { HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { HttpError, throwIfAny } from '../errors.ts'
 import { evaluate, type Validators } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
-import { METHOD_PARAMETER } from '../http/method-override.ts'
-import type { Parameter } from '../http/parameters.ts'
 import { printPreferences } from '../http/prefer.ts'
-import { checksum, type Found, pageHeaders, readWindow, type Window } from '../pagination.ts'
-import { type Query, readQuery } from '../query.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
+import { compileListReader, type ListReader, type ListRequest } from '../pagination/list-reader.ts'
+import { checksum, type Found, pageHeaders, type Window } from '../pagination.ts'
+import type { Query } from '../query.ts'
 import { picker } from '../schema/paths.ts'
 import type { Awaitable, Item } from '../schema/values.ts'
 import { isSortKey, sortKeyOf } from '../store/selection.ts'
-import { printSort } from '../store/sort.ts'
 import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
 import { andThen } from './and-then.ts'
 import type { OperationContext, OperationResult } from './context.ts'
@@ -30,20 +29,21 @@ const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
 
 /** `GET /<collection>` and `/search`: a page, or with a streaming format the whole list where no page is named. */
 export function list(context: OperationContext): Awaitable<OperationResult> {
-  const { query, window } = readList(context)
+  const request = readList(context)
+  const { query, window } = request
   const slice = sliceOf(window, query, context)
   requireDownload(context, query.fields)
   return andThen(beforeReading(context), () => {
     const selection = withScope(context, query)
-    if (context.streams && !namesPage(context)) return streamList(context, selection)
+    if (context.streams && !request.namesPage) return streamList(context, selection)
     const { ifMatch, ifNoneMatch } = context.preconditions
     // The count is enough for HEAD, but for a condition on the page's tag.
     if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
-      return headOfPage(context, selection, window)
+      return headOfPage(context, selection, request)
     const { store } = context.target.collection
     const mode = totalMode(context)
     return andThen(store.list(selection, slice, mode, context.request), page =>
-      answerPage(context, selection, window, page, mode),
+      answerPage(context, selection, request, page, mode),
     )
   })
 }
@@ -82,14 +82,14 @@ async function* serializeBatches(
 async function headOfPage(
   context: OperationContext,
   query: Query,
-  window: Window,
+  request: ListRequest,
 ): Promise<OperationResult> {
   const mode = totalMode(context)
   const total = await context.target.collection.store.count(query, mode, context.request)
   return {
     status: 200,
-    headers: [...headHeaders(context, query, window, mode, total), ...countApplied(context, mode)],
-    vary: varyOf(context),
+    headers: [...headHeaders(context, request, mode, total), ...countApplied(context, mode)],
+    vary: varyOf(request),
     result: total,
   }
 }
@@ -97,20 +97,21 @@ async function headOfPage(
 function answerPage(
   context: OperationContext,
   query: Query,
-  window: Window,
+  request: ListRequest,
   { items, more, total }: Page,
   mode: TotalMode,
 ): Awaitable<OperationResult> {
+  const { window } = request
   const { collection } = context.target
   const found = foundOf(items, more, total, query)
-  const validators = listValidators(context, items, found, window)
+  const validators = listValidators(context, items, found, request)
   if (window.by === 'range' && items.length === 0) {
     // Conditions count first (RFC 9110 §14.2): `respond` evaluates them.
     const verdict = evaluate(context.preconditions, context.method, validators)
     if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
   }
   requireRoom(context, items, query.fields)
-  const headers = listHeaders(context, query, window, found)
+  const headers = listHeaders(context, request, window, found)
   if (context.preferences.count === mode) headers.push(...countApplied(context, mode))
   const plain = !collection.blobs && !query.fields
   return andThen(serializeAll(context, items, query), data => ({
@@ -123,7 +124,7 @@ function answerPage(
       stored: plain ? items : undefined,
     },
     validators,
-    vary: varyOf(context),
+    vary: varyOf(request),
     result: plain ? data : items.map(({ item }) => item),
   }))
 }
@@ -167,40 +168,44 @@ export async function count(context: OperationContext): Promise<OperationResult>
   }
 }
 
-function readList(context: OperationContext): { query: Query; window: Window } {
-  const { target, operation } = context
-  const { collection } = target
-  const { shape } = collection
-  const issues: Issue[] = []
-  const query = readQuery(
-    context.parameters,
-    {
-      fields: shape.fields,
-      selectable: collection.selectableFields,
-      id: shape.identity.name,
-      sort: collection.sort,
-      caps: context.api.limits,
-      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
-      ...(operation === 'search' && collection.search && { search: collection.search }),
-    },
-    issues,
-  )
+function readList(context: OperationContext): ListRequest {
   // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
   const ranged = context.method === 'GET' && context.preconditions.ifRange === undefined
-  const range = ranged ? context.range : undefined
-  const window = readWindow(
-    context.parameters,
-    range,
-    {
-      unit: collection.name,
-      defaultLimit: collection.defaultLimit,
-      maxLimit: collection.maxLimit,
-      order: printSort(query.sort),
-    },
-    issues,
-  )
-  throwIfAny(issues)
-  return { query, window }
+  const read = findReader(context)
+  return read(context.parameters, ranged ? context.range : undefined, context.plainQuery)
+}
+
+/** The readers of collections, of which the limits are the api's. */
+const readers = new WeakMap<
+  ApiDefinition,
+  Map<CollectionDefinition, Record<ListKind, ListReader>>
+>()
+
+type ListKind = 'list' | 'search'
+
+function findReader({ api, target: { collection }, operation }: OperationContext): ListReader {
+  const ofApi = readers.get(api) ?? new Map<CollectionDefinition, Record<ListKind, ListReader>>()
+  const known = ofApi.get(collection)
+  const kind = operation === 'search' ? 'search' : 'list'
+  if (known) return known[kind]
+  const { shape, search } = collection
+  const options = {
+    fields: shape.fields,
+    selectable: collection.selectableFields,
+    id: shape.identity.name,
+    sort: collection.sort,
+    caps: api.limits,
+    ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+    unit: collection.name,
+    defaultLimit: collection.defaultLimit,
+    maxLimit: collection.maxLimit,
+  }
+  const made = {
+    list: compileListReader(options),
+    search: compileListReader({ ...options, ...(search && { search }) }),
+  }
+  readers.set(api, ofApi.set(collection, made))
+  return made[kind]
 }
 
 function sliceOf(window: Window, { sort }: Query, { target }: OperationContext): Slice {
@@ -232,8 +237,8 @@ function foundOf(
     count: items.length,
     more,
     total,
-    ...(first && { firstKey: sortKeyOf(first.item, sort) }),
-    ...(last && { lastKey: sortKeyOf(last.item, sort) }),
+    firstKey: first && sortKeyOf(first.item, sort),
+    lastKey: last && sortKeyOf(last.item, sort),
   }
 }
 
@@ -242,48 +247,26 @@ function listValidators(
   context: OperationContext,
   items: readonly Stored[],
   { total, more }: Found,
-  window: Window,
+  { window, fieldsText }: ListRequest,
 ): Validators {
   const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
-  const fields = context.parameters.find(({ name }) => name === 'fields')?.value ?? ''
-  const page = [place, total ?? '*', more, fields].join(' ')
+  const page = `${place} ${total ?? '*'} ${more} ${fieldsText}`
   const tag = checksum([page, ...items.map(({ version }) => version)])
   return { tag: `${tag}.${context.variant}` }
 }
 
-/** Parameters that name a place in the list: links say it anew. */
-const PLACE = new Set(['offset', 'cursor', METHOD_PARAMETER])
-
-const PAGE = new Set(['offset', 'cursor', 'limit'])
-
-/** Whether the query says which page: a `Range` is ignored then, and no whole list is meant. */
-function namesPage({ parameters }: OperationContext): boolean {
-  return parameters.some(({ name }) => PAGE.has(name))
-}
-
 function listHeaders(
   context: OperationContext,
-  query: Query,
+  { query: { sort }, links }: ListRequest,
   window: Window,
   found: Found,
 ): HeaderList {
-  const kept: Pick<Parameter, 'name' | 'raw'>[] = context.parameters.filter(
-    ({ name }) => !PLACE.has(name),
-  )
-  if (window.by === 'range') kept.push({ name: 'limit', raw: `limit=${window.limit}` })
-  const address = context.href(context.target)
-  const href = (place: string): string => {
-    // Without a page named it is the whole list.
-    if (place === '' && context.streams) return href('offset=0')
-    const sized = /(?:^|&)limit=/.test(place)
-    const others = sized ? kept.filter(({ name }) => name !== 'limit') : kept
-    const text = [...others.map(({ raw }) => raw), place].filter(part => part !== '').join('&')
-    return text === '' ? address : `${address}?${text}`
-  }
   return pageHeaders(window, found, {
     unit: context.target.collection.name,
-    order: printSort(query.sort),
-    href,
+    sort,
+    address: context.href(context.target),
+    links,
+    streams: context.streams,
     // What is escaped, and the cursor, make a link longer than the address that was asked for.
     leading: context.api.limits.target * 1.5,
   })
@@ -295,11 +278,11 @@ function listHeaders(
  */
 function headHeaders(
   context: OperationContext,
-  query: Query,
-  window: Window,
+  request: ListRequest,
   mode: TotalMode,
   total: number | undefined,
 ): HeaderList {
+  const { window } = request
   if (mode !== 'exact' || total === undefined) {
     const known = total === undefined ? [] : ['X-Result-Count', String(total)]
     return ['Accept-Ranges', context.target.collection.name, ...known]
@@ -307,7 +290,8 @@ function headHeaders(
   const position = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
   const left = Math.max(0, total - position)
   const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
-  return listHeaders(context, query, { by: 'offset', offset: position, limit: window.limit }, found)
+  const page = { by: 'offset', offset: position, limit: window.limit } as const
+  return listHeaders(context, request, page, found)
 }
 
 function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError {
@@ -319,8 +303,8 @@ function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError
 }
 
 /** `Range` counts only where nothing in the query says which page: see {@link readWindow}. */
-function varyOf(context: OperationContext): readonly string[] {
-  return namesPage(context) ? VARY_PREFER : VARY_PREFER_RANGE
+function varyOf({ namesPage }: ListRequest): readonly string[] {
+  return namesPage ? VARY_PREFER : VARY_PREFER_RANGE
 }
 
 /** An estimate is made of all items: where a principal sees only some, it would tell of the others. */

@@ -3,7 +3,7 @@ import { type Issue, throwIfAny } from '../errors.ts'
 import { itemTag, type Validators } from '../http/conditional.ts'
 import type { Parameter } from '../http/parameters.ts'
 import { checksum } from '../pagination.ts'
-import { RESERVED, readFields } from '../query.ts'
+import { CACHE_BUSTER, RESERVED, readFields } from '../query.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Awaitable } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
@@ -30,7 +30,9 @@ export function read(context: OperationContext): Awaitable<OperationResult> {
 function readItemFields({ parameters, target, api }: OperationContext): Path[] | undefined {
   const issues: Issue[] = []
   const fields = readFields(parameters, target.collection.selectableFields, issues, api.limits)
-  for (const { name } of parameters) if (!RESERVED.has(name)) issues.push(unknownParameter(name))
+  for (const { name } of parameters) {
+    if (!RESERVED.has(name) && name !== CACHE_BUSTER) issues.push(unknownParameter(name))
+  }
   throwIfAny(issues)
   return fields
 }

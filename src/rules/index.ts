@@ -19,7 +19,16 @@ export {
   type Validators,
   type Verdict,
 } from '../http/conditional.ts'
+export {
+  type ContentRange,
+  parseContentRange,
+  parseRange,
+  printContentRange,
+  printRange,
+  type Range,
+} from '../http/content-range.ts'
 export { parseHttpDate, printHttpDate } from '../http/date.ts'
+export { type Link, parseLink, printLink } from '../http/link.ts'
 export { effectiveMethod, suppressedStatus } from '../http/method-override.ts'
 export { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 export { type Preferences, parsePrefer, printPreferences } from '../http/prefer.ts'
@@ -30,21 +39,12 @@ export {
   type Negotiated,
   parseMediaType,
 } from '../negotiate.ts'
+export { type Cursor, parseCursor, printCursor } from '../pagination/cursor.ts'
 export {
-  type ContentRange,
-  type Cursor,
   type Found,
-  type Link,
+  LinkQuery,
+  type PageOptions,
   pageHeaders,
-  parseContentRange,
-  parseCursor,
-  parseLink,
-  parseRange,
-  printContentRange,
-  printCursor,
-  printLink,
-  printRange,
-  type Range,
   readWindow,
   type Window,
   type WindowOptions,

@@ -36,6 +36,7 @@ export function readHead(context: RequestContext, addressed = true): void {
   checkHead(request, api.limits)
   if (query !== '') {
     context.parameters = readParameters(query, api.limits)
+    context.plainQuery = query
     context.suppressed = context.parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
   }
   context.base = findBase(context, addressed)
@@ -150,6 +151,9 @@ function cleanParameters(context: OperationContext): void {
   const given = context.parameters.filter(
     ({ name, value }) => name !== METHOD_PARAMETER && !(skipsBlanks && value === ''),
   )
+  if (given.length < context.parameters.length || api.dialects.length > 0) {
+    context.plainQuery = undefined
+  }
   // Set before a dialect may throw: a page shows them again.
   context.parameters = given
   // Dialects are for lists: the input of an action is its own.

@@ -1,8 +1,7 @@
 // The order of a list (specification, "Query parameters": `sort`): `-created_at,color`, and back.
 import type { Issue } from '../errors.ts'
 import { buildLimits, type Limits } from '../http/limits.ts'
-import type { Parameter } from '../http/parameters.ts'
-import { single } from '../pagination.ts'
+import { type Parameter, single } from '../http/parameters.ts'
 import {
   describeField,
   type Field,
@@ -27,29 +26,34 @@ export interface SortOptions {
 
 const CAPS = buildLimits()
 
-/** The `sort` parameter, the id at its end. */
+/** Reads the `sort` parameter; the id ends the sort. */
 export function readSort(
   parameters: readonly Parameter[],
+  options: SortOptions,
+  issues: Issue[],
+): SortKey[] {
+  return readSortText(single(parameters, 'sort', issues) ?? '', options, issues)
+}
+
+/** Reads the value of the `sort` parameter; an empty one means the default. */
+export function readSortText(
+  text: string,
   { fields, id, sort = [], caps = CAPS }: SortOptions,
   issues: Issue[],
 ): SortKey[] {
-  const text = single(parameters, 'sort', issues)
-  const keys = text === undefined ? [] : parseSort(text)
+  const keys = parseSort(text)
   if (keys.length === 0) return withTieBreak(sort, id)
   if (keys.length > caps.sortKeys) {
-    issues.push({
-      message: `At most ${caps.sortKeys} sort keys, not ${keys.length}`,
-      field: 'sort',
-      type: 'too_many_sort_keys',
-    })
+    const message = `sort has ${keys.length} keys; at most ${caps.sortKeys} are allowed`
+    issues.push({ message, field: 'sort', type: 'too_many_sort_keys' })
     return withTieBreak(sort, id)
   }
   for (const { path } of keys) {
     const field = findField(fields, path)
     if (!field) issues.push(unknownField(path.join('.'), fields, 'sort'))
-    const objection = field && invalidSortReason(field)
-    if (objection === undefined) continue
-    const message = `${path.join('.')} ${objection}: it has no order`
+    const reason = field && invalidSortReason(field)
+    if (reason === undefined) continue
+    const message = `${path.join('.')} ${reason}: it has no order`
     issues.push({ message, field: 'sort', type: 'not_sortable' })
   }
   return withTieBreak(keys, id)
@@ -61,7 +65,7 @@ export function invalidSortReason(field: Field): string | undefined {
   return isFilterable(field) ? undefined : `is ${describeField(field)}`
 }
 
-/** Reads `-created_at,color`; what the fields are is not checked. */
+/** Parses `-created_at,color`; whether the fields exist is not checked. */
 export function parseSort(text: string): SortKey[] {
   return text
     .split(',')

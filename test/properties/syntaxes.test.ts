@@ -68,6 +68,8 @@ const opaque = fc.string({
   ),
 })
 
+const SORT = [{ path: ['id'], descending: false }]
+
 describe('parse after print is the identity', () => {
   it('Range', () => {
     const range = fc.oneof(
@@ -116,7 +118,6 @@ describe('parse after print is the identity', () => {
 
   it('cursors', () => {
     const cursor = fc.record({
-      order: text,
       key: fc.option(
         fc.array(
           fc.oneof(
@@ -131,13 +132,13 @@ describe('parse after print is the identity', () => {
       backward: fc.boolean(),
       position: fc.maxSafeNat(),
     })
-    reads(cursor, value => parseCursor(printCursor(value)))
+    reads(cursor, value => parseCursor(printCursor(value, SORT), SORT))
   })
 
   it('a cursor never throws and never reads what it did not print', () => {
     fc.assert(
       fc.property(fc.oneof(text, fc.base64String()), value => {
-        expect(parseCursor(value)).toBeUndefined()
+        expect(parseCursor(value, SORT)).toBeUndefined()
       }),
     )
   })

@@ -702,7 +702,7 @@ describe('Pagination headers: a place that no link can hold', () => {
       expect(lines.join('').length).toBeLessThan(4096 - 100)
     })
 
-    it('backwards too, and by a sort too long for any cursor', async () => {
+    it('backwards too; the length of the sort does not count', async () => {
       let answer = await door.request('/notes?sort=text&fields=id&limit=2')
       answer = await door.request(rels(answer).last ?? '')
       expect(ids(answer)).toEqual([4, 5])
@@ -713,10 +713,8 @@ describe('Pagination headers: a place that no link can hold', () => {
       const sort = `more.${'x'.repeat(800)}`
       answer = await door.request(`/notes?sort=${sort}&fields=id&limit=2`)
       const { next = '', last = '' } = rels(answer)
-      expect([next, last].map(href => new URL(href).search.slice(-9))).toEqual([
-        '&offset=2',
-        '&offset=3',
-      ])
+      expect([next, last].every(href => new URL(href).searchParams.has('cursor'))).toBe(true)
+      expect(ids(await door.request(next))).toEqual([3, 4])
     })
   })
 

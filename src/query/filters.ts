@@ -1,0 +1,214 @@
+// Filters of a list request: `color=red`, `price[gte]=10`, `since=2024-01-01` → what a store compares.
+import type { ErrorType, Issue } from '../errors.ts'
+import type { Limits } from '../http/limits.ts'
+import { METHOD_PARAMETER, SUPPRESS_PARAMETER } from '../http/method-override.ts'
+import { type Parameter, single } from '../http/parameters.ts'
+import { splitValues } from '../http/value-list.ts'
+import { isDate, LAST_INSTANT, parseInstant, printInstant } from '../schema/dates.ts'
+import {
+  describeField,
+  type Field,
+  type Fields,
+  findField,
+  isFilterable,
+  unknownField,
+} from '../schema/fields.ts'
+import { type Path, toPath } from '../schema/paths.ts'
+import { parseScalars } from '../schema/scalars.ts'
+import { isUuid, type Scalar } from '../schema/values.ts'
+import { findOperator, isPattern, OPERATOR_WORDS, unsupportedReason } from '../store/operators.ts'
+import type { Filter, Operator } from '../store/selection.ts'
+
+export type Caps = Pick<
+  Limits,
+  'parameters' | 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'
+>
+
+/** Parameters that are not filters; `filter[name]=` reaches a field with such a name. */
+export const RESERVED: ReadonlySet<string> = new Set([
+  'fields',
+  'sort',
+  'offset',
+  'limit',
+  'cursor',
+  'since',
+  'until',
+  'since_id',
+  'max_id',
+  SUPPRESS_PARAMETER,
+  METHOD_PARAMETER,
+])
+
+/** A filter without its values: found once for each name of a parameter. */
+export interface FilterName {
+  /** The name in one form: `color[eq]` for `color`, `filter[color]` and `color[]`. */
+  readonly key: string
+  /** The name in messages. */
+  readonly name: string
+  readonly word: string
+  readonly path: Path
+  readonly operator: Operator
+  /** The field that its values are of. */
+  readonly field: Field
+}
+
+const FILTER = /^(?:filter\[([^[\]]+)\]|([^[\]]+))(?:\[([^[\]]*)\])?$/
+
+const EXISTS: Field = { kind: 'boolean', nullable: false, optional: false }
+
+/** Parses the name of a parameter to a field's path and an operator's word. */
+export function parseFilterName(name: string): { dotted: string; word: string } | undefined {
+  const parts = FILTER.exec(name)
+  const dotted = parts?.[1] ?? parts?.[2]
+  // `color[]` says, as in a form, that the value is one of several.
+  return dotted === undefined ? undefined : { dotted, word: parts?.[3] || 'eq' }
+}
+
+/** A name that is no filter, and why. */
+export interface InvalidName {
+  readonly key: string
+  readonly issue: Issue
+}
+
+/** Finds the filter that a field and an operator name. */
+export function findFilter(dotted: string, word: string, fields: Fields): FilterName | InvalidName {
+  const path = toPath(dotted)
+  const field = findField(fields, path)
+  const key = `${dotted}[${word}]`
+  const name = word === 'eq' ? dotted : key
+  const issue = (message: string, type: ErrorType) => ({
+    key,
+    issue: { message, field: name.slice(0, 128), type },
+  })
+  if (!field) {
+    // A reserved parameter stands without brackets: `filter[limit]` means a field.
+    const others = RESERVED.has(dotted) ? undefined : RESERVED
+    return { key, issue: unknownField(dotted, fields, dotted.slice(0, 64), others) }
+  }
+  const operator = findOperator(word)
+  if (!operator) {
+    const unknown = JSON.stringify(word.slice(0, 32))
+    const message = `Unknown operator ${unknown}. Use one of: ${OPERATOR_WORDS.join(', ')}`
+    return issue(message, 'unknown_operator')
+  }
+  if (operator !== 'exists' && !isFilterable(field)) {
+    const message = `${dotted} is ${describeField(field)}: filter on one of its properties, or with [exists]`
+    return issue(message, 'not_filterable')
+  }
+  const wanted = unsupportedReason(operator, field)
+  if (wanted) {
+    const message = `[${word}] is for ${wanted}; ${dotted} is ${describeField(field)}`
+    return issue(message, 'invalid_operator')
+  }
+  const valueField = operator === 'exists' ? EXISTS : field
+  return { key, name, word, path, operator, field: valueField }
+}
+
+/** Reads the values of a filter; `undefined`, with an issue, where there are too many or they are too long. */
+export function readFilter(
+  { name, word, path, operator, field }: FilterName,
+  texts: readonly string[],
+  caps: Caps,
+  issues: Issue[],
+): Filter | undefined {
+  const add = (message: string, type: ErrorType) => {
+    issues.push({ message, field: name.slice(0, 128), type })
+    return undefined
+  }
+  const takesOne = operator !== 'in' && operator !== 'nin'
+  if (takesOne && texts.length > 1) {
+    return add(`${name} is sent ${texts.length} times; send it once`, 'repeated_parameter')
+  }
+  const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
+  if (parts.length > caps.values) {
+    const message = `${name} has ${parts.length} values; at most ${caps.values} are allowed`
+    return add(message, 'too_many_values')
+  }
+  const long = operator === 'like' && parts.find(part => part.length > caps.pattern)
+  if (long) return add(`${name} has a pattern of ${tooLong(long, caps)}`, 'pattern_too_long')
+  const pattern = isPattern(operator)
+  const values: Scalar[] = []
+  for (const text of parts) {
+    const found = parseFilterValues(text, field, pattern)
+    if (found.length === 0) {
+      const shown = JSON.stringify(text.slice(0, 64))
+      add(`${name} must be ${describeValue(field)}, not ${shown}`, 'invalid_value')
+    }
+    values.push(...found)
+  }
+  if (values.length < 2) return { path, operator, values }
+  return { path, operator, values: takesOne ? values.slice(0, 1) : [...new Set(values)] }
+}
+
+export function tooLong({ length }: string, { pattern }: Pick<Caps, 'pattern'>): string {
+  return `${length} characters; at most ${pattern} are allowed`
+}
+
+/** Parses a filter's value: date-times and UUIDs get one form, so that every store compares the same. */
+function parseFilterValues(text: string, field: Field, pattern = false): Scalar[] {
+  if (field.uuid) return pattern || isUuid(text) ? [text.toLowerCase()] : []
+  if (pattern) return [text]
+  const leaf = field.kind === 'array' ? field.element : field
+  if (leaf?.kind !== 'date-time') return parseScalars(text, field)
+  // A `+` of an offset that was sent unescaped came out of the query as a space.
+  const [value] = parseScalars(text.replace(/ (?=\d\d:\d\d$)/, '+'), leaf)
+  const time = typeof value === 'string' ? parseInstant(value) : Number.NaN
+  return Number.isNaN(time) ? [] : [printInstant(time)]
+}
+
+/** Describes the value of a filter: a day will do for a moment. */
+function describeValue(field: Field): string {
+  const wanted = describeField(field)
+  return field.kind === 'date-time' ? `a date such as 2026-01-31 or ${wanted}` : wanted
+}
+
+// --- Bounds ----------------------------------------------------------------------------------
+
+export const BOUNDS = ['since', 'until', 'since_id', 'max_id'] as const
+
+export type BoundName = (typeof BOUNDS)[number]
+
+/** Reads one of the bounds on the creation date or the id. */
+export function readBound(
+  name: BoundName,
+  parameters: readonly Parameter[],
+  field: string | undefined,
+  fields: Fields,
+  issues: Issue[],
+): Filter | undefined {
+  const text = single(parameters, name, issues)
+  if (text === undefined) return undefined
+  const known = field === undefined ? undefined : fields.get(field)
+  if (field === undefined || !known) {
+    const message = `${name} needs a creation date, which these items lack`
+    issues.push({ message, field: name, type: 'not_filterable' })
+    return undefined
+  }
+  const [value] = parseFilterValues(text, known)
+  if (value !== undefined) return toBound(name, [field], value, text)
+  const message = `${name} must be ${describeValue(known)}, not ${JSON.stringify(text.slice(0, 64))}`
+  issues.push({ message, field: name, type: 'invalid_value' })
+  return undefined
+}
+
+/** A day in milliseconds. */
+export const DAY_MS = 86_400_000
+
+/** `since` and `until` are inclusive, a day as `until` to its end (UTC); `since_id` excludes, `max_id` includes. */
+function toBound(name: BoundName, path: Path, value: Scalar, text: string): Filter {
+  switch (name) {
+    case 'since':
+      return { path, operator: 'gte', values: [value] }
+    case 'until': {
+      if (!isDate(text)) return { path, operator: 'lte', values: [value] }
+      const nextDay = parseInstant(String(value)) + DAY_MS
+      // The last day has no next one.
+      const operator = nextDay > LAST_INSTANT ? 'lte' : 'lt'
+      return { path, operator, values: [printInstant(nextDay)] }
+    }
+    case 'since_id':
+      return { path, operator: 'gt', values: [value] }
+    case 'max_id':
+      return { path, operator: 'lte', values: [value] }
+  }
+}
