@@ -71,6 +71,7 @@ test('rest-conventions', async () => {
     [
       "DEFAULT_FORMATS",
       "HttpError",
+      "LinkQuery",
       "REQUEST_CHANNEL",
       "RESPONSE_CHANNEL",
       "ReferenceConflictError",
@@ -207,6 +208,7 @@ test('rest-conventions', async () => {
       "type Operator",
       "type Output",
       "type Page",
+      "type PageOptions",
       "type PageLink",
       "type PageView",
       "type Parameter",
