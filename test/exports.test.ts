@@ -208,8 +208,8 @@ test('rest-conventions', async () => {
       "type Operator",
       "type Output",
       "type Page",
-      "type PageOptions",
       "type PageLink",
+      "type PageOptions",
       "type PageView",
       "type Parameter",
       "type Path",
@@ -266,6 +266,7 @@ test('rest-conventions/html', async () => {
 test('rest-conventions/rules', async () => {
   expect(await namesOf('rules/index.ts')).toMatchInlineSnapshot(`
     [
+      "LinkQuery",
       "chooseFormat",
       "chooseReader",
       "comparer",
@@ -320,6 +321,7 @@ test('rest-conventions/rules', async () => {
       "type MediaType",
       "type Negotiated",
       "type Operator",
+      "type PageOptions",
       "type Parameter",
       "type Preconditions",
       "type Preferences",
