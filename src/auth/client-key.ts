@@ -8,10 +8,10 @@ export function principalKey(id: string): string {
 
 /** Builds the key of an address. An IPv6 address counts by its /64, since one client has all of it. */
 export function addressKey(address: string | undefined): string {
-  return `address:${networkOf(address ?? 'unknown')}`
+  return `address:${toNetwork(address ?? 'unknown')}`
 }
 
-function networkOf(address: string): string {
+function toNetwork(address: string): string {
   if (!address.includes(':')) return address
   const [bare = ''] = address.split('%', 1)
   const mapped = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(bare)?.[1]

@@ -7,7 +7,7 @@ export interface CountedWindow {
   readonly end: number
 }
 
-/** How many ended windows one request removes at most: none pays for all of them. */
+/** How many ended windows one request removes, so that no request pays for all of them. */
 const MAX_REMOVED = 10
 
 export class WindowCounter {

@@ -1,6 +1,6 @@
 // Media types of uploads: read from the first bytes, compared with those that a property accepts.
 
-/** Whether a media type is among those that are taken: `image/*` takes every image. */
+/** Whether a media type matches one of the patterns, such as `image/*`. */
 export function isAccepted(type: string, accept: readonly string[] = ['*/*']): boolean {
   return accept.some(
     pattern =>
@@ -10,10 +10,10 @@ export function isAccepted(type: string, accept: readonly string[] = ['*/*']): b
   )
 }
 
-/** How many bytes {@link sniffType} looks at. */
+/** How many bytes {@link sniffType} reads. */
 export const SNIFFED_BYTES = 1024
 
-/** The beginnings of contents (WHATWG MIME Sniffing §6), as Latin-1; a dot is any byte. */
+/** The first bytes of each type (WHATWG MIME Sniffing §6), as Latin-1. */
 const SIGNATURES: readonly (readonly [RegExp, string])[] = [
   [/^\x89PNG\r\n\x1a\n/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
@@ -33,8 +33,8 @@ const SIGNATURES: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * The media type that the first bytes of a content say. A text is always `text/plain`: HTML, SVG and
- * scripts are never served as what they are.
+ * Detects the media type of a content by its first bytes. A text is always `text/plain`, so that HTML,
+ * SVG and scripts are never served as such.
  */
 export function sniffType(start: Uint8Array): string {
   const text = Buffer.from(start.subarray(0, SNIFFED_BYTES)).toString('latin1')

@@ -1,14 +1,14 @@
 // `Content-Disposition` of a download (RFC 6266).
 
-/** Types that a browser may show in place: none that can run anything. */
-const SHOWN = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon)|video\/|audio\/)/
+/** Types that a browser may display: none that can run scripts. */
+const DISPLAYED = /^(?:image\/(?:png|jpeg|gif|webp|avif|bmp|x-icon)|video\/|audio\/)/
 
 /**
- * Prints `Content-Disposition` (RFC 6266) for a content; the name is cut to one path segment and
- * printed in both forms, so that it can neither name a folder nor end the header.
+ * Prints `Content-Disposition`. The file name is cut to one path segment and printed in both forms, so
+ * that it can neither name a folder nor end the header.
  */
 export function printDisposition({ type, name }: { type: string; name?: string }): string {
-  const how = SHOWN.test(type) ? 'inline' : 'attachment'
+  const how = DISPLAYED.test(type) ? 'inline' : 'attachment'
   const file = (name ?? '')
     .replace(/^.*[/\\]/s, '')
     .replace(/\p{Cc}/gu, '')

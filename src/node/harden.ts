@@ -66,8 +66,8 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   }
   if (server.listening) throw new TypeError('harden(server) must come before listen()')
   checkOptions('harden', options, RULES)
-  const { maxConnections, ...given } = options
-  const times = withDefaults(DEFAULTS, given)
+  const { maxConnections, ...timeouts } = options
+  const times = withDefaults(DEFAULTS, timeouts)
   const check = Math.min(CHECK_MS, Math.ceil(times.headersTimeout / 4))
   // Options of `createServer` that the server keeps. A missing `Host` gets the error body: see base-url.ts.
   Object.assign(server, times, { connectionsCheckingInterval: check, requireHostHeader: false })
@@ -111,10 +111,10 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   server.on('connect', (request: IncomingMessage, duplex: Duplex) => {
     const socket = duplex as Socket // A net.Socket or TLSSocket, as Node documents.
     const issue: Issue = { message: 'This server is not a proxy', type: 'method_not_allowed' }
-    const refused = buildRawResponse(405, issue, request.url ?? '', ALLOW_ALL)
+    const bare = buildRawResponse(405, issue, request.url ?? '', ALLOW_ALL)
     const before = newest.get(socket)
-    if (!before || before.writableFinished) writeRawResponse(socket, refused)
-    else before.once('close', () => writeRawResponse(socket, refused))
+    if (!before || before.writableFinished) writeRawResponse(socket, bare)
+    else before.once('close', () => writeRawResponse(socket, bare))
   })
   server.on('clientError', (error: ParserError, duplex: Duplex) => {
     const socket = duplex as Socket // A net.Socket or TLSSocket, as Node documents.
