@@ -21,8 +21,3 @@ export interface BlobStore {
   /** Lists every key with its creation time, in milliseconds since 1970, for {@link sweepBlobs}. */
   keys(): AsyncIterable<{ key: string; createdAt: number }>
 }
-
-/** A content of one chunk. */
-export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}

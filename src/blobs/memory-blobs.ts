@@ -1,6 +1,7 @@
 // Blobs in memory, for tests and for contents that need not survive the process.
 import { randomBytes } from 'node:crypto'
-import { type BlobStore, oneChunk } from './blob-store.ts'
+import type { BlobStore } from './blob-store.ts'
+import { oneChunk } from './content.ts'
 
 /** Stores contents in memory, without a bound on their number; the limits of the api bound each upload. */
 export function memoryBlobs(): BlobStore {

@@ -56,27 +56,3 @@ export function decodeText(bytes: Uint8Array, charset = 'utf-8'): string {
     throw new HttpError(400, [{ message: 'The body is not valid UTF-8', type: 'invalid_encoding' }])
   }
 }
-
-/** The error for a file over its limit, in bytes. */
-export function uploadTooLarge(field: string, limit: number): HttpError {
-  const message = `${field} may have at most ${limit} bytes`
-  return new HttpError(413, [{ message, field, type: 'upload_too_large' }])
-}
-
-/** Puts chunks that were read ahead before the rest. No generator: it would cost uploads 15 %. */
-export function followedBy<T>(first: T[], rest: AsyncIterator<T>): AsyncIterableIterator<T> {
-  return {
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    next() {
-      const value = first.shift()
-      return value === undefined ? rest.next() : Promise.resolve({ value, done: false })
-    },
-    async return(value) {
-      first.length = 0
-      await rest.return?.()
-      return { value, done: true }
-    },
-  }
-}

@@ -1,6 +1,7 @@
 // Binary properties in requests: from the inputs of a client to stored records.
 
-import { oneChunk } from '../blobs/blob-store.ts'
+import { oneChunk } from '../blobs/content.ts'
+import { removeContents } from '../blobs/store-content.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import type { Parent } from '../model/routes.ts'
@@ -9,7 +10,6 @@ import { type BlobInput, decodeBase64, parseBlobInputs } from '../schema/blob-fo
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import type { OperationContext } from './context.ts'
-import { removeContents } from './uploads.ts'
 
 /**
  * Replaces every binary property of a body by the record that it stands for: new contents are stored,

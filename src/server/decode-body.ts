@@ -1,12 +1,11 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
-import { oneChunk } from '../blobs/blob-store.ts'
+import { followedBy, oneChunk } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import { parsedPairs, readPairs } from '../formats/form.ts'
 import { type FormPair, formValue } from '../formats/form-values.ts'
 import type { Format, ReadContext, Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
-import { followedBy } from '../formats/read-body.ts'
 import type { HttpRequest, RequestBody } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'

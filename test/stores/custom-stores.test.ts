@@ -228,11 +228,11 @@ describe('a place for contents that fails', () => {
     expect([answer.status, answer.text.includes('foreign_address')]).toEqual([400, true])
   })
 
-  it('takes no file where none is declared', async () => {
+  it('does not take a file where none is declared', async () => {
     const { api, keys } = make(() => ({}))
     const answer = await ask(api, '/papers', { method: 'POST', body: form({ name: pdf() }) })
     expect([answer.status, await keys()]).toEqual([400, []])
-    expect(answer.text).toContain('"message":"name takes no file; there are paper"')
+    expect(answer.text).toContain('"message":"name does not take files. Files go to: paper"')
   })
 
   it('ends a content of which it takes a part only', async () => {
