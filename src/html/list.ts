@@ -1,4 +1,4 @@
-// A list as a page: the table with its sort, the filters, the way through the pages.
+// The parts of a list's page: the table with its sort links, the filters, the links to other pages.
 import type { ErrorEntry } from '../errors.ts'
 import type { PageView } from '../formats/page-view.ts'
 import { parseContentRange } from '../http/content-range.ts'
@@ -12,7 +12,7 @@ import type { Item, Json } from '../schema/values.ts'
 import { parseSort, printSort } from '../store/sort.ts'
 import { controlId, hidden, listChoices, printSelect } from './form.ts'
 import { type Markup, markup, raw } from './markup.ts'
-import { fileAddress, printFile, printScalar } from './values.ts'
+import { findFileAddress, printFile, printScalar } from './values.ts'
 
 interface Column {
   readonly name: string
@@ -20,11 +20,11 @@ interface Column {
   readonly field: Field
 }
 
-/** The columns of a table: everything that fits into a cell. */
-export function columnsOf(fields: Fields, prefix: Path = []): Column[] {
+/** Lists the columns of a table: every field whose values fit into a cell. */
+export function listColumns(fields: Fields, prefix: Path = []): Column[] {
   return [...fields].flatMap(([name, field]): Column[] => {
     const path = [...prefix, name]
-    if (field.properties && !field.accept) return columnsOf(field.properties, path)
+    if (field.properties && !field.accept) return listColumns(field.properties, path)
     const { kind, element } = field
     const fits = kind === 'array' ? element && isScalar(element) : isScalar(field) || field.accept
     return fits ? [{ name: path.join('.'), path, field }] : []
@@ -35,20 +35,18 @@ function isScalar({ kind }: Field): boolean {
   return !['object', 'record', 'array', 'any', 'blob'].includes(kind)
 }
 
-/** Places of the list: a link that changes the list starts at its beginning. */
-const PLACE: ReadonlySet<string> = new Set(['cursor', 'offset'])
-
-function isPlaceless({ name }: Parameter): boolean {
-  return !PLACE.has(name)
+/** A link that changes the list starts at its beginning. */
+function isKept({ name }: Parameter): boolean {
+  return name !== 'cursor' && name !== 'offset'
 }
 
-function address({ href }: PageView, parameters: readonly Parameter[], more = ''): string {
+function printHref({ href }: PageView, parameters: readonly Parameter[], more = ''): string {
   const parts = [...parameters.map(({ raw: pair }) => pair), more].filter(part => part !== '')
   return parts.length === 0 ? href : `${href}?${parts.join('&')}`
 }
 
-/** An address of our own as a path: pages stay where they are, whatever name the server goes by. */
-export function localPath(href: string): string {
+/** Cuts an address of this api to its path: a page stays on the host it came from. */
+export function toLocalPath(href: string): string {
   return href.replace(/^https?:\/\/[^/?#]*/i, '') || '/'
 }
 
@@ -58,9 +56,9 @@ export function printTable(
   view: PageView,
   name: string,
 ): Markup {
-  if (items.length === 0) return markup`<p class="empty">There are no ${name} here.</p>`
+  if (items.length === 0) return markup`<p class="empty">No ${name} found.</p>`
   const shown = view.parameters.find(parameter => parameter.name === 'fields')?.value.split(',')
-  const columns = columnsOf(fields).filter(
+  const columns = listColumns(fields).filter(
     column =>
       !shown || shown.some(each => column.name === each || column.name.startsWith(`${each}.`)),
   )
@@ -74,10 +72,10 @@ function printHead({ name, field }: Column, view: PageView): Markup {
   if (field.kind === 'array' || field.accept) return markup`<th scope="col">${name}</th>`
   const [first] = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
   const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
-  const kept = view.parameters.filter(each => isPlaceless(each) && each.name !== 'sort')
+  const kept = view.parameters.filter(each => isKept(each) && each.name !== 'sort')
   const next = printSort([{ path: name.split('.'), descending: sorted === 'up' }])
   const aria = { up: 'ascending', down: 'descending' }
-  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && raw(' class="number"')}><a href="${address(view, kept, printParameters([['sort', next]]))}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
+  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && raw(' class="number"')}><a href="${printHref(view, kept, printParameters([['sort', next]]))}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
 }
 
 function isNumeric({ kind }: Field): boolean {
@@ -86,7 +84,7 @@ function isNumeric({ kind }: Field): boolean {
 
 function printCell({ name, path, field }: Column, item: Item, view: PageView): Markup {
   const value = getValue(item, path)
-  const file = value === undefined ? undefined : fileAddress(value, field)
+  const file = value === undefined ? undefined : findFileAddress(value, field)
   const kind = isNumeric(field) && raw(' class="number"')
   if (file !== undefined) {
     return markup`<td data-label="${name}">${printFile(file, field.accept, name)}</td>`
@@ -100,18 +98,18 @@ function printCell({ name, path, field }: Column, item: Item, view: PageView): M
   return markup`<td data-label="${name}"${kind}>${printScalar(value, field, href)}</td>`
 }
 
-/** An element may be an object where a schema takes any value, or did when the item was made. */
+/** The schema may accept any value, or did when the item was created. */
 function printElement(element: Json): string {
   return typeof element === 'object' ? JSON.stringify(element) : String(element)
 }
 
-/** How many there are and which are shown, with the links of the answer's `Link` header. */
+/** Prints the shown range and the total, with the links of the `Link` header. */
 export function printPages(view: PageView): Markup | undefined {
-  const place = parseContentRange(getHeader(view.headers, 'Content-Range') ?? '')
+  const contentRange = parseContentRange(getHeader(view.headers, 'Content-Range') ?? '')
   const links = new Map(
     parseLink(getHeader(view.headers, 'Link') ?? '').map(({ rel, href }) => [rel, href]),
   )
-  const { range, total } = place ?? {}
+  const { range, total } = contentRange ?? {}
   const atStart = range?.first === 0
   const atEnd = range !== undefined && range.last + 1 === total
   const moves = ['first', 'previous', 'next', 'last'].flatMap(rel => {
@@ -121,9 +119,9 @@ export function printPages(view: PageView): Markup | undefined {
   })
   const shown =
     range && !(atStart && atEnd) && markup`<b>${range.first + 1}–${range.last + 1}</b> of `
-  const many = total === undefined ? 'an unknown number' : total
-  return markup`<nav class="pages" aria-label="Pages"><p>${place && markup`${shown}<b>${many}</b>${!shown && ' in all'}`}</p>
-${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${localPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
+  const count = total ?? 'an unknown number'
+  return markup`<nav class="pages" aria-label="Pages"><p>${contentRange && markup`${shown}<b>${count}</b>${!shown && ' in all'}`}</p>
+${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${toLocalPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
 }
 
 export function printSearch({ search, parameters }: PageView): Markup | undefined {
@@ -132,7 +130,7 @@ export function printSearch({ search, parameters }: PageView): Markup | undefine
   return markup`<form class="search" method="get" action="${search}" role="search"><label for="q" class="hidden">Search</label><input type="search" id="q" name="q" value="${q}" placeholder="Search"><button>Search</button></form>`
 }
 
-/** The controls of one field in the filter form; two of them are a range. */
+/** The controls of one field in the filter form; two parameters are a range. */
 interface FilterControl {
   readonly label: string
   readonly parameters: readonly string[]
@@ -141,12 +139,12 @@ interface FilterControl {
   readonly hint?: string
 }
 
-/** The parameters that the filter form has controls for. */
-function filterControls(
+/** Lists the controls of the filter form. */
+function listFilters(
   fields: Fields,
   view: Pick<PageView, 'createdAt' | 'findLink'>,
 ): FilterControl[] {
-  return columnsOf(fields).flatMap(({ name: label, path, field }): FilterControl[] => {
+  return listColumns(fields).flatMap(({ name: label, path, field }): FilterControl[] => {
     const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
     if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []
     if (label === view.createdAt) return [{ label, parameters: ['since', 'until'], type: 'date' }]
@@ -167,26 +165,26 @@ const RANGES: ReadonlyMap<Field['kind'], 'number' | 'date' | 'datetime-local'> =
   ['date-time', 'datetime-local'],
 ])
 
-/** What a filter's control can show of a value; anything else is shown as text. */
-const SHOWN: Readonly<Record<string, RegExp>> = {
+/** The values that an input of a type can show; others get a text input. */
+const SHOWABLE: Readonly<Record<string, RegExp>> = {
   date: /^\d{4}-\d\d-\d\d$/,
   'datetime-local': /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/,
   number: /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i,
 }
 
-/** The filters: a control for every field that has values to compare. Those in force can be removed one by one. */
+/** Prints the filters in force, and a form with a control for every comparable field. */
 export function printFilters(
   fields: Fields,
   view: PageView,
   errors: readonly ErrorEntry[] = [],
 ): Markup | undefined {
   const { parameters, href } = view
-  const all = filterControls(fields, view)
+  const all = listFilters(fields, view)
   const controls = new Set(['limit', 'q', ...all.flatMap(({ parameters: names }) => names)])
   const isFirst = (each: Parameter) => parameters.find(({ name }) => name === each.name) === each
-  // What has no control of its own stays in force.
+  // Parameters without a control stay in force.
   const others = parameters.filter(
-    each => isPlaceless(each) && !(controls.has(each.name) && isFirst(each)),
+    each => isKept(each) && !(controls.has(each.name) && isFirst(each)),
   )
   const focus = all
     .flatMap(({ parameters: names }) => names)
@@ -195,35 +193,35 @@ export function printFilters(
   const q = view.kind === 'search' && parameters.find(({ name }) => name === 'q')
   return markup`${printChips(view)}
 <details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter</summary>
-<form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => filterControl(each, view, errors, focus))}
+<form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => printFilter(each, view, errors, focus))}
 <div class="field"><label for="filter-limit">items on a page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
 ${q && hidden('q', q.value)}${others.map(({ name, value }) => hidden(name, value))}
 <p><button>Filter</button> <a class="button plain" href="${href}">Clear</a></p></form></details>`
 }
 
-/** Parameters that choose items without being filters by name. */
+/** Parameters that select items but are not fields. */
 const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_id'])
 
-/** How many filters have such a link, which repeats all the others. */
-const MOST_CHIPS = 50
+/** Each link to remove a filter repeats all other filters. */
+const MAX_CHIPS = 50
 
-/** The filters in force, each with a link that leaves it out. */
+/** Prints the filters in force, each with a link to remove it. */
 function printChips(view: PageView): Markup | undefined {
   const { parameters, kind } = view
   const chips = parameters.filter(
     ({ name }) => BOUNDS.has(name) || !(RESERVED.has(name) || (kind === 'search' && name === 'q')),
   )
   if (chips.length === 0) return undefined
-  const without = (chip: Parameter) => parameters.filter(each => each !== chip && isPlaceless(each))
+  const without = (chip: Parameter) => parameters.filter(each => each !== chip && isKept(each))
   return markup`<ul class="chips" aria-label="Filters in force">${chips
-    .slice(0, MOST_CHIPS)
+    .slice(0, MAX_CHIPS)
     .map(
       chip =>
-        markup`<li><a href="${address(view, without(chip))}" title="Remove this filter">${chip.name} = ${chip.value} <span aria-hidden="true">×</span></a></li>`,
+        markup`<li><a href="${printHref(view, without(chip))}" title="Remove this filter">${chip.name} = ${chip.value} <span aria-hidden="true">×</span></a></li>`,
     )}</ul>`
 }
 
-function filterControl(
+function printFilter(
   { label, parameters, type, choices, hint }: FilterControl,
   view: PageView,
   errors: readonly ErrorEntry[],
@@ -238,13 +236,13 @@ function filterControl(
     const range = parameters.length > 1 && ['from', 'to'][at]
     const attributes = markup` id="${controlId('filter', parameter)}" name="${parameter}"${range && markup` aria-label="${label} ${range}" title="${range}${type === 'datetime-local' && ' (UTC)'}"`}${invalid && markup` aria-invalid="true" aria-describedby="${id}-issue"`}${parameter === focus && raw(' autofocus')}`
     if (choices) return printSelect(choices, value, attributes)
-    const shown = value === '' || (SHOWN[type]?.test(value) ?? true) ? type : 'text'
+    const shown = value === '' || (SHOWABLE[type]?.test(value) ?? true) ? type : 'text'
     return markup`<input type="${shown}"${shown === 'number' && raw(' step="any"')} value="${value}" placeholder="${range || hint}"${attributes}>`
   })
-  const said =
+  const message =
     issues.length > 0 &&
     markup`<p class="issue" id="${id}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
   return parameters.length === 1
-    ? markup`<div class="field"><label for="${id}">${label}</label>${inputs}${said}</div>`
-    : markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}</span><div class="pair">${inputs}</div>${said}</div>`
+    ? markup`<div class="field"><label for="${id}">${label}</label>${inputs}${message}</div>`
+    : markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}</span><div class="pair">${inputs}</div>${message}</div>`
 }

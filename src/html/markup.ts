@@ -1,11 +1,11 @@
-// HTML by a tagged template that escapes: what is not `Markup` already is text. Values may stand in
-// text and in double-quoted attributes; those of `href`, `src` and `action` must be addresses.
+// HTML by a tagged template that escapes every value except `Markup`. Values may stand in text and in
+// double-quoted attributes; those of `href`, `src` and `action` must be addresses.
 
-/** HTML that is safe as it stands: only `markup` makes it. */
+/** Safe HTML. */
 export class Markup {
   readonly #html: string
 
-  /** For `markup` and `raw` of this file; elsewhere it would go round the escaping. */
+  /** Only for `markup` and `raw`: elsewhere it would bypass the escaping. */
   constructor(html: string) {
     this.#html = html
   }
@@ -15,33 +15,33 @@ export class Markup {
   }
 }
 
-/** What a template takes; `undefined`, `null` and `false` print nothing, a list prints its parts. */
+/** A value of a template; `undefined`, `null` and `false` print nothing, a list prints its parts. */
 export type Part = Markup | string | number | false | null | undefined | readonly Part[]
 
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  const places = placesOf(strings)
+  const slots = findSlots(strings)
   let [html = '', ...texts] = strings
   for (const [at, text] of texts.entries()) {
-    html += (places[at] === 'address' ? printAddress(parts[at]) : print(parts[at])) + text
+    html += (slots[at] === 'address' ? printAddress(parts[at]) : print(parts[at])) + text
   }
   return new Markup(html)
 }
 
-/** A static text of our own, such as a style sheet, unescaped. Never give it anything of a client or a store. */
+/** Marks a static text as safe HTML. Never pass it a value of a client or a store. */
 export function raw(html: string): Markup {
   return new Markup(html)
 }
 
-type Place = 'text' | 'address'
+type Slot = 'text' | 'address'
 
-const known = new WeakMap<TemplateStringsArray, readonly Place[]>()
+const known = new WeakMap<TemplateStringsArray, readonly Slot[]>()
 
-/** @throws TypeError for a template with a value in an attribute without double quotes. */
-function placesOf(strings: TemplateStringsArray): readonly Place[] {
+/** Finds the slots of a template. @throws TypeError for an attribute without double quotes. */
+function findSlots(strings: TemplateStringsArray): readonly Slot[] {
   const found = known.get(strings)
   if (found) return found
   let context: Context = 'text'
-  const places = strings.slice(0, -1).map((before, at): Place => {
+  const slots = strings.slice(0, -1).map((before, at): Slot => {
     context = contextAfter(before, context)
     const bare = context === 'tag' ? /=\s*(?:'[^']*)?$/ : /^\s*[\w-]+=\s*'?$/
     if (context !== 'quoted' && bare.test(before)) {
@@ -50,13 +50,13 @@ function placesOf(strings: TemplateStringsArray): readonly Place[] {
     const whole = /(?:^|\s)(?:href|src|action|formaction)="$/.test(before)
     return whole && strings[at + 1]?.startsWith('"') ? 'address' : 'text'
   })
-  known.set(strings, places)
-  return places
+  known.set(strings, slots)
+  return slots
 }
 
 type Context = 'text' | 'tag' | 'quoted'
 
-/** Where in HTML a piece of a template ends; what begins with attributes counts as text. */
+/** Finds the context at the end of a piece; a piece that begins with attributes counts as text. */
 function contextAfter(piece: string, context: Context): Context {
   for (const char of piece) {
     if (context === 'text') context = char === '<' ? 'tag' : 'text'
@@ -86,17 +86,17 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text for HTML, in an element or in a quoted attribute. */
+/** Escapes a text for an element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, char => String(ESCAPES[char]))
 }
 
 /**
- * An address that a link may have: `http:` or `https:`, or a path, query or fragment of this server.
- * Anything else, `javascript:` and `//other.example` among it, becomes `#`.
+ * Allows `http:`, `https:`, and a path, query or fragment of this server. Any other address, such as
+ * `javascript:` and `//other.example`, becomes `#`.
  */
 export function safeAddress(text: string): string {
-  // Browsers drop tabs and line breaks from addresses: `/\t/evil.example` would be `//evil.example`.
+  // Browsers drop tabs and line breaks: `/\t/evil.example` would be `//evil.example`.
   if (/[\x00-\x20\x7f\\]/.test(text)) return '#'
   return /^(?:https?:\/\/[^/]|\/(?!\/)|[?#])/i.test(text) ? text : '#'
 }

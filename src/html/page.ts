@@ -1,11 +1,11 @@
-// The frame of every page: head, the way here, the content, the same in other formats.
+// The frame of every page: head, breadcrumbs, content, links to other formats.
 import type { PageView } from '../formats/page-view.ts'
 import { type Markup, markup, type Part, raw } from './markup.ts'
 import { STYLE } from './style.ts'
 
 const STYLE_ELEMENT = raw(`<style>${STYLE}</style>`)
 
-/** @param title of the window; the names of the way here are added. */
+/** @param title of the window, followed by the breadcrumbs. */
 export function printPage(title: string, view: PageView, content: Part): string {
   const { breadcrumbs, formats, parameters, kind } = view
   const names = [title, ...breadcrumbs.map(({ name }) => name).reverse()]
@@ -16,7 +16,7 @@ export function printPage(title: string, view: PageView, content: Part): string 
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,"><meta name="color-scheme" content="light dark"><title>${[...new Set(names)].join(' · ')}</title>
 ${STYLE_ELEMENT}</head><body><a class="skip" href="#main">Skip to content</a>
-${printTrail(view)}
+${printBreadcrumbs(view)}
 <main id="main" tabindex="-1">
 ${content}
 </main>
@@ -24,8 +24,8 @@ ${content}
 </body></html>`}\n`
 }
 
-/** The last place is where one is: a link to it reads it anew, but an action may not take GET. */
-function printTrail({ breadcrumbs, kind }: PageView): Markup {
+/** The last breadcrumb reloads the page, except after an action, which may not accept GET. */
+function printBreadcrumbs({ breadcrumbs, kind }: PageView): Markup {
   const last = breadcrumbs.length - 1
   return markup`<header><nav class="breadcrumbs" aria-label="Breadcrumb"><ol>${breadcrumbs.map(
     ({ name, href }, at) =>

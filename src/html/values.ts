@@ -4,15 +4,15 @@ import type { Field, Fields } from '../schema/fields.ts'
 import { type Item, isObject, type Json } from '../schema/values.ts'
 import { type Markup, markup, raw } from './markup.ts'
 
-/** The address of the item that a value of a field names, if it names one. */
+/** Finds the address of the item that a field's value refers to. */
 export type Linker = (field: string, value: Json) => string | undefined
 
-/** For values that lead nowhere. */
+/** For values that refer to nothing. */
 export const NOWHERE: Linker = () => undefined
 
 const NOTHING = raw('<span class="nothing">–</span>')
 
-/** A whole item or document: properties as terms, objects and lists within. */
+/** Prints an item or a document: properties as terms, with objects and lists within. */
 export function printItem(item: Item, fields: Fields | undefined, link: Linker): Markup {
   const entries = Object.entries(item)
   if (entries.length === 0) return NOTHING
@@ -22,14 +22,14 @@ export function printItem(item: Item, fields: Fields | undefined, link: Linker):
   })}</dl>`
 }
 
-/** Any value. `name` is that of the item's own property; within an object or a list there is none. */
+/** Prints any value. `name` is that of the item's property; absent within an object or a list. */
 export function printValue(
   value: Json,
   field: Field | undefined,
   name: string | undefined,
   link: Linker,
 ): Markup {
-  const file = fileAddress(value, field)
+  const file = findFileAddress(value, field)
   if (file !== undefined) return printFile(file, field?.accept, name)
   if (Array.isArray(value)) return printList(value, field, link)
   if (isObject(value)) return printItem(value, field?.properties, NOWHERE)
@@ -44,7 +44,7 @@ function printList(values: readonly Json[], field: Field | undefined, link: Link
   return markup`<ol>${values.map(value => markup`<li>${printValue(value, field?.element, undefined, link)}</li>`)}</ol>`
 }
 
-/** A text, number, boolean or null; `href` is where it leads. */
+/** Prints a text, number, boolean or null, linked to `href`. */
 export function printScalar(
   value: Json | undefined,
   field?: Field | undefined,
@@ -52,7 +52,7 @@ export function printScalar(
 ): Markup {
   if (value === null || value === undefined || value === '') return NOTHING
   if (href !== undefined)
-    return markup`<a href="${href}" title="${String(value)}">${shortId(value)}</a>`
+    return markup`<a href="${href}" title="${String(value)}">${shortenId(value)}</a>`
   if (typeof value === 'object') return markup`<code>${JSON.stringify(value)}</code>`
   if (typeof value === 'boolean') return markup`${value ? 'yes' : 'no'}`
   if (typeof value === 'number') return markup`<span class="number">${value}</span>`
@@ -63,8 +63,8 @@ export function printScalar(
   return value.includes('\n') ? markup`<span class="text">${value}</span>` : markup`${value}`
 }
 
-/** Of an id too long to be read, its end: the beginnings of UUIDv7 are alike. */
-function shortId(value: Json): string {
+/** Cuts a UUID to its end: UUIDv7 begin alike. */
+function shortenId(value: Json): string {
   const text = String(value)
   return /^[0-9a-f-]{36}$/i.test(text) ? `…${text.slice(-8)}` : text
 }
@@ -74,8 +74,8 @@ function printInstant(text: string): Markup {
   return markup`<time datetime="${text}" title="${text}">${iso.slice(0, 10)} ${iso.slice(11, 19).replace(/:00$/, '')}</time>`
 }
 
-/** The address of a binary property: a text, or the `url` of an object; `undefined` where it is none. */
-export function fileAddress(value: Json, field: Field | undefined): string | undefined {
+/** Finds the address of a binary property: a text, or the `url` of an object. */
+export function findFileAddress(value: Json, field: Field | undefined): string | undefined {
   if (!field?.accept) return undefined
   const address = isObject(value) ? value.url : value
   return typeof address === 'string' ? address : undefined

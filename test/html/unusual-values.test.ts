@@ -3,7 +3,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
-import { localPath } from '../../src/html/list.ts'
+import { toLocalPath } from '../../src/html/list.ts'
 import {
   type Access,
   type ApiOptions,
@@ -103,7 +103,7 @@ test.each([
   ['http://a.example?b=c', '?b=c'],
   ['/cars?b=c', '/cars?b=c'],
 ])('%s on a page is %s', (href, path) => {
-  expect(localPath(href)).toBe(path)
+  expect(toLocalPath(href)).toBe(path)
 })
 
 describe('a collection with unusual fields', () => {
