@@ -1,5 +1,4 @@
-// Formats, bodies and hosts of an unusual kind: formats of one's own, bodies that a host has read, and
-// iterators that will not end.
+// Custom formats, bodies that a host server has parsed, and iterators that do not end.
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { buildLimits } from '../../src/http/limits.ts'
@@ -19,7 +18,7 @@ import { chooseBodyFormat, decodeBody } from '../../src/server/decode-body.ts'
 import { example } from '../fixture.ts'
 import { contextOf } from './helpers.ts'
 
-describe('a format of one’s own', () => {
+describe('a custom format', () => {
   const shout: Format = {
     name: 'shout',
     extensions: ['shout'],
@@ -43,7 +42,7 @@ describe('a format of one’s own', () => {
     expect([answer.headers.get('content-length'), await answer.text()]).toEqual(['5', 'list!'])
   })
 
-  it('may read without knowing what a host has read', async () => {
+  it('may read without `receive`', async () => {
     const request = new Request('http://a.example/things', {
       method: 'POST',
       headers: { 'content-type': 'text/shout', accept: 'application/json' },
@@ -52,7 +51,7 @@ describe('a format of one’s own', () => {
     expect(await (await fetch(request)).json()).toMatchObject({ name: 'hello' })
   })
 
-  it('without types is known by its extension alone', async () => {
+  it('without types is chosen by its extension alone', async () => {
     const plain: Format = { ...json, types: [] }
     const api = defineApi({ collections: [things], formats: [plain] })
     const typeOf = async (path: string) => {
@@ -65,7 +64,7 @@ describe('a format of one’s own', () => {
   })
 })
 
-describe('a body that a host has read', () => {
+describe('a body that a host server has parsed', () => {
   const request = (body: RequestBody | undefined, type: string): HttpRequest => ({
     method: 'POST',
     target: '/',
@@ -104,12 +103,12 @@ describe('a body that a host has read', () => {
   }
 
   it.each<[string, unknown, string, unknown]>([
-    ['is taken as it is', { a: 1 }, 'application/json', { a: 1 }],
-    ['is taken as JSON where its format does not say', { a: 1 }, 'text/x-plain', { a: 1 }],
+    ['is used as it is', { a: 1 }, 'application/json', { a: 1 }],
+    ['is read as JSON without `receive`', { a: 1 }, 'text/x-plain', { a: 1 }],
     ['is read where it is a text', '{"a":1}', 'application/json', { a: 1 }],
     ['is read where it is bytes', Buffer.from('{"a":1}'), 'application/json', { a: 1 }],
     ['is read where it is a text, of XML', '<x><a>1</a></x>', 'application/xml', { a: '1' }],
-    ['is taken as JSON where it was XML', { a: 1 }, 'application/xml', { a: 1 }],
+    ['is read as JSON even if it was XML', { a: 1 }, 'application/xml', { a: 1 }],
     ['is a form as it is', { a: 'x' }, 'multipart/form-data; boundary=x', { a: 'x' }],
   ])('%s', async (_, parsed, type, value) => {
     expect((await decode({ parsed }, type)).value).toEqual(value)
@@ -147,7 +146,7 @@ describe('a form', () => {
       }),
     )
 
-  it('is none by a parameter of its media type', async () => {
+  it('is not recognized by a parameter of the media type', async () => {
     const type = 'application/json; like="application/x-www-form-urlencoded"'
     const answer = await send(type, '{"immatriculation":"A","color":"red"}')
     expect(answer.status).toBe(201)
@@ -155,7 +154,7 @@ describe('a form', () => {
 })
 
 describe('fetch', () => {
-  it('tells the store of a client that has gone', async () => {
+  it('aborts the signal of a store call when the client disconnects', async () => {
     const seen: unknown[] = []
     const { fetch } = example({
       onError: () => undefined,
@@ -189,7 +188,7 @@ function stubborn(chunks: readonly string[]) {
   return { iterator, returned }
 }
 
-describe('an iterator that will not end', () => {
+describe('an iterator that does not end', () => {
   it('ends with its body', async () => {
     const { iterator, returned } = stubborn(['a', 'b'])
     for await (const chunk of limitBodyTime(iterator, buildLimits())) {
@@ -199,7 +198,7 @@ describe('an iterator that will not end', () => {
     expect(returned).toHaveBeenCalledOnce()
   })
 
-  it('ends with a multipart body that is refused', async () => {
+  it('is closed with a refused multipart body', async () => {
     const { iterator, returned } = stubborn(['--x\r\n', 'nonsense\r\n\r\n', '--y', '--x--'])
     const reading = multipart.read?.(iterator, contextOf({ parameters: { boundary: 'x' } }))
     await expect(reading).rejects.toMatchObject({ status: 400 })
@@ -286,7 +285,7 @@ describe('routes', () => {
 })
 
 describe('a call in process', () => {
-  it('is refused where what it is given is no JSON at all', async () => {
+  it('is refused for a value that is not JSON', async () => {
     const { api, accounts } = example()
     // What the types forbid.
     const nothing = (() => undefined) as unknown as { id: string; name: string }

@@ -1,5 +1,5 @@
-// All issues of a body at once, whatever its format: those in single values, which only the format
-// can find, with those that the schema finds.
+// All issues of a body are reported together in every format: those of single values, which the format
+// finds, and those of the schema.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -80,7 +80,7 @@ describe.each([
   ['POST', '/cars'],
   ['PUT', '/cars/1'],
   ['PATCH', '/cars/1'],
-])('%s %s tells every issue', (method, path) => {
+])('%s %s reports every issue', (method, path) => {
   it('of JSON', async () => {
     const { 'model.name': name, ...rest } = bad
     const body = JSON.stringify({ ...rest, model: { name } })
@@ -107,39 +107,39 @@ describe('one issue of each field', () => {
     ['a value given twice', 'price=1&price=2', ['price repeated_key']],
     ['a value that is an object', 'price=1&model=x', ['model invalid_type']],
     ['an element, of a list too long', 'price=1&sizes=x&sizes=1&sizes=2', ['sizes invalid_type']],
-    ['text that is no JSON', 'price:json={', ['price invalid_json']],
-    ['what the schema would take', 'price=1&lenient=1&lenient=2', ['lenient repeated_key']],
-    ['what nobody knows', 'prize=1&price=x', ['price invalid_type', 'prize unknown_field']],
+    ['text that is not JSON', 'price:json={', ['price invalid_json']],
+    ['a coerced value given twice', 'price=1&lenient=1&lenient=2', ['lenient repeated_key']],
+    ['an unknown field', 'prize=1&price=x', ['price invalid_type', 'prize unknown_field']],
   ])('%s', async (_, pairs, told) => {
     const body = `immatriculation=AB-124-CD&color=red&${pairs}`
     expect(await issues('POST', '/cars', FORM, body)).toEqual(told)
   })
 
-  it('is that of who read it, in words for texts', async () => {
+  it('has the message of the format', async () => {
     const { errors } = await ask('POST', '/cars', FORM, new URLSearchParams(bad).toString())
     expect(errors.map(({ message }) => message)).toContain('price must be a number, not "x"')
   })
 })
 
-it('a body that the schema alone would take is refused all the same', async () => {
+it('an issue of the format alone refuses the body', async () => {
   const body = '<car><price vat="1">1</price></car>'
   expect(await issues('PATCH', '/cars/1', 'application/xml', body)).toEqual([
     'price unknown_attribute',
   ])
 })
 
-it('what a body is refused for besides its values is told alone', async () => {
+it('another error than invalid values is reported alone', async () => {
   const { status } = await ask('PUT', '/cars/2', FORM, 'price=x')
   expect(status).toBe(404)
 })
 
-it('so is what a schema refuses by a status of its own', async () => {
+it('an HttpError of a schema is reported alone', async () => {
   const body = 'immatriculation=AB-124-CD&color=red&price=x&code=stolen'
   const { status, errors } = await ask('POST', '/cars', FORM, body)
   expect([status, errors]).toEqual([403, [{ message: 'Not yours', type: 'forbidden' }]])
 })
 
-it('the input of actions is told as a whole, from a body and from a query', async () => {
+it('all issues of the input of an action are reported, from a body and from a query', async () => {
   const input = 'price=x&to=a&word=a'
   expect(await issues('POST', '/cars/1/sell', FORM, input)).toEqual([
     'price invalid_type',
@@ -152,7 +152,7 @@ it('the input of actions is told as a whole, from a body and from a query', asyn
   ])
 })
 
-it('are told under an Idempotency-Key too, which stays free', async () => {
+it('issues under an Idempotency-Key leave the key free', async () => {
   const { fetch } = defineApi({ collections: [cars] })
   const send = async (body: string) => {
     const type = 'application/x-www-form-urlencoded'
@@ -167,7 +167,7 @@ it('are told under an Idempotency-Key too, which stays free', async () => {
   expect(await send('immatriculation=AB-123-CD&color=red&price=1')).toEqual([201, null])
 })
 
-it('are told of an XML part of a form by its name, with the others', async () => {
+it('issues of an XML part are reported by its name, with the others', async () => {
   const { fetch } = defineApi({ collections: [cars] })
   const body = new FormData()
   body.set('immatriculation', 'AB-123-CD')

@@ -1,5 +1,4 @@
-// A list shows the members that `fields` selects, in formats that print their columns too; and what
-// XML gave, server-owned members included, is taken back.
+// `fields` selects columns too; an XML item with its server-owned properties is accepted back.
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { csv } from '../../src/formats/csv.ts'
@@ -20,7 +19,7 @@ it('CSV has the selected columns and no others', async () => {
   expect(await answer.text()).toBe('id,model.name\r\n1,Clio\r\n')
 })
 
-it('an XML item is taken back by PUT as it is', async () => {
+it('an XML item is accepted back by PUT as it is', async () => {
   const { api, cars } = carsApi()
   const { id } = await api
     .collection(cars)

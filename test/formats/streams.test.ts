@@ -68,7 +68,7 @@ async function chunksOf(format: Format, batches: readonly (readonly Item[])[]): 
   return chunks
 }
 
-describe('what is printed', () => {
+describe('printed representations', () => {
   const car: Item = {
     id: 1,
     color: 'red',
@@ -175,7 +175,7 @@ describe('streams', () => {
     ])
   })
 
-  it('large items are not put into one chunk, nor are many', async () => {
+  it('large items and long batches are split into chunks', async () => {
     const large = { color: 'x'.repeat(70_000) }
     const batch = [one, large, large, two]
     expect((await chunksOf(ndjson, [batch])).map(chunk => chunk.match(/\n/g)?.length)).toEqual([
@@ -188,7 +188,7 @@ describe('streams', () => {
     expect(many.map(chunk => chunk.length)).toEqual([65_538, 65_538, 48_924])
   })
 
-  it('of nothing', async () => {
+  it('an empty stream', async () => {
     expect(await chunksOf(ndjson, [])).toEqual([])
     expect(await chunksOf(csv, [])).toEqual([HEADER])
   })
@@ -229,7 +229,7 @@ describe('CSV', () => {
     })
   }
 
-  it('cells come back as they were, formulas with a quote before them', async () => {
+  it('cells are read back as they were, formulas with a quote in front', async () => {
     await fc.assert(
       fc.asyncProperty(text, async value => {
         const rows = parseCsv(await printOne(value))

@@ -179,7 +179,7 @@ export type Way = (typeof WAYS)[number]
 
 /** Asks for a format in one of the ways. */
 export function ask(
-  door: OpenHandler,
+  handler: OpenHandler,
   way: Way,
   name: string,
   path: string,
@@ -187,7 +187,7 @@ export function ask(
 ): Promise<Answer> {
   const accept = way === 'Accept' ? FORMATS[name]?.type : 'image/png'
   const target = way === 'Accept' ? path : path.replace(/(?=\?|$)/, `.${name}`)
-  return door.request(target, { ...init, headers: { ...init.headers, accept: accept ?? '' } })
+  return handler.request(target, { ...init, headers: { ...init.headers, accept: accept ?? '' } })
 }
 
 export const ways = (path: string) => WAYS.filter(way => way === 'Accept' || path !== '/')

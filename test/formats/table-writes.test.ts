@@ -1,5 +1,5 @@
-// Every kind of resource × writing method × format of the body, through both doors: what was sent is
-// what is shown, and what a format gave is taken back.
+// Every kind of resource × writing method × format of the body, through both handlers: what is sent
+// is returned, and what a format prints is accepted back.
 import { describe, expect, test } from 'vitest'
 import { eachHandler, type Init } from '../handlers.ts'
 import {
@@ -98,36 +98,36 @@ function shownOf(value: Item): object {
   return Object.fromEntries(entries)
 }
 
-eachHandler(make, (door, made) => {
+eachHandler(make, (handler, made) => {
   test.each(NAMES)('an action answers in %s', async name => {
-    const answer = await ask(door, 'Accept', name, '/v1/cars/1/buy', { method: 'POST' })
+    const answer = await ask(handler, 'Accept', name, '/v1/cars/1/buy', { method: 'POST' })
     check(answer, 200, name, 'Accept')
     FORMATS[name]?.read(answer.text, undefined, false)
-    expect((await door.request('/v1/cars/1')).json).toMatchObject({ sold: true })
+    expect((await handler.request('/v1/cars/1')).json).toMatchObject({ sold: true })
   })
 
   describe.each(WRITES)('%s', (_what, path, value, changes) => {
     test.each(Object.entries(WRITTEN))('POST, PUT and PATCH in %s', async (_name, written) => {
       const { next } = made()
       const values = value(next())
-      const post = await door.request(path, { method: 'POST', ...(await written(values)) })
+      const post = await handler.request(path, { method: 'POST', ...(await written(values)) })
       expect([post.status, post.json]).toEqual([201, expect.objectContaining(shownOf(values))])
-      const item = (post.headers.get('location') ?? '').slice(door.base.length)
+      const item = (post.headers.get('location') ?? '').slice(handler.base.length)
       const replaced = value(next())
-      const put = await door.request(item, { method: 'PUT', ...(await written(replaced)) })
+      const put = await handler.request(item, { method: 'PUT', ...(await written(replaced)) })
       expect([put.status, put.text]).toEqual([303, ''])
-      const after = await door.request(item)
+      const after = await handler.request(item)
       expect(after.json).toEqual(expect.objectContaining(shownOf(replaced)))
-      const patch = await door.request(item, { method: 'PATCH', ...(await written(changes)) })
+      const patch = await handler.request(item, { method: 'PATCH', ...(await written(changes)) })
       expect([patch.status, patch.text]).toEqual([303, ''])
-      expect((await door.request(item)).json).toMatchObject(shownOf(changes))
+      expect((await handler.request(item)).json).toMatchObject(shownOf(changes))
     })
   })
 
   const actions = Object.entries(WRITTEN)
   test.each(actions)('the input of an action in %s', async (_name, written) => {
     const sent = await written({ buyer: 'Ünal & Co' })
-    const answer = await door.request('/v1/cars/1/buy', { method: 'POST', ...sent })
+    const answer = await handler.request('/v1/cars/1/buy', { method: 'POST', ...sent })
     expect([answer.status, answer.json]).toMatchObject([200, { buyer: 'Ünal & Co', sold: true }])
   })
 
@@ -136,19 +136,19 @@ eachHandler(make, (door, made) => {
     'what XML and JSON gave of %s, PUT takes back unchanged',
     async (_what, path) => {
       const target = made().at(path)
-      const before = (await door.request(target)).json as object // an item is an object
+      const before = (await handler.request(target)).json as object // an item is an object
       for (const name of ['xml', 'json']) {
-        const { text: body } = await door.request(`${target}.${name}`)
+        const { text: body } = await handler.request(`${target}.${name}`)
         // Without a type the extension tells it.
         for (const headers of [{ 'content-type': FORMATS[name]?.type ?? '' }, {}]) {
           const bytes = new Uint8Array(Buffer.from(body))
-          const put = await door.request(`${target}.${name}`, {
+          const put = await handler.request(`${target}.${name}`, {
             method: 'PUT',
             headers,
             body: bytes,
           })
           expect([put.status, put.text]).toEqual([303, ''])
-          expect((await door.request(target)).json).toEqual({
+          expect((await handler.request(target)).json).toEqual({
             ...before,
             updated_at: expect.any(String),
           })
@@ -157,9 +157,9 @@ eachHandler(make, (door, made) => {
     },
   )
 
-  test.each(['html', 'csv', 'ndjson'])('%s is not read: 415', async name => {
+  test.each(['html', 'csv', 'ndjson'])('%s is not accepted as a body: 415', async name => {
     const headers = { 'content-type': FORMATS[name]?.type ?? '' }
-    const answer = await door.request('/v1/cars', { method: 'POST', headers, body: 'a' })
+    const answer = await handler.request('/v1/cars', { method: 'POST', headers, body: 'a' })
     expect(answer.status).toBe(415)
     for (const type of READ_TYPES) expect(answer.text).toContain(type)
   })

@@ -1,5 +1,5 @@
-// Every kind of resource × method × format, by extension and by header, through both doors: status,
-// type, Vary, well-formedness, and that all formats say the same.
+// Every kind of resource × method × format, by extension and by header, through both handlers: status,
+// type, Vary, well-formedness, and the same content in all formats.
 import { describe, expect, test } from 'vitest'
 import { eachHandler, type Init } from '../handlers.ts'
 import {
@@ -69,7 +69,7 @@ const CLIENTS: readonly [client: string, format: string, accept?: string][] = [
 
 eachHandler(
   make,
-  (door, made) => {
+  (handler, made) => {
     describe.each(READS)('%s', (_what, path, vary, kind) => {
       const cases = NAMES.flatMap(name => ways(path).map(way => ({ name, way })))
       // Of a whole list in a stream nothing is counted and no range is given.
@@ -78,22 +78,22 @@ eachHandler(
 
       test.each(cases)('GET as $name by $way', async ({ name, way }) => {
         const { at, fieldsOf } = made()
-        const answer = await ask(door, way, name, at(path))
+        const answer = await ask(handler, way, name, at(path))
         check(answer, 200, name, varyOf(way, moreOf(name)))
         const fields = kind && fieldsOf(path.replace(/\?.*/, ''))
         const value = FORMATS[name]?.read(answer.text, fields, kind === 'list')
         // A stream has no pages.
         const whole = FORMATS[name]?.streams && path.includes('limit')
         if (kind !== undefined && value !== undefined && !whole)
-          expect(value).toEqual((await door.request(at(path))).json)
+          expect(value).toEqual((await handler.request(at(path))).json)
       })
 
       test.each(cases)('HEAD as $name by $way', async ({ name, way }) => {
         const { at } = made()
-        const head = await ask(door, way, name, at(path), { method: 'HEAD' })
+        const head = await ask(handler, way, name, at(path), { method: 'HEAD' })
         check(head, 200, name, varyOf(way, moreOf(name)))
         expect(head.text).toBe('')
-        const get = await ask(door, way, name, at(path))
+        const get = await ask(handler, way, name, at(path))
         const told = [...head.headers].filter(
           ([header]) => !/^(?:date|connection|keep-alive|transfer-encoding|link)$/.test(header),
         )
@@ -105,7 +105,7 @@ eachHandler(
       test.each(NAMES.flatMap(name => ways(path).map(way => ({ name, way }))))(
         `${method} as $name by $way`,
         async ({ name, way }) => {
-          const answer = await ask(door, way, name, made().at(path), { ...init, method })
+          const answer = await ask(handler, way, name, made().at(path), { ...init, method })
           // A stream has no parts.
           if (status === 416 && FORMATS[name]?.streams) return expect(answer.status).toBe(200)
           check(answer, status, name, varyOf(way))
@@ -128,7 +128,7 @@ eachHandler(
         'as $name by $way',
         async ({ name, way }) => {
           const { at } = made()
-          const answer = await ask(door, way, name, at(path), { method: 'OPTIONS' })
+          const answer = await ask(handler, way, name, at(path), { method: 'OPTIONS' })
           check(answer, 200, name, varyOf(way))
           FORMATS[name]?.read(answer.text, undefined, false)
           expect(answer.headers.get('allow')).toMatch(/OPTIONS$/)
@@ -142,13 +142,13 @@ eachHandler(
     test.each(CLIENTS)('%s gets %s', async (_client, name, accept) => {
       const headers = accept === undefined ? {} : { accept }
       for (const path of ['/', '/v1/cars', '/v1/cars/1', '/v1/cars/999'])
-        expect((await door.request(path, { headers })).headers.get('content-type')).toBe(
+        expect((await handler.request(path, { headers })).headers.get('content-type')).toBe(
           FORMATS[name]?.type,
         )
     })
 
     test.each(NAMES)('a file is what it is, asked for as %s', async name => {
-      const answer = await ask(door, 'Accept', name, made().at('/v1/photos/{photo}/photo'))
+      const answer = await ask(handler, 'Accept', name, made().at('/v1/photos/{photo}/photo'))
       const { headers } = answer
       expect([answer.status, headers.get('content-type'), headers.get('vary')]).toEqual([
         200,
@@ -157,8 +157,8 @@ eachHandler(
       ])
     })
 
-    test('no format that exists: 406 lists those that do', async () => {
-      const answer = await door.request('/v1/cars', { headers: { accept: 'image/png' } })
+    test('406 lists the available types', async () => {
+      const answer = await handler.request('/v1/cars', { headers: { accept: 'image/png' } })
       expect(answer.status).toBe(406)
       const types = Object.values(FORMATS).map(({ type }) => type)
       for (const type of types) expect(answer.text).toContain(type)

@@ -1,4 +1,4 @@
-// A person with Chromium: everything that can be done, by mouse and keyboard, with scripts and without.
+// Pages in Chromium: everything that can be done, by mouse and keyboard, with scripts and without.
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -176,7 +176,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     },
   )
 
-  it('uploads a picture and sees it, keeps it, replaces it', async () => {
+  it('uploads a picture, shows it, keeps it and replaces it', async () => {
     const { page, complaints, close } = await visit('/v1/photos', { javaScriptEnabled: false })
     const upload = (name: string, mimeType: string, buffer: Buffer) =>
       page.locator('input[type=file][name=photo]').setInputFiles({ name, mimeType, buffer })
@@ -221,7 +221,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     )
   }
 
-  it('can be walked through by keyboard', async () => {
+  it('can be used by keyboard alone', async () => {
     const { page, close } = await visit('/v1/cars')
     await page.keyboard.press('Tab')
     expect(await page.locator(':focus').innerText()).toBe('Skip to content')
@@ -255,7 +255,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     await close()
   })
 
-  it.each(['light', 'dark'] as const)('has enough contrast when it is %s', async colorScheme => {
+  it.each(['light', 'dark'] as const)('has enough contrast in %s mode', async colorScheme => {
     const { page, close } = await visit('/v1/cars?color=pink&sort=price', { colorScheme })
     expect(await page.evaluate(LOW_CONTRASTS)).toEqual([])
     await page.goto(`${server.url}/v1/cars?color=red&sort=price`)
@@ -264,7 +264,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     await close()
   })
 
-  it('keeps what was typed into a new item for who comes back to it', async () => {
+  it('keeps the values of a new item when the user goes back', async () => {
     const { page, close } = await visit('/v1/cars')
     await open(page, 'New car')
     const form = page.locator('form', { has: page.getByRole('button', { name: 'Create' }) })
@@ -279,7 +279,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     await close()
   })
 
-  it('fills the form of an item that has changed with what it holds, never with what it held', async () => {
+  it('fills an edit form with the present values after the user goes back', async () => {
     const { id } = await built.api
       .collection('cars')
       .create({ immatriculation: 'BK-001-CK', color: 'red', price: 1 })
@@ -300,7 +300,7 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     await close()
   })
 
-  it('lets no script run that a value brings', async () => {
+  it('runs no script from a value', async () => {
     const hostile = `"><script>document.title='owned'</script><img src=x onerror="document.title='owned'">`
     const made = await built.api.collection(built.cars).create({
       immatriculation: 'XS-666-SX',

@@ -1,4 +1,4 @@
-// Pages of refusals: what a person sent is not lost, and no button on them does what nobody asked for.
+// Error pages keep the submitted values, and none of their buttons does more than was asked.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
@@ -81,7 +81,7 @@ function changesOn(page: string): (string | undefined)[] {
   })
 }
 
-describe('an edit that was refused before it was read', () => {
+describe('an edit that fails before its body is read', () => {
   const none = { limits: { parameters: 3 } }
   it.each<[string, Lot, RequestInit, number]>([
     ['429', { rateLimit: { policies: [{ limit: 1, window: 60 }] } }, {}, 429],
@@ -118,14 +118,14 @@ describe('an edit that was refused before it was read', () => {
     expect(await read()).toEqual(before)
   })
 
-  it('nor does one on the page of an item that nobody may read', async () => {
+  it('the page of a forbidden item has no edit form', async () => {
     const { visit } = await lot({ cars: { operations: ['create', 'replace', 'delete', 'list'] } })
     const { status, page } = await visit('/cars/1')
     expect(status).toBe(405)
     expect(changesOn(page)).toEqual([])
   })
 
-  it('an action that only a form can start has its form still', async () => {
+  it('an action with input keeps its form', async () => {
     const { visit } = await lot()
     const { status, page } = await visit('/cars/1/repaint')
     expect(status).toBe(405)
@@ -133,7 +133,7 @@ describe('an edit that was refused before it was read', () => {
   })
 })
 
-describe('an edit that was read in part', () => {
+describe('an incomplete edit form', () => {
   it.each<[string, [string, string][]]>([
     [
       'without all controls',
@@ -169,7 +169,7 @@ describe('an edit that was read in part', () => {
     expect(textOf(page)).not.toContain('_method FOO')
   })
 
-  it('cut off by a limit neither', async () => {
+  it('cut at a limit is not offered again', async () => {
     const { visit } = await lot({ limits: { parts: 3 } })
     const body = new FormData()
     for (const [name, value] of [
@@ -186,7 +186,7 @@ describe('an edit that was read in part', () => {
   })
 })
 
-describe('a form that was refused for another reason than its values', () => {
+describe('a form that fails for another reason than its values', () => {
   const refusing = (error: unknown) => ({
     cars: {
       hooks: {
@@ -200,7 +200,7 @@ describe('a form that was refused for another reason than its values', () => {
     ['403', new HttpError(403, 'Not on Sundays'), 403],
     ['500', new TypeError('broken'), 500],
     ['503', new HttpError(503, 'Too busy'), 503],
-  ])('%s: it is there again, as it was sent', async (_, error, status) => {
+  ])('%s: the form is shown again as submitted', async (_, error, status) => {
     const { visit, submit, read } = await lot(refusing(error))
     const { page } = await visit('/cars/1')
     const refused = await submit(page, 'Save', { color: 'pink' })
@@ -212,7 +212,7 @@ describe('a form that was refused for another reason than its values', () => {
     expect(await read()).toMatchObject({ color: 'red' })
   })
 
-  it('413: with too many keys it was read, and is there again', async () => {
+  it('413 for too many keys: the form is shown again', async () => {
     const { visit, submit } = await lot({ limits: { parameters: 3 } })
     const { page } = await visit('/cars/1')
     const refused = await submit(page, 'Save', { color: 'pink' })
@@ -220,7 +220,7 @@ describe('a form that was refused for another reason than its values', () => {
     expect(new Map(formOf(refused.page, 'Save').pairs).get('color')).toBe('pink')
   })
 
-  it('404: what was sent is shown', async () => {
+  it('404: the submitted values are shown', async () => {
     const { visit, submit, api } = await lot()
     const { page } = await visit('/cars/1')
     await api.collection('cars').delete(1)
@@ -231,7 +231,7 @@ describe('a form that was refused for another reason than its values', () => {
   })
 })
 
-describe('the first control with a issue', () => {
+describe('the first control with an issue', () => {
   it.each<[string, [string, string][], string]>([
     [
       'in the order of the page, not of what was found wrong',
@@ -261,7 +261,7 @@ describe('the first control with a issue', () => {
   })
 })
 
-describe('to insist', () => {
+describe('a changed item', () => {
   const strict = { cars: { requirePrecondition: true } }
 
   it.each([
@@ -278,7 +278,7 @@ describe('to insist', () => {
     expect(await read()).toMatchObject({ color: 'black' })
   })
 
-  it('on a change after a 428', async () => {
+  it('can be overwritten after a 428', async () => {
     const { visit, send, submit, read } = await lot(strict)
     const { action, pairs } = formOf((await visit('/cars/1')).page, 'Save')
     const refused = await send(
@@ -290,7 +290,7 @@ describe('to insist', () => {
     expect(await read()).toMatchObject({ color: 'pink' })
   })
 
-  it('on a deletion and on an action', async () => {
+  it('can be deleted and acted on anyway', async () => {
     const { visit, submit, api, read } = await lot(strict)
     const { page } = await visit('/cars/1')
     await api.collection('cars').patch(1, { doors: 3 })
@@ -304,8 +304,8 @@ describe('to insist', () => {
   })
 })
 
-describe('the way to a page', () => {
-  it('leads from what an action gave to no address that only takes POST', async () => {
+describe('breadcrumbs', () => {
+  it('do not link to an action that only accepts POST', async () => {
     const { visit, submit } = await lot({
       cars: { actions: { wash: { on: 'item', run: () => ({ clean: true }) } } },
     })

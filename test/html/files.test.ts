@@ -1,4 +1,4 @@
-// Forms with files: what may be left empty, what is kept, what is missing.
+// Forms with files: empty file inputs, present files, missing files.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
@@ -75,7 +75,7 @@ async function savedAndReplaced({ visit, submit, read }: ReturnType<typeof paper
 }
 
 describe.each(['flat', 'object'] as const)('a form with files, addresses %s', binary => {
-  it('may be sent without those that may be null, and saved so', async () => {
+  it('may be submitted without optional files', async () => {
     const { visit, submit, read } = papers(binary)
     const made = await submit((await visit('/papers')).page, 'Create')
     expect(made.status).toBe(201)
@@ -85,20 +85,25 @@ describe.each(['flat', 'object'] as const)('a form with files, addresses %s', bi
     expect(await read()).toEqual({ scan: null })
   })
 
-  it('keeps what is there, replaces it, and leaves it out', async () => {
+  it('keeps, replaces and removes present files', async () => {
     const { save, read } = await savedAndReplaced(papers(binary))
     expect(await save({}, ['scan_url'])).toBe(303)
     expect(await read()).toEqual({ scan: null })
   })
 })
 
-it.each(['flat', 'object'] as const)('by PATCH alone too, addresses %s', async binary => {
-  const { save, read } = await savedAndReplaced(papers(binary, ['create', 'list', 'read', 'patch']))
-  expect(await save({}, ['scan_url'])).toBe(303)
-  expect(await read()).toEqual({ scan: null })
-})
+it.each(['flat', 'object'] as const)(
+  'a form with files by PATCH alone, addresses %s',
+  async binary => {
+    const { save, read } = await savedAndReplaced(
+      papers(binary, ['create', 'list', 'read', 'patch']),
+    )
+    expect(await save({}, ['scan_url'])).toBe(303)
+    expect(await read()).toEqual({ scan: null })
+  },
+)
 
-describe('a file that must be there', () => {
+describe('a required file', () => {
   const photos = defineCollection({
     name: 'photos',
     schema: z.object({ photo: blob() }),
@@ -112,13 +117,13 @@ describe('a file that must be there', () => {
   it.each([
     [{}, 'photo is required'],
     [{ photo: null }, 'photo must be a file'],
-  ])('is asked for: %j', async (body, message) => {
+  ])('is reported as missing: %j', async (body, message) => {
     const headers = { 'content-type': 'application/json' }
     const answer = await ask('/photos', { method: 'POST', headers, body: JSON.stringify(body) })
     expect(await answer.json()).toMatchObject({ errors: [{ field: 'photo', message }] })
   })
 
-  it('is asked for by the browser, but for where it is there already', async () => {
+  it('is required by the browser, unless there is one already', async () => {
     const headers = { accept: 'text/html' }
     const list = await (await ask('/photos', { headers })).text()
     expect(list).toMatch(/<input type="file"[^>]* name="photo" required/)

@@ -199,7 +199,7 @@ describe('a union of texts', () => {
     ['code', /<input type="text" value="" id="create-code" name="code" required>/],
     ['when', /<input type="text" value="" id="create-when" name="when" required /],
     ['mixed', /<textarea rows="3" class="code" spellcheck="false" id="create-mixed"/],
-  ])('has a control for what it is: %s', (_, control) => {
+  ])('has a fitting control: %s', (_, control) => {
     expect(html).toMatch(control)
   })
 
@@ -217,7 +217,7 @@ describe('a union of texts', () => {
   })
 })
 
-describe('a form whose controls were emptied', () => {
+describe('a form with emptied controls', () => {
   const Car = z.object({
     doors: z.int().nullable(),
     note: z.string().optional(),
@@ -257,8 +257,8 @@ describe('a form whose controls were emptied', () => {
   })
 })
 
-describe('a form for a new item, sent as it is', () => {
-  it('holds nothing of what may be absent, so that defaults come in', () => {
+describe('an untouched form for a new item', () => {
+  it('leaves out optional properties, so that defaults come in', () => {
     const schema = z.object({
       doors: z.int().default(5),
       tags: z.array(z.string()).default(['new']),

@@ -1,4 +1,4 @@
-// Every resource as a page, through the fetch door: what is on it, what may be on none.
+// Every resource as a page: its content, and what no page may contain.
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
@@ -49,7 +49,7 @@ function submit(page: string, button: string, values: Record<string, string> = {
   return send(action, filled(pairs, values))
 }
 
-describe('who gets a page', () => {
+describe('negotiation of pages', () => {
   it.each([
     ['a browser', BROWSER, '/v1/cars', 'text/html'],
     ['curl', '*/*', '/v1/cars', 'application/json'],
@@ -97,7 +97,7 @@ describe.each(PAGES)('%s', (_, path, status, title) => {
     checkPage(page)
   })
 
-  it('has a policy that lets nothing in but its own style sheet', async () => {
+  it('has a policy that allows only its own style sheet', async () => {
     const { response, page } = await ask(path())
     const style = /<style>(.*?)<\/style>/s.exec(page)?.[1] ?? ''
     const hash = createHash('sha256').update(style).digest('base64')
@@ -144,7 +144,7 @@ function checkPage(page: string) {
   }
 }
 
-test('whatever an item, an address or a form holds, it stays text', async () => {
+test('every value of an item, an address or a form is text', async () => {
   const { page } = await ask('/v1/cars')
   const { action, pairs } = formOf(page, 'Create')
   const values: Record<string, string> = {
@@ -190,7 +190,7 @@ test('whatever an item, an address or a form holds, it stays text', async () => 
 })
 
 describe('a list', () => {
-  it('has a column for every value that fits in a cell', async () => {
+  it('has a column for every field that fits into a cell', async () => {
     const { page } = await ask('/v1/cars')
     const head = [...page.matchAll(/<th [^>]*>(.*?)<\/th>/g)].map(([, cell = '']) => textOf(cell))
     expect(head).toEqual(
@@ -201,7 +201,7 @@ describe('a list', () => {
     expect(page).toContain(`<a href="/v1/cars/${id}" title="${id}">…${id.slice(-8)}</a>`)
   })
 
-  it('shows only the fields asked for', async () => {
+  it('shows only the requested fields', async () => {
     const { page } = await ask('/v1/cars?fields=color,model')
     const head = [...page.matchAll(/<th [^>]*>(.*?)<\/th>/g)].map(([, cell = '']) => textOf(cell))
     expect(head).toEqual(['color', 'model.name', 'model.brand'])
@@ -219,7 +219,7 @@ describe('a list', () => {
     expect(attribute(head, 'aria-sort')).toBe(sorted)
   })
 
-  it('leads through the pages by the links of its header', async () => {
+  it('links to the other pages of its Link header', async () => {
     const seen: string[] = []
     let path = '/v1/cars?limit=25&sort=immatriculation'
     for (let page = 0; page < 3; page++) {
@@ -234,7 +234,7 @@ describe('a list', () => {
     expect(new Set(seen).size).toBe(60)
   })
 
-  it('takes the filter form as a browser sends it, blanks and all', async () => {
+  it('accepts the filter form as browsers send it, with blanks', async () => {
     const { page } = await ask('/v1/cars?sort=-price&doors[ne]=9')
     const { action, method, pairs } = formOf(page, 'Filter Clear')
     expect([method, action]).toEqual(['get', '/v1/cars'])
@@ -267,7 +267,7 @@ describe('a list', () => {
     expect(kept.get('sort')).toBe('-price')
   })
 
-  it('tells at the filter what was wrong with it', async () => {
+  it('shows the issue of a filter at its control', async () => {
     const { status, page } = await ask('/v1/cars?price[gte]=much&color=pink&tags=city')
     expect(status).toBe(400)
     const { html: text } = formOf(page, 'Filter Clear')
@@ -282,7 +282,7 @@ describe('a list', () => {
 })
 
 describe('an item', () => {
-  it('is as it was when its form is sent back untouched', async () => {
+  it('stays the same when its form is submitted untouched', async () => {
     const items = await built.api.collection(built.cars).list({ limit: 30 })
     for (const before of items) {
       const { page } = await ask(`/v1/cars/${before.id}`)
@@ -294,7 +294,7 @@ describe('an item', () => {
     }
   })
 
-  it('changes where its form is changed: values, nothing, lists, JSON', async () => {
+  it('changes by its form: values, blanks, lists, JSON', async () => {
     const { page } = await ask(`/v1/cars/${id}`)
     const values = {
       color: 'green',
@@ -317,7 +317,7 @@ describe('an item', () => {
     })
   })
 
-  it('keeps what was sent and says why at each field', async () => {
+  it('shows the submitted values with the issue of each field', async () => {
     const { page } = await ask(`/v1/cars/${id}`)
     const sent = { immatriculation: 'nonsense', price: '-5', 'model.name': '', doors: '77' }
     const { status, page: refused } = await submit(page, 'Save', sent)
@@ -352,7 +352,7 @@ describe('an item', () => {
     ).toBe(303)
   })
 
-  it('is not written over where another has changed it; it can be insisted on', async () => {
+  it('is not overwritten after a concurrent change, unless the user insists', async () => {
     const { page } = await ask(`/v1/cars/${id}`)
     await built.api.collection('cars').patch(id, { color: 'white' })
     const { status, page: refused } = await submit(page, 'Save', { color: 'black' })
@@ -366,7 +366,7 @@ describe('an item', () => {
     })
   })
 
-  it('is acted on by a button or a form', async () => {
+  it('has a button or a form for each action', async () => {
     const { page } = await ask(`/v1/cars/${id}`)
     expect((await submit(page, 'repaint')).response.headers.get('location')).toMatch(/\/v1\/cars\//)
     const now = (await ask(`/v1/cars/${id}`)).page
@@ -381,7 +381,7 @@ describe('an item', () => {
     ).toBe(409)
   })
 
-  it('is created below its parent without naming it, and deleted', async () => {
+  it('is created below its parent without a field for it, and deleted', async () => {
     const { page } = await ask(`/v1/cars/${id}/options`)
     const { pairs } = formOf(page, 'Create')
     expect(pairs.map(([name]) => name)).not.toContain('car_id')
@@ -400,7 +400,7 @@ describe('an item', () => {
   })
 })
 
-test('a collection that takes changes only with a precondition takes its forms', async () => {
+test('forms satisfy requirePrecondition', async () => {
   const notes = defineCollection({
     name: 'notes',
     schema: z.object({ text: z.string() }),
@@ -425,7 +425,7 @@ test('a collection that takes changes only with a precondition takes its forms',
   expect((await visit(remove?.action ?? '', remove?.pairs)).status).toBe(200)
 })
 
-test('where a format cannot even print an error, JSON does', async () => {
+test('JSON prints the error when a format cannot', async () => {
   const broken = {
     ...html,
     page: () => {
@@ -466,7 +466,7 @@ describe('the title of the window', () => {
     expect(titleOf(await ask(path))).toBe(title)
   })
 
-  it('of a refused form too', async () => {
+  it('of a failed form', async () => {
     const { page } = await ask('/v1/cars')
     const refused = await submit(page, 'Create', { immatriculation: 'nonsense' })
     expect(titleOf(refused)).toBe('400 Bad Request · cars · v1 · API')
@@ -477,7 +477,7 @@ describe('a long query', () => {
   const queryOf = (name: (at: number) => string, count: number, length: number) =>
     Array.from({ length: count }, (_, at) => `${name(at)}=${'x'.repeat(length)}${at}`).join('&')
 
-  it('in an address is repeated by so many links as there may be filters', async () => {
+  it('is repeated by a bounded number of links', async () => {
     const query = queryOf(at => `f${at}`, 490, 8)
     const { status, page } = await ask(`/v1/cars?${query}`)
     expect(status).toBe(400)

@@ -1,5 +1,5 @@
-// Pages of what is unusual: names that no control can have, collections that allow little, callers that
-// may do little, values that no schema speaks of.
+// Pages of unusual things: names that no control can have, collections and clients with few rights,
+// values outside of the schema.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
@@ -134,13 +134,13 @@ describe('a collection with unusual fields', () => {
   const send = (path: string, pairs: [string, string][]) =>
     visit(path, { method: 'POST', body: new URLSearchParams(pairs) })
 
-  it('has a page for what is refused before anything is known of who asks', async () => {
+  it('has a page for errors before authentication', async () => {
     const { status, page } = await visit('/things?limit=%zz')
     expect(status).toBe(400)
     expect(textOf(page)).toContain('400 Bad Request')
   })
 
-  it('has a filter for a field that is called as a parameter, and no control for some', async () => {
+  it('has a filter for a field with a reserved name, and no control for unreachable names', async () => {
     const { page } = await visit('/things')
     expect(page).toContain('name="filter[limit][gte]"')
     expect(formsOf(page).flatMap(({ pairs }) => pairs.map(([name]) => name))).not.toContain('a.b')
@@ -191,13 +191,13 @@ describe('a collection with unusual fields', () => {
       ],
       '#create-link',
     ],
-  ])('tells a issue at %s', async (_, pairs, place) => {
+  ])('shows the issue at %s', async (_, pairs, place) => {
     const { status, page } = await send('/things', pairs)
     expect(status).toBe(400)
     expect(page).toContain(`href="${place}"`)
   })
 
-  it('shows a multipart form again without its files', async () => {
+  it('shows a failed multipart form again without its files', async () => {
     const body = new FormData()
     body.set('size.width', 'wide')
     body.append('limit', '1')
@@ -210,7 +210,7 @@ describe('a collection with unusual fields', () => {
   })
 })
 
-describe('an item that its schema would not take', () => {
+describe('an item that its schema would refuse', () => {
   const Old = z.object({
     day: z.string(),
     list: z.array(z.string()),
@@ -221,7 +221,7 @@ describe('an item that its schema would not take', () => {
     list: z.array(z.int()).optional(),
     whatever: z.string().optional(),
   })
-  it('has a form that holds its values as they are', async () => {
+  it('has a form with its values as JSON', async () => {
     const store = memoryStore()
     const collection = (schema: Schema) =>
       defineCollection({ name: 'things', schema: schema as typeof Old, store })
@@ -239,7 +239,7 @@ describe('an item that its schema would not take', () => {
   })
 })
 
-test('a list whose elements are of any kind is shown in the table of its collection', async () => {
+test('a list of mixed elements is shown in the table', async () => {
   const any = defineCollection({
     name: 'things',
     schema: z.object({ list: z.array(z.union([z.string(), z.record(z.string(), z.int())])) }),
@@ -283,7 +283,7 @@ describe('actions', () => {
   const api = defineApi({ collections: [things], formats, onError: error => failures.push(error) })
   const visit = visitor(api)
 
-  it('are offered with what they do', async () => {
+  it('are shown with their descriptions', async () => {
     const { id } = await api.collection(things).create({ name: 'a' })
     const list = await visit('/things')
     expect(textOf(list.page)).toContain('Looks for it')
@@ -295,7 +295,7 @@ describe('actions', () => {
     expect([failed.status, textOf(failed.page).includes('It would not')]).toEqual([499, true])
   })
 
-  it('that read show what they gave, and their form with what was asked', async () => {
+  it('that read show their result and their form with the input', async () => {
     const { page } = await visit('/things/find?word=abc')
     expect(textOf(page)).toContain('abc')
     expect(formOf(page, 'find').pairs).toContainEqual(['word', 'abc'])
@@ -313,14 +313,14 @@ describe('actions', () => {
     expect(await described('/things/all.json')).toMatchObject({ get: { parameters: [] } })
   })
 
-  it('of a collection have no item to change', async () => {
+  it('of a collection cannot update an item', async () => {
     const { status } = await visit('/things/grow', { method: 'POST' })
     expect(status).toBe(500)
     expect(failures).toMatchObject([{ message: expect.stringContaining('update()') }])
   })
 })
 
-describe('where little is allowed', () => {
+describe('a collection with few operations', () => {
   async function make(operations: ('read' | 'list' | 'replace' | 'patch' | 'create')[]) {
     const things = defineCollection({
       name: 'things',
@@ -336,7 +336,7 @@ describe('where little is allowed', () => {
   it.each([
     ['replace', 'PUT'],
     ['patch', 'PATCH'],
-  ] as const)('%s is how an item is changed', async (operation, method) => {
+  ] as const)('%s changes an item', async (operation, method) => {
     const store = memoryStore()
     const common = { name: 'things', schema: z.object({ name: z.string() }), store }
     const whole = defineApi({ collections: [defineCollection(common)] })
@@ -347,7 +347,7 @@ describe('where little is allowed', () => {
     expect(formOf(page, 'Save').pairs).toContainEqual(['_method', method])
   })
 
-  it('an item alone cannot be changed', async () => {
+  it('without replace and patch has no edit form', async () => {
     const { visit } = await make(['create', 'list'])
     const made = await visit('/things', {
       method: 'POST',
@@ -358,13 +358,13 @@ describe('where little is allowed', () => {
     expect((await visit('/things')).page).not.toContain('>count<')
   })
 
-  it('there is no search without a list', async () => {
+  it('has no search without list', async () => {
     const { visit } = await make(['create'])
     expect((await visit('/things/search?q=a')).status).toBe(405)
   })
 })
 
-describe('a caller that may do little', () => {
+describe('a client with few rights', () => {
   const access: Access = { list: ['see'], count: ['count'], default: ['do'] }
   const things = defineCollection({
     name: 'things',
@@ -394,7 +394,7 @@ describe('a caller that may do little', () => {
     ['do', ['things']],
     ['know', ['secrets']],
     ['do know', ['things', 'secrets']],
-  ])('with scopes %j sees %j on the page of the root', async (scopes, names) => {
+  ])('with scopes %j sees %j on the root page', async (scopes, names) => {
     const { page } = await visitor(defineApi(options), scopes)('/')
     expect(['things', 'secrets'].filter(name => page.includes(`href="/${name}"`))).toEqual(names)
     const shown = await visitor(defineApi(options), scopes)('/.json')
@@ -411,12 +411,12 @@ describe('a caller that may do little', () => {
   it.each([
     ['see', false],
     ['see count', true],
-  ])('with scopes %j is shown the count: %j', async (scopes, shown) => {
+  ])('with scopes %j gets a link to the count: %j', async (scopes, shown) => {
     const { page } = await visitor(defineApi(options), scopes)('/things')
     expect(page.includes('href="/things/count"')).toBe(shown)
   })
 
-  it('is not led to parts of an item that it may not see', async () => {
+  it('gets no links to forbidden sub-collections', async () => {
     const api = defineApi(options)
     const { id } = await api.collection(things).create({ name: 'a' })
     for (const [scopes, led] of [
@@ -429,7 +429,7 @@ describe('a caller that may do little', () => {
   })
 })
 
-test('at the root no value leads anywhere', async () => {
+test('at the root no value has a link', async () => {
   const things = defineCollection({
     name: 'things',
     schema: z.object({ name: z.string() }),
@@ -444,8 +444,8 @@ test('at the root no value leads anywhere', async () => {
   expect([await text('/'), await text('/things')]).toEqual(['undefined', '/things/a'])
 })
 
-describe('a value that should name a parent', () => {
-  it('leads there only where it can be an id', async () => {
+describe('a value that refers to a parent', () => {
+  it('has a link only if it is a valid id', async () => {
     const models = defineCollection({
       name: 'models',
       schema: z.object({ name: z.string() }),

@@ -1,5 +1,5 @@
-// Pages and caches: a page says more than its item does, so it is another one for another person, and
-// after another declaration.
+// Pages and caches: a page contains more than its item, so its tag depends on the principal and on
+// the declaration.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
@@ -44,12 +44,12 @@ async function made(store = memoryStore({ clock: () => Date.parse('2024-03-01T12
 
 const tagOf = ({ headers }: { headers: Headers }) => headers.get('etag') ?? ''
 
-eachHandler(made, (door, api) => {
+eachHandler(made, (handler, api) => {
   describe.each(['/cars/1', '/cars', '/cars?limit=1'])('the page of %s', path => {
     const read = (headers: Record<string, string>, method = 'GET') =>
-      door.request(path, { method, headers: { ...PAGE, ...headers } })
+      handler.request(path, { method, headers: { ...PAGE, ...headers } })
 
-    it('has a tag of its own for who sees another one', async () => {
+    it('has another tag for another principal', async () => {
       const nobody = await read({})
       const ann = await read(ANN)
       expect(ann.text).not.toBe(nobody.text)
@@ -58,7 +58,7 @@ eachHandler(made, (door, api) => {
       expect([again.status, again.text]).toEqual([200, ann.text])
     })
 
-    it('is 304 where it is the same, with the headers of a 200 that count', async () => {
+    it('is 304 for the same bytes, with the headers of a 200', async () => {
       const first = await read(ANN)
       const again = await read({ ...ANN, 'if-none-match': tagOf(first) })
       expect([again.status, again.text, tagOf(again)]).toEqual([304, '', tagOf(first)])
@@ -69,7 +69,7 @@ eachHandler(made, (door, api) => {
       expect((await read({ ...ANN, 'if-match': '"other"' })).status).toBe(412)
     })
 
-    it('has no date, which could not tell one from another', async () => {
+    it('has no Last-Modified', async () => {
       const { status, headers } = await read({
         'if-modified-since': 'Fri, 01 Mar 2030 12:00:00 GMT',
       })
@@ -77,8 +77,8 @@ eachHandler(made, (door, api) => {
     })
   })
 
-  it('is another one after another declaration', async () => {
-    const before = tagOf(await door.request('/cars/1', { headers: PAGE }))
+  it('has another tag after another declaration', async () => {
+    const before = tagOf(await handler.request('/cars/1', { headers: PAGE }))
     const cars = defineCollection({
       name: 'cars',
       schema: z.object({ color: z.string() }),
@@ -93,16 +93,20 @@ eachHandler(made, (door, api) => {
   })
 
   it('has the same tag for HEAD, and it works in If-Match of a write', async () => {
-    const tag = await tagFor(door)
-    const head = await door.request('/cars/1', { method: 'HEAD', headers: { ...PAGE, ...ANN } })
+    const tag = await tagFor(handler)
+    const head = await handler.request('/cars/1', { method: 'HEAD', headers: { ...PAGE, ...ANN } })
     expect([head.status, tagOf(head)]).toEqual([200, tag])
     const change = { method: 'PATCH', headers: { ...ANN, 'if-match': tag } }
-    expect((await door.request('/cars/1', { ...change, json: { color: 'blue' } })).status).toBe(200)
-    expect((await door.request('/cars/1', { ...change, json: { color: 'red' } })).status).toBe(412)
+    expect((await handler.request('/cars/1', { ...change, json: { color: 'blue' } })).status).toBe(
+      200,
+    )
+    expect((await handler.request('/cars/1', { ...change, json: { color: 'red' } })).status).toBe(
+      412,
+    )
   })
 })
 
-describe('a format of one’s own whose tags are of its bytes', () => {
+describe('a custom format with hashed', () => {
   async function* parts() {
     yield 'a'
   }
@@ -119,6 +123,6 @@ describe('a format of one’s own whose tags are of its bytes', () => {
   })
 })
 
-async function tagFor(door: OpenHandler): Promise<string> {
-  return tagOf(await door.request('/cars/1', { headers: { ...PAGE, ...ANN } }))
+async function tagFor(handler: OpenHandler): Promise<string> {
+  return tagOf(await handler.request('/cars/1', { headers: { ...PAGE, ...ANN } }))
 }
