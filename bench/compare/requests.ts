@@ -119,6 +119,8 @@ export function makeQuestion(random: Random, api: string, filling = false): Ques
       break
     case 'replace':
       method = 'PUT'
+      // A version's PUT is meant to keep what only another version declares.
+      if (prefix === '/v1') prefix = '/v2'
       path = `/${collection}/${id()}`
       addBody(valuesFor(collection))
       break
@@ -190,7 +192,7 @@ export function makeQuestion(random: Random, api: string, filling = false): Ques
   }
 
   if (chance(0.08) && method === 'GET') method = 'HEAD'
-  if (chance(0.1) && !path.startsWith('{')) path += pick(EXTENSIONS)
+  if (chance(0.1) && path.startsWith('/')) path += pick(EXTENSIONS)
   if (chance(0.35)) headers.Accept = pick(ACCEPTS)
   if (chance(0.25)) addConditions()
   if (chance(0.1)) addPrefer()
@@ -280,7 +282,8 @@ export function makeQuestion(random: Random, api: string, filling = false): Ques
   }
 
   function addOverride(): void {
-    const word = pick(['PUT', 'PATCH', 'DELETE', 'delete', 'POST', 'TRACE', ''])
+    const put = prefix === '/v1' ? 'PATCH' : 'PUT'
+    const word = pick([put, 'PATCH', 'DELETE', 'delete', 'POST', 'TRACE', ''])
     const values = valuesFor(collection)
     const roll = random()
     if (roll < 0.35) {
