@@ -10,11 +10,11 @@ export function accessTo(name: string): Access {
 }
 
 /**
- * The schemes that the environment names: `AUTH_ISSUER` with `AUTH_AUDIENCE` and `AUTH_JWKS_URI`,
+ * Reads the schemes that the environment names: `AUTH_ISSUER` with `AUTH_AUDIENCE` and `AUTH_JWKS_URI`,
  * `BASIC_USER` with `BASIC_PASS`.
- * @throws OptionError where there is none, or half of one.
+ * @throws OptionError if there is none, or half of one.
  */
-export function schemesOf(env: Readonly<Record<string, string | undefined>>): Scheme[] {
+export function readSchemes(env: Readonly<Record<string, string | undefined>>): Scheme[] {
   const schemes: Scheme[] = []
   const token = together(env, ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_JWKS_URI'])
   if (token) {
@@ -22,20 +22,20 @@ export function schemesOf(env: Readonly<Record<string, string | undefined>>): Sc
     schemes.push(bearerJwt({ issuer, audience, jwksUri }))
   }
   const password = together(env, ['BASIC_USER', 'BASIC_PASS'])
-  if (password) schemes.push(basicOf(password))
+  if (password) schemes.push(createBasic(password))
   if (schemes.length > 0) return schemes
   throw new OptionError(
     '--auth needs AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, in the environment',
   )
 }
 
-function basicOf([user = '', password = '']: readonly string[]): Scheme {
+function createBasic([user = '', password = '']: readonly string[]): Scheme {
   const scopes = COLLECTIONS.flatMap(name => [`${name}:read`, `${name}:write`])
   return basic({
-    verify(given, secret) {
-      // Both are compared, whatever the first says: the time tells nothing.
+    verify(name, secret) {
+      // Both are always compared, so that the time does not tell which one is wrong.
       const [sameUser, samePassword] = [
-        equalsInConstantTime(given, user),
+        equalsInConstantTime(name, user),
         equalsInConstantTime(secret, password),
       ]
       return sameUser && samePassword ? { id: user, scopes } : undefined
@@ -43,7 +43,7 @@ function basicOf([user = '', password = '']: readonly string[]): Scheme {
   })
 }
 
-/** The values of variables that belong together; `undefined` where none is set. */
+/** Reads variables that belong together; `undefined` if none is set. */
 function together(
   env: Readonly<Record<string, string | undefined>>,
   names: readonly string[],

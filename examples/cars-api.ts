@@ -59,7 +59,7 @@ const Photo = z.object({
 })
 
 const Purchase = z.object({
-  /** The buyer's name; of an account it is known. */
+  /** The buyer's name; not needed for an account. */
   buyer: z.string().min(1).optional(),
   account_id: z.uuid().optional(),
 })
@@ -76,11 +76,11 @@ const buy = defineAction({
       ])
     }
     const { buyer, account_id = null } = input
-    const account = account_id === null ? undefined : await accountOf(account_id)
+    const account = account_id === null ? undefined : await findAccountName(account_id)
     return update({ sold: true, buyer: buyer ?? account ?? null, account_id })
 
-    /** The name that an account goes by. */
-    async function accountOf(id: string): Promise<string> {
+    /** Finds the name of an account. */
+    async function findAccountName(id: string): Promise<string> {
       const [found] = await collection('accounts').list({ id })
       if (found && 'name' in found) return String(found.name)
       const message = `There is no account with the id ${JSON.stringify(id)}`
@@ -90,7 +90,7 @@ const buy = defineAction({
 })
 
 /**
- * The api over whatever stores. Version 1 gives photos in the flat form, version 2 in the object form.
+ * Makes the api on any stores. Version 1 gives photos in the flat form, version 2 in the object form.
  * @param storeFor gives the store of each collection, by its name.
  * @param blobs keeps the files of photos.
  * @param policies such as schemes: with any, reading needs `<collection>:read` and the rest `<collection>:write`.

@@ -1,4 +1,4 @@
-// The api as a guest: mounted under a prefix in Express 5, after a body parser.
+// The api mounted under a prefix in Express 5, after a body parser.
 import express from 'express'
 import { carsApi } from './cars-api.ts'
 import { seed } from './seed.ts'
@@ -12,7 +12,7 @@ await seed(cars, seeding)
 const app = express()
 app.use(express.json())
 app.use('/api', cars.api.handler)
-// Whatever is not the api's own comes here, below /api too.
+// All other paths come here, below /api too.
 app.use((request, response) => {
   response.status(404).type('text/plain').send(`Express has nothing at ${request.originalUrl}\n`)
 })

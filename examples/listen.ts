@@ -1,17 +1,17 @@
-// A node:http server made to listen, and where it does.
+// Makes a node:http server listen.
 import type { Server } from 'node:http'
 import { Server as TlsServer } from 'node:https'
 import { StartError } from './options.ts'
 
 /**
- * Listens, and says where.
+ * Listens on a port.
  * @returns the address to call, such as `http://127.0.0.1:3000`.
  * @throws StartError
  */
 export async function listen(server: Server, port: number, host: string): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(new StartError(reasonOf(error, port, host), { cause: error }))
+      reject(new StartError(explain(error, port, host), { cause: error }))
     })
     server.listen(port, host, resolve)
   })
@@ -21,21 +21,21 @@ export async function listen(server: Server, port: number, host: string): Promis
   return `${scheme}://${callable(address.address)}:${address.port}`
 }
 
-function reasonOf({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
+function explain({ code, message }: NodeJS.ErrnoException, port: number, host: string): string {
   switch (code) {
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is in use; choose another with --port, or --port 0 for any`
     case 'EACCES':
-      return `Port ${port} is not for this user; choose one from 1024`
+      return `This user may not use port ${port}; choose one from 1024`
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${host} is no address of this machine; choose another with --host`
+      return `${host} is not an address of this machine; choose another with --host`
     default:
       return `Cannot listen on port ${port} of ${host}: ${message}`
   }
 }
 
-/** An address that a client can call: "any" is no address, and IPv6 stands in brackets. */
+/** Prints an address that a client can call: not "any", and IPv6 in brackets. */
 function callable(address: string): string {
   if (address === '0.0.0.0') return '127.0.0.1'
   if (address === '::') return '[::1]'

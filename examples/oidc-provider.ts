@@ -1,5 +1,5 @@
 // An issuer of access tokens to try `--auth` with, by oidc-provider: `npx tsx examples/oidc-provider.ts`.
-// Its clients and their secrets stand here for everybody to read: it is for one's own machine.
+// Everybody can read its clients and their secrets here: use it on your machine only.
 import { createServer } from 'node:http'
 import * as jose from 'jose'
 import Provider from 'oidc-provider'

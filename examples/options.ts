@@ -1,23 +1,23 @@
-// What the example server is told: by `--name value`, else by the environment, else a default.
+// The options of the example server: `--name value`, else the environment, else a default.
 import { parseArgs } from 'node:util'
 
 export interface Options {
   /** 0 takes any free port. */
   readonly port: number
   readonly host: string
-  /** A SQLite file, made where there is none; `:memory:` keeps nothing; the address of a server. */
+  /** A SQLite file, created if it is missing; `:memory:` keeps nothing; or the address of a server. */
   readonly database: string
-  /** A directory for the files of photos, made where there is none; `:memory:` keeps nothing. */
+  /** A directory for the files of photos, created if it is missing; `:memory:` keeps nothing. */
   readonly blobs: string
-  /** Whether callers must say who they are. */
+  /** Whether clients must authenticate. */
   readonly auth: boolean
   /** The files of a key and its certificate, as PEM; `undefined` serves without TLS. */
   readonly tls: { readonly key: string; readonly cert: string } | undefined
-  /** How many requests a caller may make in how many seconds; `undefined` is no limit. */
+  /** How many requests a client may make in how many seconds; `undefined` is no limit. */
   readonly rateLimit: { readonly limit: number; readonly window: number } | undefined
 }
 
-/** In the place of a file or a folder: nothing is kept. */
+/** In place of a file or a folder: nothing is kept. */
 export const MEMORY = ':memory:'
 
 export const DEFAULTS: Options = {
@@ -38,50 +38,50 @@ export const USAGE = `Usage: npm start -- [options]
   --store <address>   STORE     postgres://…: there instead
   --blobs <folder>    BLOBS     where the files of photos live (${DEFAULTS.blobs};
                                 with a database in memory, there too)
-  --auth                        callers must say who they are: set AUTH_ISSUER, AUTH_AUDIENCE
+  --auth                        clients must authenticate: set AUTH_ISSUER, AUTH_AUDIENCE
                                 and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, or all
   --tls-key <file>    TLS_KEY   with --tls-cert: https
   --tls-cert <file>   TLS_CERT
   --rate-limit <n>/<s>  RATE_LIMIT  requests in seconds, or off (1000000/60)
   --help                        shows this`
 
-/** Why an example cannot start, for a person. */
+/** Why an example cannot start; its message is for people. */
 export class StartError extends Error {}
 
-/** Options that cannot be meant; its message says what would do. */
+/** Invalid options; the message says what would be right. */
 export class OptionError extends StartError {}
 
 /**
  * Reads the options; an empty variable counts as absent.
- * @returns `help` where only that was asked for.
+ * @returns `help` if only that was asked for.
  * @throws OptionError
  */
 export function parseOptions(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Options | 'help' {
-  const given = parseFlags(args)
-  if (given.help) return 'help'
-  const text = (name: Exclude<keyof Options, 'auth' | 'rateLimit' | 'tls'> | Given) => {
-    const flag = given[name]
+  const flags = parseFlags(args)
+  if (flags.help) return 'help'
+  const text = (name: Exclude<keyof Options, 'auth' | 'rateLimit' | 'tls'> | FlagPart) => {
+    const flag = flags[name]
     if (flag === '') throw new OptionError(`--${name} needs a value`)
     return flag ?? (env[name.toUpperCase().replace('-', '_')] || undefined)
   }
-  const database = storeOf(text('store')) ?? text('database') ?? DEFAULTS.database
+  const database = parseStore(text('store')) ?? text('database') ?? DEFAULTS.database
   return {
-    port: portOf(text('port'), given.port === undefined ? 'PORT' : '--port'),
+    port: parsePort(text('port'), flags.port === undefined ? 'PORT' : '--port'),
     host: text('host') ?? DEFAULTS.host,
     database,
-    // Files of items that are gone would only be left over.
+    // Files would outlast their items.
     blobs: text('blobs') ?? (database === MEMORY ? MEMORY : DEFAULTS.blobs),
-    auth: given.auth === true,
-    tls: tlsOf(text('tls-key'), text('tls-cert')),
-    rateLimit: rateLimitOf(given['rate-limit'] ?? (env.RATE_LIMIT || undefined)),
+    auth: flags.auth === true,
+    tls: parseTls(text('tls-key'), text('tls-cert')),
+    rateLimit: parseRateLimit(flags['rate-limit'] ?? (env.RATE_LIMIT || undefined)),
   }
 }
 
-/** What is given but is no option by itself. */
-type Given = 'store' | 'tls-key' | 'tls-cert'
+/** Flags that are part of another option. */
+type FlagPart = 'store' | 'tls-key' | 'tls-cert'
 
 function parseFlags(args: readonly string[]) {
   const type = 'string'
@@ -108,24 +108,24 @@ function parseFlags(args: readonly string[]) {
   }
 }
 
-/** What speaks at the address of a database; `undefined` for a file. */
-export function systemOf(database: string): 'postgres' | undefined {
+/** Finds the system that serves the address of a database; `undefined` for a file. */
+export function findSystem(database: string): 'postgres' | undefined {
   return /^postgres(?:ql)?:\/\//.test(database) ? 'postgres' : undefined
 }
 
-function storeOf(text: string | undefined): string | undefined {
-  if (text === undefined || systemOf(text)) return text
+function parseStore(text: string | undefined): string | undefined {
+  if (text === undefined || findSystem(text)) return text
   const example = 'postgres://user:password@host/database'
   throw new OptionError(`--store must be an address such as ${example}; a file is a --database`)
 }
 
-function tlsOf(key: string | undefined, cert: string | undefined): Options['tls'] {
+function parseTls(key: string | undefined, cert: string | undefined): Options['tls'] {
   if (key === undefined && cert === undefined) return undefined
   if (key !== undefined && cert !== undefined) return { key, cert }
   throw new OptionError('--tls-key and --tls-cert belong together: give both')
 }
 
-function rateLimitOf(text: string | undefined): Options['rateLimit'] {
+function parseRateLimit(text: string | undefined): Options['rateLimit'] {
   if (text === undefined) return DEFAULTS.rateLimit
   if (text === 'off') return undefined
   const [, limit, window] = /^([1-9]\d{0,8})\/([1-9]\d{0,6})$/.exec(text) ?? []
@@ -134,7 +134,7 @@ function rateLimitOf(text: string | undefined): Options['rateLimit'] {
   throw new OptionError(`The rate limit must be <requests>/<seconds> or off, not ${shown}`)
 }
 
-function portOf(text: string | undefined, source: string): number {
+function parsePort(text: string | undefined, source: string): number {
   if (text === undefined) return DEFAULTS.port
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text)
   throw new OptionError(

@@ -34,7 +34,7 @@ const ACCOUNTS = 40
 const PHOTOS = 24
 
 /**
- * Makes the first items of a new database, one after the other. Where it was cut off it goes on from
+ * Makes the first items of a new database, one after the other. After an interruption it goes on from
  * there the next time.
  * @param signal asks it to end after the item that it is at.
  * @returns how many items it made.
@@ -48,10 +48,10 @@ export async function seed(
   if (state === 'done') return 0
   const items = Object.entries(firstItems())
   const counts = await Promise.all(items.map(([name]) => api.collection(name).count()))
-  // Items that somebody else has made stay as they are.
-  const foreign = state === 'no' && counts.some(count => count > 0)
-  await seeding.write(foreign ? 'done' : 'begun')
-  if (foreign) return 0
+  // Items that others have made stay as they are.
+  const hasOthers = state === 'no' && counts.some(count => count > 0)
+  await seeding.write(hasOthers ? 'done' : 'begun')
+  if (hasOthers) return 0
   let made = 0
   for (const [at, [name, values]] of items.entries()) {
     for (const value of values.slice(counts[at])) {

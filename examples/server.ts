@@ -5,16 +5,16 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Policies, RateLimitPolicy } from '../src/index.ts'
 import { harden, shutDown } from '../src/node/node.ts'
-import { schemesOf } from './auth.ts'
+import { readSchemes } from './auth.ts'
 import { type CarsApi, carsApi } from './cars-api.ts'
 import { listen } from './listen.ts'
 import {
   DEFAULTS,
+  findSystem,
   OptionError,
   type Options,
   parseOptions,
   StartError,
-  systemOf,
   USAGE,
 } from './options.ts'
 import { seed } from './seed.ts'
@@ -28,14 +28,14 @@ async function start(options: Options): Promise<void> {
     if (stopping.signal.aborted) process.exit(1)
     stopping.abort()
     void stop?.()
-    console.log('Stopping: what runs ends first')
+    console.log('Shutting down; finishing running requests (Ctrl-C again to force)')
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
 
   const stores = await openStores(database, blobs)
   const policies: Policies = {
-    ...(auth && { schemes: schemesOf(process.env), access: { root: 'public' } }),
-    ...(rateLimit && { rateLimit: { policies: [await policyOf(rateLimit, stores)] } }),
+    ...(auth && { schemes: readSchemes(process.env), access: { root: 'public' } }),
+    ...(rateLimit && { rateLimit: { policies: [await createPolicy(rateLimit, stores)] } }),
   }
   const cars = carsApi(stores.storeFor, stores.blobs, policies)
   const close = async () => {
@@ -43,11 +43,12 @@ async function start(options: Options): Promise<void> {
     process.exit(0)
   }
   const made = await stores.seeding.alone(async () => {
-    if ((await stores.seeding.read()) !== 'done') console.log(`Filling ${shown(database)}`)
+    if ((await stores.seeding.read()) !== 'done')
+      console.log(`Filling ${withoutPassword(database)}`)
     return seed(cars, stores.seeding, stopping.signal)
   })
   if (stopping.signal.aborted) return close()
-  const server = harden(httpServerOf(cars.api.handler, tls))
+  const server = harden(createHttpServer(cars.api.handler, tls))
   const address = await listen(server, port, host)
   stop = async () => {
     await shutDown(server)
@@ -57,8 +58,8 @@ async function start(options: Options): Promise<void> {
   console.log(await greeting(cars, address, database, made))
 }
 
-/** @throws StartError for files that are no key and certificate. */
-function httpServerOf(listener: RequestListener, tls: Options['tls']) {
+/** @throws StartError for files that do not hold a key and a certificate. */
+function createHttpServer(listener: RequestListener, tls: Options['tls']) {
   if (!tls) return createServer(listener)
   try {
     const [key, cert] = [readFileSync(tls.key), readFileSync(tls.cert)]
@@ -69,32 +70,32 @@ function httpServerOf(listener: RequestListener, tls: Options['tls']) {
   }
 }
 
-/** One count for all servers where the limit was asked for: it costs a write for each request. */
-async function policyOf(
-  asked: NonNullable<Options['rateLimit']>,
+/** Counts for all servers only if the limit was asked for: that costs a write for each request. */
+async function createPolicy(
+  rateLimit: NonNullable<Options['rateLimit']>,
   { limiterOf }: Stores,
 ): Promise<RateLimitPolicy> {
-  if (!limiterOf || asked === DEFAULTS.rateLimit) return asked
-  const { limit, window } = asked
+  if (!limiterOf || rateLimit === DEFAULTS.rateLimit) return rateLimit
+  const { limit, window } = rateLimit
   return { name: `${limit}/${window}`, limiter: await limiterOf(limit, window) }
 }
 
-/** A database without the password of its address. */
-function shown(database: string): string {
-  if (!systemOf(database)) return database
+/** Prints the address of a database without its password. */
+function withoutPassword(database: string): string {
+  if (!findSystem(database)) return database
   const { protocol, host, pathname } = new URL(database)
   return `${protocol}//${host}${pathname}`
 }
 
-/** What is served, and three lines to try. */
+/** Says what is served, where to look at it, and three commands to try. */
 async function greeting({ api }: CarsApi, address: string, database: string, made: number) {
   const { name, collections } = api.definition.defaultVersion
   const root = `${address}/${name}/`
   const [car] = await api.collection('cars').list({ limit: 1 })
   return [
-    `Serving ${root} from ${shown(database)}${made > 0 ? `, with ${made} new items` : ''}`,
+    `Serving ${root} from ${withoutPassword(database)}${made > 0 ? `, with ${made} new items` : ''}`,
     ...[...collections.keys()].map(collection => `  ${root}${collection}`),
-    'Try:',
+    `Open ${root} in a browser, or try:`,
     `  curl ${root}`,
     `  curl -gi '${root}cars?color=red&price[lt]=20000&sort=-price&fields=id,model.name,price&limit=5'`,
     `  curl -i -d name='Roof rack' -d price=250 ${root}cars/${car?.id ?? 1}/options`,

@@ -7,7 +7,7 @@ import Database from 'libsql'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
 import { type BlobStore, fileBlobs, type Limiter, memoryBlobs, type Store } from '../src/index.ts'
 import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../src/sql/sql-store.ts'
-import { MEMORY, StartError, systemOf } from './options.ts'
+import { findSystem, MEMORY, StartError } from './options.ts'
 
 /** How far the first items of a database are made. */
 export const SEEDING = ['no', 'begun', 'done'] as const
@@ -35,7 +35,7 @@ export interface Stores {
 export async function openStores(database: string, blobs: string): Promise<Stores> {
   try {
     const open = { postgres: openPostgres, file: openSqlite }
-    const { db, ...others } = await open[systemOf(database) ?? 'file'](database)
+    const { db, ...others } = await open[findSystem(database) ?? 'file'](database)
     return {
       storeFor: table => sqlStore({ db, table, create: true, timeout: 10_000 }),
       blobs: blobs === MEMORY ? memoryBlobs() : fileBlobs(blobs),
@@ -43,7 +43,7 @@ export async function openStores(database: string, blobs: string): Promise<Store
     }
   } catch (error) {
     const reason = error instanceof Error ? error.message || String(error) : String(error)
-    const what = systemOf(database) ? new URL(database).host : database
+    const what = findSystem(database) ? new URL(database).host : database
     throw new StartError(`Cannot open the database ${what}: ${reason}`, { cause: error })
   }
 }

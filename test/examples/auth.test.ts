@@ -1,6 +1,6 @@
 // The example server with `--auth` and `--rate-limit`, as a process.
 import { expect, test } from 'vitest'
-import { schemesOf } from '../../examples/auth.ts'
+import { readSchemes } from '../../examples/auth.ts'
 import { OptionError } from '../../examples/options.ts'
 import { start } from './running.ts'
 
@@ -50,7 +50,7 @@ test.each([
   [{ AUTH_ISSUER: 'https://issuer.example' }],
   [{ AUTH_ISSUER: 'https://issuer.example', AUTH_AUDIENCE: 'x', BASIC_USER: 'a', BASIC_PASS: 'b' }],
 ])('--auth with %j is refused', env => {
-  expect(() => schemesOf(env)).toThrow(OptionError)
+  expect(() => readSchemes(env)).toThrow(OptionError)
 })
 
 test('--auth takes an issuer and a password at once', () => {
@@ -61,7 +61,7 @@ test('--auth takes an issuer and a password at once', () => {
     BASIC_USER: 'a',
     BASIC_PASS: 'b',
   }
-  expect(schemesOf(env).map(({ name }) => name)).toEqual(['Bearer', 'Basic'])
+  expect(readSchemes(env).map(({ name }) => name)).toEqual(['Bearer', 'Basic'])
 })
 
 test('a certificate that is none is said plainly', async () => {

@@ -99,7 +99,7 @@ describe('the example server', () => {
       expect((await answer(kept))[0]).toBe(200)
       const running = await half(`${server.root}photos`)
       server.process.kill('SIGTERM')
-      await server.until(/Stopping/)
+      await server.until(/Shutting down/)
       // New connections are refused soon, while the running request still is answered.
       await vi.waitFor(async () => expect(await refused(server.root)).toBe('ECONNREFUSED'), 5000)
       running.end(DRAFT)
@@ -119,7 +119,7 @@ describe('the example server', () => {
     const running = await half(`${server.root}photos`)
     const cut = once(running, 'error')
     server.process.kill('SIGTERM')
-    await server.until(/Stopping/)
+    await server.until(/Shutting down/)
     expect(await server.ended('SIGINT')).toBe(1)
     await cut
   })
