@@ -1,7 +1,8 @@
 // Limits the failed logins of an address by the policies of the rate limit.
 import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
-import { countLogin, type RateLimit } from './rate-limit.ts'
+import { countLogin } from './count-request.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 /**
  * Verifies credentials at most as often as the limit allows failed logins. A login counts as failed

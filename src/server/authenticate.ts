@@ -1,8 +1,8 @@
 // Before a request goes on: whether a browser was made to send it, who sends it, and how much that client may ask.
 import { addressKey, principalKey } from '../auth/client-key.ts'
+import { takeRequest } from '../auth/count-request.ts'
 import { isCrossSite } from '../auth/cross-site.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
-import { takeRequest } from '../auth/rate-limit.ts'
 import { authenticate } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { resolveProxies, splitBase } from '../http/base-url.ts'
