@@ -1,7 +1,7 @@
 // What a request costs when there is more of everything: items, items of a page, collections.
 //   npx tsx bench/growth.ts [--items=1000000] [--stores=memory,sqlite,postgres] [--build=<folder>]
 //     [--picture=bench/growth.svg]
-// Whole requests in one process, by the `fetch` door: no network, no load.
+// Whole requests in one process, by `fetch`: no network, no load.
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -91,7 +91,7 @@ printTable(
   ['collections', ...COLLECTIONS.map(String)],
   [['in memory', ...matching.map(printTime)]],
 )
-printSetting('requests by the fetch door, medians', ['kysely', 'libsql', 'pg'])
+printSetting('requests by fetch, medians', ['kysely', 'libsql', 'pg'])
 writeFileSync(options.picture, picture())
 
 async function memory(): Promise<Place> {
