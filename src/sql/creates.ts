@@ -21,6 +21,9 @@ interface NewRow extends Create {
   readonly version: string | undefined
 }
 
+/** A new row, and what the database gives of it. */
+type Inserted = readonly [NewRow, Row | undefined]
+
 /** How often an id is made again that others have overtaken. */
 const MAX_TRIES = 20
 
@@ -104,7 +107,7 @@ export class SqlCreates {
     return this.#answer(await this.#insertLocked(creates, runner), runner)
   }
 
-  async #insertOne(create: Create, insert: Prepared, { run }: Runner): Promise<[NewRow, Row]> {
+  async #insertOne(create: Create, insert: Prepared, { run }: Runner): Promise<Inserted> {
     const { table, columns, id, shape } = this.#mapping
     const row = this.#newRow('', create)
     const others = columns.filter(column => column !== id)
@@ -126,7 +129,7 @@ export class SqlCreates {
     throw noRow(table)
   }
 
-  async #insertLocked(creates: readonly Create[], runner: Runner): Promise<[NewRow, Row][]> {
+  async #insertLocked(creates: readonly Create[], runner: Runner): Promise<Inserted[]> {
     const { shape, table } = this.#mapping
     const { run } = runner
     let [known] = (await run(this.#lockLast, [table])).rows
@@ -146,7 +149,7 @@ export class SqlCreates {
   }
 
   /** @returns each row with what the database gives of it. */
-  async #insertRows(rows: readonly NewRow[], { run }: Runner): Promise<[NewRow, Row][]> {
+  async #insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
     const { id, table } = this.#mapping
     const given = new Map<unknown, Row>()
     for (const part of inParts(rows.map(row => this.#encode(row)))) {
@@ -154,6 +157,7 @@ export class SqlCreates {
         given.set(decodeValue(row[id.read], id), row)
       }
     }
+    if (!this.#returns) return rows.map(row => [row, undefined])
     // A trigger may keep rows out or give them other ids: one alone has the id that it was given.
     const [only] = given.values()
     return rows.map(row => {
@@ -182,15 +186,14 @@ export class SqlCreates {
   }
 
   /** Keeps what was stored as the answers to the idempotency keys. */
-  async #answer(rows: readonly [NewRow, Row][], runner: Runner): Promise<Stored[]> {
+  async #answer(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
     const mapping = this.#mapping
     const { id } = mapping
     const stored: Stored[] = []
     for (const [{ item, version, idempotencyKey }, row] of rows) {
-      const madeId = this.#own && decodeValue(row[id.read], id)
-      const kept = this.#own
-        ? mapping.predict({ ...item, ...(madeId && { [id.name]: madeId }) }, version)
-        : mapping.decode(row)
+      const madeId = row && decodeValue(row[id.read], id)
+      if (madeId !== undefined) item[id.name] = madeId
+      const kept = row && !this.#own ? mapping.decode(row) : mapping.predict(item, version)
       if (idempotencyKey !== undefined) {
         await this.#records.answer(idempotencyKey, toAnswer(kept), runner)
       }
@@ -199,10 +202,16 @@ export class SqlCreates {
     return stored
   }
 
-  /** What a statement gives of its rows: foreign tables may keep another value than they are given. */
-  get #returned() {
+  /** Whether inserts give something of their rows. In its own table SQLite has nothing to tell. */
+  get #returns(): boolean {
+    return !this.#own || !this.#mapping.database.serial
+  }
+
+  /** What an insert gives of its rows: foreign tables may keep another value than they are given. */
+  get #returning() {
     const { id, all } = this.#mapping
-    return this.#own ? sql`${id.readable} as ${sql.id(id.read)}` : all
+    if (!this.#returns) return sql``
+    return sql` returning ${this.#own ? sql`${id.readable} as ${sql.id(id.read)}` : all}`
   }
 
   /** `[...columns, version]` of each row. */
@@ -216,7 +225,7 @@ export class SqlCreates {
     const all = sql.join(Array.from({ length: rows }, () => row))
     const made = compile(
       database,
-      sql`insert into ${from} (${sql.join(names)})${database.overriding} values ${all} returning ${this.#returned}`,
+      sql`insert into ${from} (${sql.join(names)})${database.overriding} values ${all}${this.#returning}`,
     )
     this.#inserts.set(rows, made)
     return made
@@ -243,7 +252,7 @@ export class SqlCreates {
       kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
     return compile(
       database,
-      sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${columnList})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => value)])} from made${served} returning ${this.#returned}`,
+      sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${columnList})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => value)])} from made${served}${this.#returning}`,
     )
   }
 }

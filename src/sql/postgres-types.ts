@@ -30,10 +30,14 @@ const DATE: NativeType = {
 }
 
 const UTC = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+/** What `toISOString()` prints, on the days that every month has: the usual case needs no `Date`. */
+const PLAIN_ISO =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 /** @param digits how many digits of a second the column keeps; finer ones are cut. */
 function timestamptz(digits: number): NativeType {
   const cut = (text: string, at: number): string | undefined => {
+    if (at >= 3 && PLAIN_ISO.test(text)) return text
     const time = parseInstant(text)
     if (Number.isNaN(time)) return undefined
     const [, fraction = ''] = /[.](\d+)/.exec(text) ?? []
@@ -42,13 +46,7 @@ function timestamptz(digits: number): NativeType {
   return {
     kinds: ['date-time'],
     toColumnText: text => cut(text, digits),
-    read: column => sql`(extract(epoch from ${column}) * 1000000)::bigint::text`,
-    parse(value) {
-      const microseconds = BigInt(String(value))
-      const fraction = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n
-      const milliseconds = (microseconds - (fraction % 1000n)) / 1000n
-      return printInstant(Number(milliseconds), String(fraction).padStart(6, '0'))
-    },
+    ...(digits > 3 ? MICROSECONDS : MILLISECONDS),
     encode: toPostgresYear,
     bind(text) {
       const instant = cut(text, Math.max(3, digits))
@@ -56,6 +54,31 @@ function timestamptz(digits: number): NativeType {
     },
     text: column => sql`to_char(${column} at time zone 'UTC', ${UTC}) collate "C"`,
   }
+}
+
+/** Most items have the same time twice: printed once. */
+let [lastSeconds, lastText]: [unknown, string] = [undefined, '']
+
+const MILLISECONDS: Pick<NativeType, 'read' | 'parse'> = {
+  read: column => sql`date_part('epoch', ${column})`,
+  parse(seconds) {
+    if (seconds !== lastSeconds) {
+      lastText = new Date(Math.round(Number(seconds) * 1000)).toISOString()
+      lastSeconds = seconds
+    }
+    return lastText
+  },
+}
+
+/** More than a double can hold. */
+const MICROSECONDS: Pick<NativeType, 'read' | 'parse'> = {
+  read: column => sql`(extract(epoch from ${column}) * 1000000)::bigint::text`,
+  parse(value) {
+    const microseconds = BigInt(String(value))
+    const fraction = ((microseconds % 1_000_000n) + 1_000_000n) % 1_000_000n
+    const milliseconds = (microseconds - (fraction % 1000n)) / 1000n
+    return printInstant(Number(milliseconds), String(fraction).padStart(6, '0'))
+  },
 }
 
 /**
@@ -70,6 +93,7 @@ function printInstant(time: number, fraction: string): string {
 
 /** Converts years before the first, and after 9999, to what PostgreSQL reads. */
 function toPostgresYear(text: string): string {
+  if (!/^(?:0000|[+-])/.test(text)) return text
   const [, sign, year = '', rest] = /^([+-]?)(\d+)(-.*)$/.exec(text) ?? []
   if (sign === '-' || Number(year) === 0) {
     return `${String(1 + Number(year)).padStart(4, '0')}${rest} BC`
