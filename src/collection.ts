@@ -26,7 +26,7 @@ import { toReadableFields } from './schema/blob-forms.ts'
 import { type Field, type Fields, findField, listPaths } from './schema/fields.ts'
 import { type Path, toPath } from './schema/paths.ts'
 import { buildChecker, buildValidator } from './schema/validate.ts'
-import { fieldsOf, rootField, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
+import { buildField, fieldsOf, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/handlers.ts'
 import { withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
@@ -291,7 +291,7 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
       ...setsOf('indexes', indexes),
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
-    ...(rootField(schema, 'output').open && { open: true }),
+    ...(buildField(schema, 'output').open && { open: true }),
   }
   return Object.freeze(shape)
 }

@@ -143,6 +143,13 @@ describe('issues in a new item', () => {
       't.2.odd',
     ],
     ['in a strict object', z.object({ m: A.strict() }), { m: { a: 'x', odd: 1 } }, 'm.odd'],
+    [
+      'in a strict option',
+      z.object({ u: z.discriminatedUnion('k', [A.strict().extend({ k: z.literal('k') })]) }),
+      { u: { k: 'k', a: 'x', odd: 1 } },
+      'u.odd',
+    ],
+    ['beside other properties', z.object({ m: A }).catchall(A), { m: { a: 'x', odd: 1 } }, 'm.odd'],
     ['in a strict schema', A.strict(), { a: 'x', odd: 1 }, 'odd'],
     [
       'in an object of a list that is one of several',
@@ -200,6 +207,7 @@ describe('a message says what would be right', () => {
       { c: 'x' },
       'c must be one of blue, red',
     ],
+    ['an empty choice', z.object({ c: z.enum(['', 'a']) }), { c: 'x' }, 'c must be one of "", a'],
     ['one value alone', z.object({ c: z.literal('a') }), { c: 'x' }, 'c must be a'],
     [
       'another discriminator',

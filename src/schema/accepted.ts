@@ -4,7 +4,7 @@ import { binaries } from './blob.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
 import { hasAsyncCheck, NO_MESSAGES } from './parse.ts'
-import { type Def, partsOf, type Schema } from './zod-fields.ts'
+import { type Def, listParts, type Schema } from './zod-fields.ts'
 
 const ACCEPTED: ReadonlySet<string> = new Set([
   ...['object', 'record', 'array', 'tuple', 'union', 'lazy', 'optional', 'nullable', 'nonoptional'],
@@ -44,7 +44,7 @@ interface Place {
   readonly depth: number
   /** Whether it is below a `z.union`, where every object must say what it does with other properties. */
   readonly inUnion: boolean
-  readonly seen: ReadonlyMap<boolean, Set<Schema>>
+  readonly seen: Readonly<Record<'anywhere' | 'inUnion', Set<Schema>>>
 }
 
 /**
@@ -53,7 +53,7 @@ interface Place {
  * @throws TypeError that names the path, the kind, and what to write instead.
  */
 export function checkSchema(where: string, schema: Schema): void {
-  const seen = new Map([true, false].map(inUnion => [inUnion, new Set<Schema>()]))
+  const seen = { anywhere: new Set<Schema>(), inUnion: new Set<Schema>() }
   visit(schema, { where: `${where}: `, path: [], depth: 0, inUnion: false, seen })
 }
 
@@ -78,16 +78,16 @@ function unwrap(schema: Schema): Def {
 
 function visit(schema: Schema, place: Place): void {
   const { path, inUnion, depth, seen } = place
-  const known = seen.get(inUnion)
-  if (known?.has(schema)) return
-  known?.add(schema)
+  const known = inUnion ? seen.inUnion : seen.anywhere
+  if (known.has(schema)) return
+  known.add(schema)
   if (binaries.has(schema)) {
     if (depth !== 1)
       throw invalid(place, 'is a blob(), which must be a property of the item itself')
     return
   }
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
-  if (!ACCEPTED.has(def.type)) throw refused(place, kindOf(def))
+  if (!ACCEPTED.has(def.type)) throw refused(place, findKind(def))
   if (def.type === 'object' && inUnion && !def.catchall)
     throw invalid(place, `is a z.object() in a z.union(): use ${IN_UNION}`)
   // zod puts all values of such a rest in one place.
@@ -105,7 +105,7 @@ function visit(schema: Schema, place: Place): void {
     depth: CONTAINERS.has(def.type) ? depth + 1 : depth,
     inUnion: inUnion || (def.type === 'union' && !('discriminator' in def)),
   }
-  for (const [name, part] of partsOf(def))
+  for (const [name, part] of listParts(def))
     visit(part, name === undefined ? below : { ...below, path: [...path, name] })
 }
 
@@ -113,7 +113,7 @@ const IN_UNION = 'z.strictObject(), z.looseObject() or z.discriminatedUnion()'
 const CONTAINERS: ReadonlySet<string> = new Set(['object', 'record', 'array', 'tuple'])
 
 /** The function of zod that made a schema. */
-function kindOf(def: Def): string {
+function findKind(def: Def): string {
   if (def.type !== 'pipe') return def.type
   const [first, second] = [def.in._zod.def.type, def.out._zod.def.type]
   if (first === 'transform') return 'preprocess'
@@ -143,13 +143,12 @@ function isJsonable(value: unknown): boolean {
   }
 }
 
-/** `undefined` where a check is asynchronous. */
+/** `undefined` where a check is asynchronous, or fails itself. */
 function safeParseSync(schema: Schema, value: unknown) {
   try {
     return z.safeParse(schema, value, NO_MESSAGES)
-  } catch (error) {
-    if (error instanceof z.core.$ZodAsyncError) return undefined
-    throw error
+  } catch {
+    return undefined
   }
 }
 

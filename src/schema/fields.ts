@@ -35,8 +35,6 @@ export interface Field {
   readonly element?: Field
   /** What a union may be. */
   readonly options?: readonly Field[]
-  /** Of what a recursive schema is again, deeper: its field. No table goes on there. */
-  readonly again?: () => Field
   /** Of a binary property, and of the property that gives its address: the media types it takes, such as `image/*`. */
   readonly accept?: readonly string[]
   /** Of a binary property: up to this size in bytes its content is given inline too. */
@@ -85,11 +83,6 @@ export function findField(fields: Fields, path: Path): Field | undefined {
     properties = field.properties
   }
   return field
-}
-
-/** Whether a field knows parts of its values, of which it may not know all. */
-export function hasParts(field: Field | undefined): field is Field {
-  return (field?.element ?? field?.properties ?? field?.options ?? field?.again) !== undefined
 }
 
 /** The field of what an array, a record or an object has under a name, as far as it tells. */

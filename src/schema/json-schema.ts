@@ -5,7 +5,7 @@ import type { Field } from './fields.ts'
 import { isJson } from './json.ts'
 import type { Schema } from './zod-fields.ts'
 
-/** A JSON Schema, as far as it is looked into here. */
+/** A JSON Schema with the keywords that are read here. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly $defs?: Readonly<Record<string, JsonSchema>>
@@ -17,7 +17,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown
 }
 
-/** A field as JSON Schema: enough for a parameter and for the properties that the server adds. */
+/** Prints a field as JSON Schema: enough for a parameter and for the properties that the server adds. */
 export function fieldSchema({ kind, choices, uuid, element }: Field): JsonSchema {
   if (choices) return { enum: choices }
   switch (kind) {
@@ -39,10 +39,7 @@ export function fieldSchema({ kind, choices, uuid, element }: Field): JsonSchema
   }
 }
 
-/**
- * What is known of schemas but for their ids: a schema with one would stand apart, behind a reference;
- * and but for what JSON cannot hold, such as what a library of forms is told.
- */
+/** The metadata of schemas without ids, which would become references, and without what JSON cannot hold. */
 class Described extends z.core.$ZodRegistry<Record<string, unknown>> {
   override get(schema: Schema) {
     const { id: _id, ...known } = z.globalRegistry.get(schema) ?? {}
@@ -53,19 +50,19 @@ class Described extends z.core.$ZodRegistry<Record<string, unknown>> {
 const METADATA = new Described()
 
 export interface Embedding {
-  /** Which side of the schema: what it takes, or what it gives. */
+  /** Which side of the schema: its input, or its output. */
   readonly io: 'input' | 'output'
-  /** A name for the schema that no other one of the document has. */
+  /** A name that is unique in the document. */
   readonly id: string
-  /** Changes each object that a value may be, where the value is no part of another. Default: none. */
+  /** Changes the objects that the whole value may be. Default: none. */
   readonly change?: (object: JsonSchema) => JsonSchema
-  /** Whether properties may be there that the schema does not name. Default: as the schema says. */
+  /** Whether other properties are allowed. Default: as the schema says. */
   readonly open?: boolean
 }
 
 /**
- * A zod schema as one that can stand anywhere in a document. Only what is recursive has references;
- * they count from the schema itself, for it has an `$id` then (JSON Schema 2020-12 §8.2.1).
+ * Prints a zod schema so that it can stand anywhere in a document. Only a recursive one has references;
+ * they start at the schema itself, which has an `$id` then (JSON Schema 2020-12 §8.2.1).
  */
 export function embedSchema(
   schema: Schema,
@@ -92,7 +89,7 @@ const opened: Override = ({ zodSchema, jsonSchema }) => {
   if (def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
 }
 
-/** Changes every object that a schema may mean: of a union each option. */
+/** Changes the object that a schema is, or each option of a union. */
 function eachObject(
   schema: JsonSchema,
   defs: NonNullable<JsonSchema['$defs']>,
@@ -114,7 +111,7 @@ function eachObject(
   }
 }
 
-/** Whether an empty object does not fit, as far as properties tell. */
+/** Whether a property is required. */
 export function needsProperties({ required = [], anyOf, oneOf, allOf }: JsonSchema): boolean {
   if (required.length > 0 || allOf?.some(needsProperties)) return true
   return (anyOf ?? oneOf)?.every(needsProperties) ?? false

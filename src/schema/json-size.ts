@@ -1,9 +1,9 @@
-// How many bytes a value has as JSON, found without printing what is far below.
+// Counts the bytes of a value as JSON; prints its texts only where the count is close.
 import { isObject, type Json, type Scalar } from './values.ts'
 
-/** Whether a value has at most so many bytes as JSON. Of what is far below, nothing is printed. */
+/** Whether a value has at most so many bytes as JSON. Nothing is printed of a value that is far below. */
 export function isWithin(value: Json, bytes: number): boolean {
-  return bytesLeft(value, bytes, mostBytes) >= 0 || bytesLeft(value, bytes, exactBytes) >= 0
+  return bytesLeft(value, bytes, maxBytes) >= 0 || bytesLeft(value, bytes, exactBytes) >= 0
 }
 
 /** What a value leaves of so many bytes; below zero as soon as it is too large. */
@@ -31,6 +31,6 @@ function exactBytes(value: Scalar | null): number {
 }
 
 /** Six for an escape, such as that of U+0001; the longest number has 24. */
-function mostBytes(value: Scalar | null): number {
+function maxBytes(value: Scalar | null): number {
   return typeof value === 'string' ? 6 * value.length + 2 : 24
 }

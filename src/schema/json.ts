@@ -16,10 +16,15 @@ export function isJson(value: unknown): value is Json {
       return false
   }
   if (value === null) return true
-  // A gap of an array is undefined.
-  if (Array.isArray(value)) return Array.from(value).every(isJson)
+  if (Array.isArray(value)) {
+    // A gap of an array is undefined.
+    for (let at = 0; at < value.length; at++) if (!isJson(value[at])) return false
+    return true
+  }
   if (Object.getPrototypeOf(value) !== Object.prototype) return false
-  for (const each of Object.values(value)) if (!isJson(each)) return false
+  const properties = value as Record<string, unknown> // an object of no class
+  // An inherited property, which no sound program has, only leads to a copy.
+  for (const name in properties) if (!isJson(properties[name])) return false
   return true
 }
 

@@ -1,7 +1,7 @@
 // Runs zod: compiled and synchronously as long as a schema allows it.
 import { z } from 'zod'
 import type { Awaitable } from './values.ts'
-import { partsOf, type Schema } from './zod-fields.ts'
+import { listParts, type Schema } from './zod-fields.ts'
 
 type Result = z.ZodSafeParseResult<unknown>
 
@@ -37,7 +37,7 @@ export function hasAsyncCheck(schema: Schema, seen = new Set<Schema>()): boolean
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
   const checks = def.checks?.flatMap(({ _zod }) => [_zod.check, ...Object.values(_zod.def)])
   if (checks?.some(part => part instanceof AsyncFunction)) return true
-  return partsOf(def).some(([, part]) => hasAsyncCheck(part, seen))
+  return listParts(def).some(([, part]) => hasAsyncCheck(part, seen))
 }
 
 const AsyncFunction = (async () => {}).constructor as FunctionConstructor // not a global

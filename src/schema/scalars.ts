@@ -75,12 +75,12 @@ export function parseScalars(text: string, field: Field): Scalar[] {
     return [...new Set(all)]
   }
   if (field.kind === 'array') return field.element ? parseScalars(text, field.element) : []
-  const value = scalarOf(text, field.kind)
+  const value = parseScalar(text, field.kind)
   if (value === undefined || (field.choices && !field.choices.includes(value))) return []
   return [value]
 }
 
-function scalarOf(text: string, kind: Kind): Scalar | undefined {
+function parseScalar(text: string, kind: Kind): Scalar | undefined {
   switch (kind) {
     case 'string':
     case 'any':

@@ -2,8 +2,8 @@
 import type { z } from 'zod'
 import { type Issue, MAX_ISSUES } from '../errors.ts'
 import { unknownProperty } from './issues.ts'
-import { getProperty, isObject, type Json, sameJson } from './values.ts'
-import { rootField, type Schema } from './zod-fields.ts'
+import { getProperty, isObject, isScalar, type Json, sameJson } from './values.ts'
+import { buildField, type Schema } from './zod-fields.ts'
 
 /**
  * Adds an issue for each unknown property of a value. One that the current value has too may be sent back.
@@ -49,7 +49,7 @@ function compileKind(schema: Schema, compiled: Compiled): UnknownFinder | undefi
         def.rest ? compile(def.rest, compiled) : undefined,
       )
     case 'record':
-      return inRecord(compile(def.valueType, compiled))
+      return inObject({ shape: {}, catchall: def.valueType }, compiled, schema)
     case 'union':
       return 'discriminator' in def
         ? inOption(String(def.discriminator), def.options, compiled)
@@ -62,28 +62,28 @@ function compileKind(schema: Schema, compiled: Compiled): UnknownFinder | undefi
 }
 
 function inObject(
-  { shape, catchall }: z.core.$ZodObjectDef,
+  { shape, catchall }: Pick<z.core.$ZodObjectDef, 'shape' | 'catchall'>,
   compiled: Compiled,
   schema: Schema,
 ): UnknownFinder | undefined {
-  const below = new Map(
-    Object.entries(shape).map(([name, part]) => [name, compile(part, compiled)]),
-  )
   const others = catchall && compile(catchall, compiled)
-  if (catchall && !others && ![...below.values()].some(Boolean)) return undefined
+  const below = new Map<string, UnknownFinder | 'nothing'>()
+  for (const [name, part] of Object.entries(shape))
+    below.set(name, compile(part, compiled) ?? 'nothing')
+  if (catchall && !others && [...below.values()].every(find => find === 'nothing')) return undefined
+  const undeclared = catchall ? (others ?? 'nothing') : undefined
   return (value, current, prefix, found) => {
     if (!isObject(value)) return
-    for (const name of Object.keys(value)) {
-      const declared = below.has(name)
-      const find = declared ? below.get(name) : others
+    for (const name in value) {
+      const find = below.get(name) ?? undeclared
+      if (find === 'nothing') continue
       if (find) find(value[name], getProperty(current, name), `${prefix}${name}.`, found)
       else if (
-        !declared &&
-        !catchall &&
         found.length < MAX_ISSUES &&
+        Object.hasOwn(value, name) &&
         !hasSame(current, name, value)
       )
-        found.push(unknownProperty(prefix + name, rootField(schema, 'input').properties))
+        found.push(unknownProperty(prefix + name, buildField(schema, 'input').properties))
     }
   }
 }
@@ -108,17 +108,6 @@ function inList(
   }
 }
 
-function inRecord(find: UnknownFinder | undefined): UnknownFinder | undefined {
-  return (
-    find &&
-    ((value, current, prefix, found) => {
-      if (!isObject(value)) return
-      for (const [name, each] of Object.entries(value))
-        find(each, getProperty(current, name), `${prefix}${name}.`, found)
-    })
-  )
-}
-
 function inOption(
   discriminator: string,
   options: readonly Schema[],
@@ -130,9 +119,8 @@ function inOption(
   }))
   if (!finders.some(({ find }) => find)) return undefined
   return (value, current, prefix, found) => {
-    const given = getProperty(value, discriminator)
-    if (given === undefined || typeof given === 'object') return
-    const option = finders.find(({ values }) => values?.has(given))
+    const chosen = getProperty(value, discriminator)
+    const option = finders.find(({ values }) => isScalar(chosen) && values?.has(chosen))
     option?.find?.(value, current, prefix, found)
   }
 }

@@ -6,7 +6,7 @@ import { toPlainJson } from './json.ts'
 import { compileParser } from './parse.ts'
 import { compileUnknownFinder, elementsBefore } from './unknown-properties.ts'
 import { type Awaitable, getProperty, type Item, isObject, type Json, sameJson } from './values.ts'
-import { rootField, type Schema } from './zod-fields.ts'
+import { buildField, type Schema } from './zod-fields.ts'
 
 /** Checks values against a collection's schema; all issues of a value in one `HttpError` 400. */
 export interface Validator {
@@ -21,30 +21,32 @@ export interface Validator {
 /** Compiles the validator of a schema. An item keeps the properties that only another version declares. */
 export function buildValidator(schema: Schema): Validator {
   const check = buildChecker(schema)
-  const field = rootField(schema, 'input')
+  const field = buildField(schema, 'input')
   const open = [field, ...(field.options ?? [])].some(each => each.open)
-  const isKnown = (name: string) => open || field.properties?.has(name)
-  const unknownNames = (current: Item) => Object.keys(current).filter(name => !isKnown(name))
+  /** The properties of an item that only another version of its collection declares. */
+  const listUnknown = (current: Item): Item | undefined => {
+    if (open) return undefined
+    const entries = Object.entries(current).filter(([name]) => !field.properties?.has(name))
+    return entries.length > 0 ? Object.fromEntries(entries) : undefined
+  }
   return {
     create: check,
     replace(current, value) {
-      const others = unknownNames(current)
-      if (others.length === 0) return check(value, current)
-      const kept = Object.fromEntries(others.map(name => [name, current[name] ?? null]))
+      const kept = listUnknown(current)
+      if (!kept) return check(value, current)
       return andThen(check(without(value, kept), current), item => ({ ...item, ...kept }))
     },
     patch(current, patched) {
       if (sameJson(current, patched)) return current
-      const others = unknownNames(current)
-      const kept = Object.fromEntries(others.map(name => [name, current[name] ?? null]))
-      const own = others.length === 0 ? patched : without(patched, kept)
+      const kept = listUnknown(current)
+      const own = kept ? without(patched, kept) : patched
       // An object comes back where all three are objects, as the check has made sure.
       return andThen(check(own, current), item => restore(current, patched, item, field) as Item)
     },
   }
 }
 
-/** A value without the properties that are the same elsewhere: a strict schema would refuse them. */
+/** A value without the properties that others have too: a strict schema would refuse them. */
 function without(value: Json, others: Item): Json {
   if (!isObject(value)) return value
   const own = Object.entries(value).filter(
@@ -60,7 +62,7 @@ function without(value: Json, others: Item): Json {
 export function buildChecker(schema: Schema): (value: unknown, current?: Json) => Awaitable<Item> {
   const parse = compileParser(schema)
   const findUnknown = compileUnknownFinder(schema)
-  const field = rootField(schema, 'input')
+  const field = buildField(schema, 'input')
   return (value, current) => {
     if (!isObject(value)) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { z } from 'zod'
 import { binaries } from './blob.ts'
 import type { Field, Fields, Kind } from './fields.ts'
+import { hasOneType } from './scalars.ts'
 import type { Scalar } from './values.ts'
 
 /** Any zod schema. */
@@ -28,7 +29,9 @@ export function toZod(schema: SomeSchema): Schema {
 export type Def = z.core.$ZodTypes['_zod']['def']
 
 /** The schemas inside a schema; those of properties with their names. */
-export function partsOf(def: Def): readonly (readonly [name: string | undefined, part: Schema])[] {
+export function listParts(
+  def: Def,
+): readonly (readonly [name: string | undefined, part: Schema])[] {
   switch (def.type) {
     case 'object': {
       const open = def.catchall && def.catchall._zod.def.type !== 'never'
@@ -61,57 +64,16 @@ type Side = 'input' | 'output'
  * @throws TypeError where the schema is not an object.
  */
 export function fieldsOf(schema: SomeSchema, side: Side = 'output'): Fields {
-  const field = rootField(toZod(schema), side)
-  const properties = field.properties ?? mergedProperties(field.options ?? [])
+  const { properties } = buildField(toZod(schema), side)
   if (properties) return properties
   throw new TypeError('The schema must be an object, such as z.object({ … })')
 }
 
-/** A schema as one field: see {@link fieldsOf}. */
-export function rootField(schema: Schema, side: Side): Field {
-  return toField(schema, side, [])
-}
-
-function mergedProperties(options: readonly Field[]): Fields | undefined {
-  const merged = new Map<string, Field>()
-  for (const option of options) {
-    if (!option.properties) return undefined
-    for (const [name, field] of option.properties) {
-      const known = merged.get(name)
-      merged.set(name, known ? unionOf([known, field]) : field)
-    }
-  }
-  if (merged.size === 0) return undefined
-  for (const [name, field] of merged) {
-    if (options.some(option => !option.properties?.has(name)))
-      merged.set(name, { ...field, optional: true })
-  }
-  return merged
-}
-
-const againBySide = {
-  input: new WeakMap<Schema, () => Field>(),
-  output: new WeakMap<Schema, () => Field>(),
-}
-
-/** The field of a schema, made once, when it is asked for. */
-function againOf(schema: Schema, side: Side): () => Field {
-  const known = againBySide[side].get(schema)
-  if (known) return known
-  let field: Field | undefined
-  const again = () => {
-    field ??= rootField(schema, side)
-    return field
-  }
-  againBySide[side].set(schema, again)
-  return again
-}
-
-function toField(schema: Schema, side: Side, above: readonly Schema[]): Field {
+/** Builds the field of a schema; a recursive one ends where it meets itself. */
+export function buildField(schema: Schema, side: Side, above: readonly Schema[] = []): Field {
   const plain = { nullable: false, optional: false }
-  // A recursive schema ends where it meets itself.
-  if (above.includes(schema)) return { kind: 'any', ...plain, again: againOf(schema, side) }
-  const inner = (part: Schema) => toField(part, side, [...above, schema])
+  if (above.includes(schema)) return { kind: 'any', ...plain }
+  const inner = (part: Schema) => buildField(part, side, [...above, schema])
   const declared = binaries.get(schema)
   if (declared) {
     const { accept, inlineBelow = 0 } = declared.options
@@ -121,14 +83,14 @@ function toField(schema: Schema, side: Side, above: readonly Schema[]): Field {
   switch (def.type) {
     case 'string':
     case 'template_literal':
-      return { kind: textKind(formatOf(schema)), ...plain }
+      return { kind: toTextKind(findFormat(schema)), ...plain }
     case 'number':
-      return { kind: /int/.test(formatOf(schema) ?? '') ? 'integer' : 'number', ...plain }
+      return { kind: /int/.test(findFormat(schema) ?? '') ? 'integer' : 'number', ...plain }
     case 'boolean':
       return { kind: 'boolean', ...plain }
     case 'enum':
     case 'literal':
-      return choiceOf([...new Set(schema._zod.values)])
+      return toChoice([...new Set(schema._zod.values)])
     case 'null':
       return { kind: 'any', nullable: true, optional: false }
     case 'object': {
@@ -140,12 +102,12 @@ function toField(schema: Schema, side: Side, above: readonly Schema[]): Field {
       return { kind: 'array', ...plain, element: inner(def.element) }
     case 'tuple': {
       const items = def.rest ? [...def.items, def.rest] : def.items
-      return { kind: 'array', ...plain, element: unionOf(items.map(inner)) }
+      return { kind: 'array', ...plain, element: mergeOptions(items.map(inner)) }
     }
     case 'record':
       return { kind: 'record', ...plain, element: inner(def.valueType) }
     case 'union':
-      return unionOf(def.options.map(inner))
+      return mergeOptions(def.options.map(inner))
     case 'optional':
       return { ...inner(def.innerType), optional: true }
     case 'nullable':
@@ -167,80 +129,76 @@ function toField(schema: Schema, side: Side, above: readonly Schema[]): Field {
   }
 }
 
-function formatOf(schema: Schema): string | undefined {
+function findFormat(schema: Schema): string | undefined {
   const { bag, def } = schema._zod
   const format = bag.format ?? ('format' in def ? def.format : undefined)
   return typeof format === 'string' ? format : undefined
 }
 
-function textKind(format: string | undefined): Kind {
+function toTextKind(format: string | undefined): Kind {
   if (format === 'datetime') return 'date-time'
   return format === 'date' ? 'date' : 'string'
 }
 
-function choiceOf(values: readonly unknown[]): Field {
+/** The field of an enum or of literals; of values of several types a union. */
+function toChoice(values: readonly unknown[]): Field {
   const nullable = values.includes(null)
-  const choices = values.filter((value): value is Scalar =>
-    ['string', 'number', 'boolean'].includes(typeof value),
-  )
-  const kinds = new Set(choices.map(kindOfScalar))
-  const [kind = 'any'] = kinds
-  if (kinds.size <= 1) return { kind, choices, nullable, optional: false }
-  const options = [...kinds].map(each => ({
-    kind: each,
-    nullable: false,
-    optional: false,
-    choices: choices.filter(choice => kindOfScalar(choice) === each),
-  }))
-  return { kind: 'union', options, nullable, optional: false }
-}
-
-function kindOfScalar(value: Scalar): Kind {
-  return typeof value === 'number' ? 'number' : typeof value === 'boolean' ? 'boolean' : 'string'
+  const options = (['string', 'number', 'boolean'] as const).flatMap((kind): Field[] => {
+    const choices = values.filter((value): value is Scalar => typeof value === kind)
+    return choices.length > 0 ? [{ kind, choices, nullable: false, optional: false }] : []
+  })
+  const [first] = options
+  if (!first) return { kind: 'any', nullable, optional: false }
+  return options.length === 1
+    ? { ...first, nullable }
+    : { kind: 'union', options, nullable, optional: false }
 }
 
 /** A union with `null` is nullable; of options that one field can hold, that field. */
-function unionOf(options: readonly Field[]): Field {
-  const real = options.filter(
-    option => !(option.kind === 'any' && option.nullable && !option.optional),
-  )
-  const nullable = real.length < options.length || real.some(option => option.nullable)
+function mergeOptions(options: readonly Field[]): Field {
+  const isNull = (option: Field) => option.kind === 'any' && option.nullable && !option.optional
+  const nullable = options.some(option => option.nullable)
   const optional = options.some(option => option.optional)
-  const distinct = real.reduce<readonly Field[]>(withOption, [])
+  const distinct = options.filter(option => !isNull(option)).reduce<readonly Field[]>(addOption, [])
   const [first] = distinct
   if (!first) return { kind: 'any', nullable, optional }
   if (distinct.length === 1) return { ...first, nullable, optional }
-  const properties = mergedProperties(distinct)
+  const properties = mergeProperties(distinct)
   return { kind: 'union', options: distinct, nullable, optional, ...(properties && { properties }) }
 }
 
 /** Options with one more, which another may hold already, or come to hold. */
-function withOption(options: readonly Field[], option: Field): readonly Field[] {
+function addOption(options: readonly Field[], option: Field): readonly Field[] {
   for (const [at, known] of options.entries()) {
-    const joined = joinedField(known, option)
+    const joined = joinFields(known, option)
     if (joined) return options.with(at, joined)
   }
   return [...options, option]
 }
 
 /** The field that holds what either of two of one kind holds; objects that differ stay apart. */
-function joinedField(one: Field, other: Field): Field | undefined {
-  if (isDeepStrictEqual(plain(one), plain(other))) return one
+function joinFields(one: Field, other: Field): Field | undefined {
+  const { nullable, optional } = one
+  if (isDeepStrictEqual(one, { ...other, nullable, optional })) return one
   if (one.kind !== other.kind) return undefined
   if (one.element && other.element)
-    return { ...one, element: unionOf([one.element, other.element]) }
-  if (!SCALARS.has(one.kind)) return undefined
-  const { kind, nullable, optional, choices } = one
-  return {
-    kind,
-    nullable,
-    optional,
-    ...(choices && other.choices && { choices: [...new Set([...choices, ...other.choices])] }),
-  }
+    return { ...one, element: mergeOptions([one.element, other.element]) }
+  if (!hasOneType(one.kind)) return undefined
+  const choices = one.choices && other.choices && [...new Set([...one.choices, ...other.choices])]
+  return { kind: one.kind, nullable, optional, ...(choices && { choices }) }
 }
 
-const SCALARS = new Set<Kind>(['string', 'number', 'integer', 'boolean', 'date', 'date-time'])
-
-function plain(field: Field): Field {
-  return { ...field, nullable: false, optional: false }
+/** The properties of all options of a union, or `undefined` where one is not an object. */
+function mergeProperties(options: readonly Field[]): Fields | undefined {
+  const merged = new Map<string, Field>()
+  for (const { properties } of options) {
+    if (!properties) return undefined
+    for (const [name, field] of properties) {
+      const known = merged.get(name)
+      const inAll = options.every(option => option.properties?.has(name))
+      const either = known ? mergeOptions([known, field]) : field
+      merged.set(name, inAll ? either : { ...either, optional: true })
+    }
+  }
+  return merged
 }
