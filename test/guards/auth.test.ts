@@ -167,7 +167,7 @@ describe('a JWT', () => {
     ['with scopes as a list', () => token({ claims: { scope: undefined, scp: ['cars:read'] } })],
     ['of a client alone', () => token({ claims: { sub: undefined, client_id: 'app' } })],
   ]
-  test.each(good)('%s is taken', async (_, make) => {
+  test.each(good)('%s is accepted', async (_, make) => {
     const answer = await ask(api, 'GET', '/cars/1', `Bearer ${await make()}`)
     expect([answer.status, await answer.json()]).toMatchObject([200, { id: '1' }])
     expect(answer.headers.get('cache-control')).toBe('private, no-cache, max-age=0')
@@ -300,7 +300,7 @@ describe('a JWT', () => {
     },
   )
 
-  test('that was good and was remembered ends with its exp', async () => {
+  test('a cached one expires with its exp', async () => {
     const short = await token({ claims: { exp: seconds() - 3 } })
     expect((await ask(api, 'GET', '/cars/1', `Bearer ${short}`)).status).toBe(200)
     const claimsOf = jose.decodeJwt(short)
@@ -362,7 +362,7 @@ describe('scopes and challenges', () => {
     expect((await ask(api, method, path, await bearer(scope), init)).status).toBe(status)
   })
 
-  test('are asked for before the body is read', async () => {
+  test('are checked before the body is read', async () => {
     const broken = {
       body: '{',
       headers: { 'content-type': 'application/nonsense', accept: 'nonsense/x' },
@@ -388,7 +388,7 @@ describe('scopes and challenges', () => {
     expect(await api.collection('cars').count({ id: '1' })).toBe(1)
   })
 
-  test('a PUT that creates needs what creating needs', async () => {
+  test('a PUT that creates needs the scopes of create', async () => {
     const both = await bearer('cars:read cars:write')
     expect((await ask(api, 'PUT', '/cars/new', both, { body: '{"color":"red"}' })).status).toBe(201)
     const narrow = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk] })])
@@ -416,7 +416,7 @@ describe('scopes and challenges', () => {
     ).toBe(303)
   })
 
-  describe('who may change an item and neither read nor list it', () => {
+  describe('a principal with write scopes only', () => {
     const cars = defineCollection({
       name: 'cars',
       schema: z.object({ color: z.string(), vin: z.string().default('hidden') }),
@@ -457,7 +457,7 @@ describe('scopes and challenges', () => {
       }
     })
 
-    test('is shown what it makes', async () => {
+    test('gets the item that it creates', async () => {
       const answer = await ask(api, 'POST', '/cars', await bearer('write'), {
         body: '{"color":"red"}',
       })
@@ -465,7 +465,7 @@ describe('scopes and challenges', () => {
     })
   })
 
-  test('Allow, OPTIONS and 405 show what this caller may do; OPTIONS needs no credentials', async () => {
+  test('Allow, OPTIONS and 405 list what the principal may do; OPTIONS needs no credentials', async () => {
     const reader = await ask(api, 'OPTIONS', '/cars/1', await bearer('cars:read'))
     expect(reader.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
     expect(Object.keys(Object(await reader.json())).sort()).toEqual(['get', 'head', 'summary'])
@@ -514,7 +514,7 @@ describe('scopes and challenges', () => {
     ['below a mount with a baseUrl', '/api', origin => ({ baseUrl: `${origin}/api` })],
     ['below a mount and a prefix', '/api', () => ({ prefix: '/inner' })],
     ['below a prefix', '', () => ({ prefix: '/inner' })],
-  ])('a challenge names the metadata where they can be read: %s', async (_, mount, policies) => {
+  ])('a challenge has the public address of the metadata: %s', async (_, mount, policies) => {
     const app = express()
     const { base: origin, close } = await listen(app)
     const { baseUrl, prefix = '' } = policies(origin)
@@ -555,7 +555,7 @@ describe('scopes and challenges', () => {
     expect([answer.status, (await answer.text()).includes('password')]).toEqual([500, false])
   })
 
-  test('a form that can stand for nothing here is a 405, whoever sends it', async () => {
+  test('a form without any allowed method is a 405 for every client', async () => {
     const scheme: Scheme = {
       name: 'Never',
       challenge: () => 'Never',
@@ -570,7 +570,7 @@ describe('scopes and challenges', () => {
     }
   })
 
-  test('with hideExistence what one may not do does not exist', async () => {
+  test('with hideExistence a missing scope is answered 404', async () => {
     const hiding = apiOf(api.definition.schemes, { hideExistence: true })
     await hiding.collection('cars').create({ id: '1', color: 'red' })
     const credentials = await bearer('none')
@@ -604,7 +604,7 @@ describe('scopes and challenges', () => {
   )
 })
 
-describe('who may read items and not download what they hold', () => {
+describe('a principal with read but without download', () => {
   const bytes = Buffer.from('the bytes').toString('base64')
   async function served(binary: 'flat' | 'object') {
     const notes = defineCollection({
@@ -661,7 +661,7 @@ describe('who may read items and not download what they hold', () => {
     },
   )
 
-  test('small ones stand in the item for who may', async () => {
+  test('small contents are inline for principals that may download', async () => {
     const ask = await served('flat')
     expect(await (await ask('/notes/1', 'paid')).json()).toMatchObject({ icon_data: bytes })
     const headers = { 'content-type': 'application/json', prefer: 'return=representation' }
@@ -690,7 +690,7 @@ describe('keys', () => {
   })
   afterAll(() => server.close())
 
-  test('that cannot be fetched are a 503, never a 401; then they are taken, and rotated', async () => {
+  test('that cannot be fetched are a 503, never a 401; later they are accepted, and rotated', async () => {
     const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, jwksUri: address })])
     await api.collection('cars').create({ id: '1', color: 'red' })
     const status = async (text: string) =>
@@ -729,17 +729,17 @@ describe('keys', () => {
     [{ keys: [jwk], issuer: '' }],
     [{ keys: [jwk], audience: [] }],
     [{ jwksUri: 'nowhere' }],
-  ])('%j is a issue', options => {
+  ])('%j is a TypeError', options => {
     expect(() => bearerJwt({ issuer: ISSUER, audience: AUDIENCE, ...options })).toThrow(TypeError)
   })
 
-  test('that nobody serves are a 503', async () => {
+  test('at an unreachable address are a 503', async () => {
     const jwksUri = 'http://127.0.0.1:1/keys'
     const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, jwksUri })])
     expect((await ask(api, 'GET', '/', `Bearer ${await token()}`)).status).toBe(503)
   })
 
-  describe('of which several fit a token without kid', () => {
+  describe('several of which fit a token without kid', () => {
     const unnamed = async (key: jose.CryptoKey) => ({
       ...(await jose.exportJWK(key)),
       alg: 'RS256',
@@ -765,7 +765,7 @@ describe('keys', () => {
     ['itself', undefined, 200],
     ['another', () => ({ id: 'bob' }), 200],
     ['nobody', () => undefined, 401],
-  ])('a token may stand for %s', async (_, principal, wanted) => {
+  ])('a token may be turned into %s', async (_, principal, wanted) => {
     const common = { issuer: ISSUER, audience: AUDIENCE, keys: [jwk], algorithms: ['RS256'] }
     const api = apiOf([bearerJwt({ ...common, ...(principal && { principal }) })])
     expect((await ask(api, 'GET', '/', `Bearer ${await token()}`)).status).toBe(wanted)
@@ -774,7 +774,7 @@ describe('keys', () => {
   test.each<[string, TokenOptions, number]>([
     ['without sub', { claims: { sub: undefined } }, 200],
     ['bound to a key', { claims: { cnf: { jkt: 'x' } } }, 401],
-  ])('a token %s, whose principal is made of other claims: %3$d', async (_, options, wanted) => {
+  ])('a token %s, with a custom principal: %3$d', async (_, options, wanted) => {
     const principal = () => ({ id: 'ann' })
     const scheme = bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk], principal })
     const text = await token(options)
@@ -784,7 +784,7 @@ describe('keys', () => {
   test.each([
     [0, 2],
     [60, 1],
-  ])('with a cache of %i s a token that comes twice is checked %i times', async (cache, times) => {
+  ])('with a cache of %i s a repeated token is verified %i times', async (cache, times) => {
     let checked = 0
     const principal = () => {
       checked++
@@ -799,7 +799,7 @@ describe('keys', () => {
     expect(checked).toBe(times)
   })
 
-  test('an algorithm that is not among those declared is refused, whatever the keys allow', async () => {
+  test('an algorithm that is not declared is refused, whatever the keys allow', async () => {
     const common = { issuer: ISSUER, audience: AUDIENCE, keys: [jwk, curveJwk] }
     const api = apiOf([bearerJwt({ ...common, algorithms: ['RS256'] })])
     const text = await token({ header: { alg: 'ES256', kid: 'k2' }, key: curve.privateKey })
@@ -827,7 +827,7 @@ describe('keys', () => {
     }
   })
 
-  test('typ can be held to at+jwt', async () => {
+  test('typ can be required to be at+jwt', async () => {
     const api = apiOf([
       bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk], typ: ['at+jwt'] }),
     ])
@@ -881,7 +881,7 @@ describe('introspection', () => {
     ])
   const active = { active: true, sub: 'ann', scope: 'cars:read', aud: AUDIENCE, iss: ISSUER }
 
-  test('asks once for many requests, as the client that it is', async () => {
+  test('asks once for requests sent together, with its client credentials', async () => {
     const api = make()
     asked = 0
     answer = () => active
@@ -901,7 +901,7 @@ describe('introspection', () => {
     [{ id: 'bob' }, { sub: undefined }, 404],
     [{ id: 'bob' }, { cnf: { jkt: 'x' } }, 401],
     [undefined, {}, 401],
-  ])('an answer may stand for %j, with %j in it: %i', async (principal, claims, status) => {
+  ])('a custom principal %j of a response with %j: %i', async (principal, claims, status) => {
     answer = () => ({ ...active, ...claims })
     const api = make({ principal: () => principal && { ...principal, scopes: ['cars:read'] } })
     expect((await ask(api, 'GET', '/cars/1', 'Bearer z')).status).toBe(status)
@@ -948,7 +948,7 @@ describe('introspection', () => {
   test.each([
     ['no credentials', undefined],
     ['another scheme', 'Basic YTpi'],
-  ])('with %s asks nobody, and the challenge tells of no error', async (_, credentials) => {
+  ])('%s: the endpoint is not asked, and the challenge has no error', async (_, credentials) => {
     asked = 0
     const refused = await ask(make(), 'GET', '/cars/1', credentials)
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
@@ -983,12 +983,12 @@ describe('introspection', () => {
     [{ scope: undefined, scp: [5, 'cars:read'] }, 404],
     [{ scope: undefined, scp: { 0: 'cars:read' } }, 403],
     [{ scope: 5 }, 403],
-  ])('an answer with %j in it: %i', async (claims, expected) => {
+  ])('a response with %j: %i', async (claims, expected) => {
     answer = () => ({ ...active, ...claims })
     expect((await ask(make(), 'GET', '/cars/1', 'Bearer x')).status).toBe(expected)
   })
 
-  test('without an issuer and an audience any counts, and the metadata name none', async () => {
+  test('without an issuer and an audience any counts, and the metadata have none', async () => {
     answer = () => ({ ...active, iss: 'https://other.example', aud: 'other' })
     const open = make({ issuer: undefined, audience: undefined })
     expect((await ask(open, 'GET', '/cars/1', 'Bearer x')).status).toBe(404)
@@ -999,7 +999,7 @@ describe('introspection', () => {
     expect([await serversOf(make()), await serversOf(open)]).toEqual([[ISSUER], undefined])
   })
 
-  test('remembers 10,000 tokens at most, the newest', async () => {
+  test('caches the newest 10,000 tokens', async () => {
     let calls = 0
     vi.spyOn(globalThis, 'fetch').mockImplementation(async () => {
       calls++
@@ -1027,7 +1027,7 @@ describe('introspection', () => {
     }
   })
 
-  test('a revoked token is seen at once without a cache, and after its time with one', async () => {
+  test('a revoked token is refused at once without a cache, and after its time with one', async () => {
     for (const cache of [0, 0.2]) {
       const api = make({ cache })
       answer = () => active
@@ -1039,7 +1039,7 @@ describe('introspection', () => {
     }
   })
 
-  test('tokens that only begin alike are told apart', async () => {
+  test('tokens with a common prefix are distinguished', async () => {
     const api = make()
     answer = text => (text === 'abc' ? active : { active: false })
     expect((await ask(api, 'GET', '/cars/1', 'Bearer abc')).status).toBe(404)
@@ -1096,7 +1096,7 @@ describe('Basic', () => {
     expect(answer.headers.get('www-authenticate')).toContain('Basic realm="api"')
   })
 
-  test('is refused in clear text, and not offered there', async () => {
+  test('is refused in clear text, and has no challenge there', async () => {
     const request = (headers: Record<string, string> = {}) =>
       api.fetch(new Request('http://api.example/cars/1', { headers }))
     const refused = await request({ authorization: basicOf('ann', 'x') })
@@ -1117,7 +1117,7 @@ describe('Basic', () => {
     expect([(await proxied('https')).status, (await proxied('http')).status]).toEqual([404, 403])
   })
 
-  test('is taken over loopback through fetch where the host tells the address', async () => {
+  test('is accepted over loopback through fetch where clientAddress says so', async () => {
     const status = async (clientAddress: () => string | undefined) => {
       const headers = { authorization: basicOf('ann', 'x') }
       const local = apiOf([basic({ verify })], { clientAddress })
@@ -1197,7 +1197,7 @@ describe('Basic', () => {
     plain.closeAllConnections()
   })
 
-  test('sameText', () => {
+  test('equalsInConstantTime', () => {
     expect([
       equalsInConstantTime('a', 'a'),
       equalsInConstantTime('a', 'b'),
@@ -1208,7 +1208,7 @@ describe('Basic', () => {
   })
 })
 
-describe('pages of other origins', () => {
+describe('cross-site requests', () => {
   const own = 'https://api.example'
   const evil = 'https://evil.example'
   const cases: readonly (readonly [string, Record<string, string>, boolean])[] = [
@@ -1282,7 +1282,7 @@ test.each([
     'private, no-transform',
   ],
   ['max-age=1, a="public, b"', 'max-age=1, a="public, b"', 'private, max-age=1, a="public, b"'],
-])('with credentials the Cache-Control %j is private alone', async (cacheControl, open, own) => {
+])('with credentials the Cache-Control %j is private', async (cacheControl, open, own) => {
   const cars = defineCollection({
     name: 'cars',
     schema: z.object({ color: z.string() }),

@@ -1,4 +1,4 @@
-// Rate limits (promise 20): held under a burst, told truly, one bucket for each client.
+// Rate limits (promise 20): kept under a burst, reported correctly, one for each client.
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { addressKey } from '../../src/auth/client-key.ts'
@@ -34,7 +34,7 @@ function limited(rateLimit: RateLimitOptions, more: Policies = {}) {
 const header = (name: string) => (answer: Response) => answer.headers.get(name)
 
 describe('one policy', () => {
-  test('every answer tells what is left, the one too many is 429', async () => {
+  test('every response has what is left; over the limit it is 429', async () => {
     const ask = limited({ policies: [{ limit: 3, window: 60 }] })
     const answers = [await ask(), await ask('/nothing'), await ask('/cars?limit=x'), await ask()]
     expect(answers.map(({ status }) => status)).toEqual([200, 404, 400, 429])
@@ -63,7 +63,7 @@ describe('one policy', () => {
     ['a query that cannot be read', '/cars?%zz', {}, 400],
     ['a method that is not there', '/cars', { method: 'DELETE' }, 405],
     ['an answer that nobody takes', '/cars', { accept: 'x/y' }, 406],
-  ])('%s counts too', async (_, path, headers, status) => {
+  ])('%s counts', async (_, path, headers, status) => {
     const ask = limited({ policies: [{ limit: 2, window: 60 }] })
     const answers = [await ask(path, headers), await ask(path, headers), await ask(path, headers)]
     expect(answers.map(answer => answer.status)).toEqual([status, status, 429])
@@ -81,7 +81,7 @@ describe('one policy', () => {
     ]).toEqual([200, 429, '60'])
   })
 
-  test('of a burst of four times the limit no more is taken than the limit', async () => {
+  test('of a burst of four times the limit no more than the limit passes', async () => {
     const ask = limited({ policies: [{ limit: 50, window: 60 }] })
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask()))
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
@@ -95,7 +95,7 @@ describe('one policy', () => {
 })
 
 describe('several policies', () => {
-  test('the tightest is told, all are listed, and what the short one refuses does not use up the long one', async () => {
+  test('the tightest is reported, all are listed, and the short one does not use up the long one', async () => {
     const ask = limited({
       policies: [
         { name: 'day', limit: 5, window: 86_400 },
@@ -137,7 +137,7 @@ describe('several policies', () => {
     },
   )
 
-  test('reads and writes apart; the method that counts is the effective one', async () => {
+  test('reads and writes are counted apart, by the effective method', async () => {
     const ask = limited({
       policies: [
         { on: 'reads', limit: 3, window: 60 },
@@ -171,20 +171,20 @@ describe('several policies', () => {
     [{ policies: [{ limit: 1, window: 1 }], timeout: 0 }],
     [{ policies: [{ limiter: { consume: () => undefined, points: 0, duration: 1 } }] }],
     [{ policies: [{ limiter: { consume: () => undefined, points: 1, duration: 0 } }] }],
-  ])('%j is a issue', options => {
+  ])('%j is a TypeError', options => {
     // Wrong on purpose.
     expect(() => limited(options as RateLimitOptions)).toThrow(TypeError)
   })
 })
 
-describe('whose requests', () => {
+describe('clients', () => {
   const verify = (user: string, password: string) => (password === 'x' ? { id: user } : undefined)
   const as = (user: string, password = 'x') => ({
     authorization: `Basic ${btoa(`${user}:${password}`)}`,
   })
   const rateLimit = { policies: [{ limit: 2, window: 60 }] }
 
-  test('a principal has its own, whatever address it has', async () => {
+  test('a principal has one limit for all addresses', async () => {
     const ask = limited(rateLimit, { schemes: [basic({ verify })], trustProxy: 1 })
     const from = (address: string) => ({ ...as('ann'), 'x-forwarded-for': address })
     const answers = [
@@ -196,7 +196,7 @@ describe('whose requests', () => {
     expect((await ask('/cars', { ...as('bob'), 'x-forwarded-for': '1.1.1.1' })).status).toBe(200)
   })
 
-  test('a browser with a cookie counts like one without, until a scheme knows it', async () => {
+  test('a request with an unknown cookie counts for its address', async () => {
     const ask = limited(
       { policies: [{ limit: 2, window: 60 }] },
       {
@@ -217,7 +217,7 @@ describe('whose requests', () => {
     expect(statuses).toEqual([200, 200, 401, 401, 429, 429])
   })
 
-  test('wrong credentials make no bucket, and guessing ends', async () => {
+  test('wrong credentials count for the address, and end in 429', async () => {
     const ask = limited(rateLimit, { schemes: [basic({ verify })], trustProxy: 1 })
     const from = (address: string, user: string, password?: string) =>
       ask('/cars', { ...as(user, password), 'x-forwarded-for': address })
@@ -230,16 +230,16 @@ describe('whose requests', () => {
     expect((await from('2.2.2.2', 'ann')).status).toBe(200)
   })
 
-  describe('through fetch, which sees no connection', () => {
+  describe('through fetch, without a connection', () => {
     const schemes = [basic({ verify })]
 
-    test('nobody is held to what somebody else guessed', async () => {
+    test('failed logins do not count without an address', async () => {
       const ask = limited(rateLimit, { schemes })
       for (let at = 0; at < 4; at++) await ask('/cars', as('ann', 'wrong'))
       expect((await ask('/cars', as('ann'))).status).toBe(200)
     })
 
-    test('the host tells the address, by the request or by what it calls with', async () => {
+    test('clientAddress reads the request and its further arguments', async () => {
       const { api } = example({
         rateLimit,
         schemes,
@@ -265,7 +265,7 @@ describe('whose requests', () => {
       expect(await statuses(undefined, 'x')).toEqual([200, 200, 429])
     })
 
-    test('what a trusted proxy tells comes before', async () => {
+    test('X-Forwarded-For of a trusted proxy comes first', async () => {
       const ask = limited(rateLimit, { trustProxy: 1, clientAddress: () => '1.1.1.1' })
       const left = async (address: string) =>
         header('x-ratelimit-remaining')(await ask('/cars', { 'x-forwarded-for': address }))
@@ -277,7 +277,7 @@ describe('whose requests', () => {
       expect(await left('1.1.1.1')).toBe('0')
     })
 
-    test('what is no function is a issue', () => {
+    test('clientAddress must be a function', () => {
       // Wrong on purpose.
       const wrong = { clientAddress: '1.1.1.1' } as unknown as Policies
       expect(() => example(wrong)).toThrow(
@@ -366,7 +366,7 @@ describe('a shared store', () => {
     duration: 60,
     consume: () => Promise.reject(new Error('redis://secret@host is down')),
   }
-  test('that is down closes the api, or opens it', async () => {
+  test('that is down: 503, or uncounted where the limit is open', async () => {
     const closed = await limited({ policies: [{ limiter: down }] })()
     expect([closed.status, header('retry-after')(closed)]).toEqual([503, '5'])
     expect(await closed.text()).not.toContain('redis')
@@ -377,7 +377,7 @@ describe('a shared store', () => {
     expect([open.status, header('x-ratelimit-limit')(open)]).toEqual([200, '7'])
   })
 
-  test('that never answers is down', async () => {
+  test('that never answers counts as down', async () => {
     const policies = [{ limiter: { ...down, consume: () => new Promise<never>(() => {}) } }]
     expect((await limited({ policies, timeout: 20 })()).status).toBe(503)
     expect((await limited({ policies, timeout: 20, whenDown: 'open' })()).status).toBe(200)

@@ -154,7 +154,7 @@ test.each(['chunked', ' Chunked', '\tCHUNKED '])('Transfer-Encoding: %j is read'
   await made.api.collection(made.cars).delete(JSON.parse(answers[0]?.body ?? '').id)
 })
 
-describe('pipelining: answers come in order, and one for each request', () => {
+describe('pipelining: one response for each request, in order', () => {
   test('twenty good requests in one packet', async () => {
     const targets = Array.from({ length: 20 }, (_, at) => `/cars?limit=1&offset=${at % 3}`)
     const bytes = targets.map(target => get(target)).join('')
@@ -167,7 +167,7 @@ describe('pipelining: answers come in order, and one for each request', () => {
     )
   })
 
-  test('a broken one after good ones: their answers come first, then the refusal', async () => {
+  test('a broken request after good ones: their responses come first', async () => {
     const bytes = `${get(`/cars/${id}`)}${get('/cars/count')}GET /x HTTP/9\r\n\r\n`
     const { answers, ended } = await converse(served.port, [bytes])
     expect(statusesOf(answers)).toEqual([200, 200, 400])
@@ -175,7 +175,7 @@ describe('pipelining: answers come in order, and one for each request', () => {
     expect(ended).toBe(true)
   })
 
-  test('one with a broken body after good ones too', async () => {
+  test('a request with a broken body after good ones too', async () => {
     const chunked = 'Transfer-Encoding: chunked'
     const { answers, ended } = await converse(served.port, [
       `${get(`/cars/${id}`)}${get('/cars/count')}${post(chunked, 'zz\r\n')}`,
@@ -194,7 +194,7 @@ describe('pipelining: answers come in order, and one for each request', () => {
     expect(ended).toBe(true)
   })
 
-  test('they are done one after another', async () => {
+  test('requests are handled one after another', async () => {
     let running = 0
     const together: number[] = []
     const notes = defineCollection({
@@ -224,7 +224,7 @@ describe('pipelining: answers come in order, and one for each request', () => {
     expect(new Set(together)).toEqual(new Set([1]))
   })
 
-  test('more than a thousand that wait end the connection, and are not begun', async () => {
+  test('more than a thousand waiting requests end the connection and are not begun', async () => {
     let begun = 0
     let came = 0
     let release = () => {}
@@ -273,7 +273,7 @@ describe('pipelining: answers come in order, and one for each request', () => {
     expect(statusesOf(answers)).toEqual(Array(1500).fill(200))
   })
 
-  test('what breaks in a body after its answer ends the connection without a second one', async () => {
+  test('a body that breaks after its response ends the connection without a second one', async () => {
     const head = post('Transfer-Encoding: chunked', '1\r\n{\r\n').replace('/cars', '/nothing')
     let broken = false
     const { answers, rest, ended } = await converse(served.port, socket => {
@@ -297,7 +297,7 @@ describe('pipelining: answers come in order, and one for each request', () => {
   })
 })
 
-describe('refusals that Node would make without a body', () => {
+describe('errors that Node would answer without a body', () => {
   const cases: readonly (readonly [string, number, (host: string) => string])[] = [
     ['no Host', 400, () => 'GET /cars HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['an unknown method', 405, host => `BREW /cars HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
@@ -345,7 +345,7 @@ describe('refusals that Node would make without a body', () => {
     await expectGood()
   })
 
-  test('of an unknown method tells those that exist, also behind another request', async () => {
+  test('an unknown method: 405 with Allow, also behind another request', async () => {
     const brew = `BREW /cars HTTP/1.1\r\nHost: ${served.host}\r\n\r\n`
     const { answers } = await converse(served.port, [
       `POST /nothing HTTP/1.1\r\nHost: ${served.host}\r\nContent-Length: 2\r\n\r\n{}${brew}`,
@@ -384,7 +384,7 @@ describe('slow and broken clients', () => {
     expect(ended).toBe(true)
   })
 
-  test('a connection on which nothing was asked is ended without an answer', async () => {
+  test('a connection without a request is ended without a response', async () => {
     const { answers, rest, ended } = await converse(served.port, [])
     expect([answers, rest, ended]).toEqual([[], '', true])
   })
@@ -400,7 +400,7 @@ describe('slow and broken clients', () => {
     await expectGood()
   })
 
-  test('a body that comes in many small pieces, but fast enough, is taken', async () => {
+  test('a body in many small but fast pieces is accepted', async () => {
     const body = JSON.stringify({
       immatriculation: 'S-1',
       color: 'red',
@@ -414,7 +414,7 @@ describe('slow and broken clients', () => {
     await made.api.collection(made.cars).delete(JSON.parse(answers[0]?.body ?? '').id)
   })
 
-  test('300 connections that hang on do not keep a good request waiting', async () => {
+  test('300 hanging connections do not delay a good request', async () => {
     const sockets = Array.from({ length: 300 }, (_, at) => {
       const socket = connect(served.port, '127.0.0.1').on('error', () => undefined)
       socket.write(at % 2 ? 'GET /cars HTTP/1.1\r\nX:' : post('Content-Length: 5000', '{'))
@@ -438,7 +438,7 @@ describe('slow and broken clients', () => {
     }
   })
 
-  test('a client that stops writing in the middle: 400 over the half that is open', async () => {
+  test('a client that closes its half within a request: 400', async () => {
     const { answers, ended } = await converse(served.port, socket => {
       socket.write(post('Content-Length: 100', '{"immatriculation":'))
       socket.end()
@@ -448,7 +448,7 @@ describe('slow and broken clients', () => {
     await expectGood()
   })
 
-  test('a client that closes its half after a whole request gets its answer', async () => {
+  test('a client that closes its half after a whole request gets its response', async () => {
     const { answers } = await converse(served.port, socket => socket.end(get(`/cars/${id}`)))
     expect(statusesOf(answers)).toEqual([200])
   })
@@ -468,7 +468,7 @@ describe('slow and broken clients', () => {
     await expectGood()
   })
 
-  test('a refusal of a large body can be read, and ends the connection', async () => {
+  test('the error response to a large body can be read, and ends the connection', async () => {
     const { answers, ended } = await converse(served.port, socket => {
       socket.write(post('Content-Length: 50000000', ''))
       const chunk = Buffer.alloc(64 * 1024, 0x20)
@@ -483,7 +483,7 @@ describe('slow and broken clients', () => {
     await expectGood()
   })
 
-  test('whoever waits for 100 Continue is refused before the body, or asked for it', async () => {
+  test('a client that waits for 100 Continue gets the error or the 100 before its body', async () => {
     const ask = (length: number, path: string) =>
       new Promise<{ status: number; continued: boolean }>((resolve, reject) => {
         let continued = false
@@ -516,7 +516,7 @@ describe('slow and broken clients', () => {
 })
 
 describe('harden', () => {
-  test('must come before listen, with times that can be meant', () => {
+  test('must come before listen, with valid times', () => {
     expect(() => harden(served.server)).toThrow(TypeError)
     for (const timeout of [0, -1, 1.5, Number.NaN]) {
       expect(() => harden(served.server, { timeout })).toThrow(TypeError)
