@@ -58,13 +58,13 @@ export function formValue(
     const issue = plant(tree, name, part, limits.depth)
     if (issue) issues.push(issue)
   }
-  const value = readTree(tree, fields, '', { limits, issues, isPatch })
+  const value = readTree(tree, { properties: fields }, '', { limits, issues, isPatch })
   if (!context.issues) throwIfAny(issues)
   checkJson(value)
   return value
 }
 
-export function tooManyKeys({ parameters }: Pick<ReadContext['limits'], 'parameters'>): HttpError {
+function tooManyKeys({ parameters }: Pick<ReadContext['limits'], 'parameters'>): HttpError {
   return new HttpError(413, [
     { message: `A form may have at most ${parameters} keys`, type: 'too_many_keys' },
   ])
@@ -130,13 +130,20 @@ function plant(tree: Tree, name: string, part: Part, depth: number): Issue | und
   return undefined
 }
 
-function readTree(tree: Tree, fields: Fields | undefined, prefix: string, form: Form): Item {
+/** The fields below a node: named ones, or one for every name of a record. */
+interface Owner {
+  readonly properties?: Fields | undefined
+  readonly element?: Field
+}
+
+function readTree(tree: Tree, { properties, element }: Owner, prefix: string, form: Form): Item {
   const value: Item = {}
+  const find = (name: string) => element ?? properties?.get(name)
   for (const [key, node] of tree) {
     const [base, suffix] = parseControlName(key)
     const [name, reading]: [string, Reading] =
-      !fields?.has(key) && fields?.has(base) ? [base, suffix] : [key, 'plain']
-    const field = fields?.get(name) ?? blobOfAddress(name, fields)
+      !find(key) && find(base) ? [base, suffix] : [key, 'plain']
+    const field = find(name) ?? findBlob(name, properties)
     const path = prefix + name
     // A plain control of a list is one of its elements.
     const isElement = field?.kind === 'array' && reading === 'plain'
@@ -152,8 +159,8 @@ function readTree(tree: Tree, fields: Fields | undefined, prefix: string, form: 
   return value
 }
 
-/** The binary property of which a name is the address: `photo` of `photo_url`. */
-function blobOfAddress(name: string, fields: Fields | undefined): Field | undefined {
+/** Finds the binary property of an address: `photo` of `photo_url`. */
+function findBlob(name: string, fields: Fields | undefined): Field | undefined {
   const field = name.endsWith('_url') ? fields?.get(name.slice(0, -'_url'.length)) : undefined
   return field?.kind === 'blob' ? { ...field, kind: 'string' } : undefined
 }
@@ -190,12 +197,7 @@ function readNode(
       return value === undefined ? [] : [value]
     })
   }
-  const { kind, element } = field ?? {}
-  const properties =
-    kind === 'record' && element
-      ? new Map([...node.keys()].map(name => [name, element]))
-      : field?.properties
-  return readTree(node, properties, `${path}.`, form)
+  return readTree(node, field ?? {}, `${path}.`, form)
 }
 
 function readParts(

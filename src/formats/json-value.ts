@@ -37,10 +37,9 @@ export function isValidJson(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (levels === 0) return false
   if (Array.isArray(value)) return value.every(element => isValidJson(element, levels - 1))
-  if (!isObject(value)) return false
-  for (const name of Object.keys(value))
-    if (FORBIDDEN_NAMES.has(name) || !isValidJson(value[name], levels - 1)) return false
-  return true
+  return Object.entries(value).every(
+    ([name, property]) => !FORBIDDEN_NAMES.has(name) && isValidJson(property, levels - 1),
+  )
 }
 
 /**

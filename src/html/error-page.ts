@@ -81,7 +81,8 @@ function printTitle(
   if (status === 404 || kind === 'none') return 'Not found'
   const failure = FAILURES[operation]
   if (failure !== undefined) return `The ${operation === 'create' ? itemName : title} ${failure}`
-  return kind === 'action' ? `${title}: ${breadcrumbs.at(-2)?.name ?? ''}` : title
+  const above = kind === 'action' ? breadcrumbs.slice(-2, -1) : []
+  return [title, ...above.map(({ name }) => name)].join(': ')
 }
 
 function printError({ message, field }: ErrorEntry, action: FormAction | undefined): Markup {

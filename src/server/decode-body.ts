@@ -1,8 +1,8 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
 import { followedBy, oneChunk } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
-import { parsedPairs, readPairs } from '../formats/form.ts'
-import { type FormPair, formValue } from '../formats/form-values.ts'
+import { readPairs, toPairs } from '../formats/form.ts'
+import { formValue } from '../formats/form-values.ts'
 import type { Format, ReadContext, Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
@@ -120,16 +120,13 @@ export async function decodeBody(
   const { issues } = context
   const [bytes, parsed] = partsOf(body)
   if (format.name === 'form') {
-    const parameters = bytes ? await readPairs(bytes, context) : parsedPairs(parsed)
-    sent(parameters.map(({ name, value }) => [name, value]))
-    const named = parameters.filter(({ name }) => name === METHOD_PARAMETER)
-    const pairs = parameters.flatMap(({ name, value }): FormPair[] =>
-      name === METHOD_PARAMETER ? [] : [[name, value]],
-    )
-    const overrides = named.map(({ value }) => value)
+    const pairs = bytes ? await readPairs(bytes, context) : toPairs(parsed)
+    sent(pairs)
+    const values = pairs.filter(([name]) => name !== METHOD_PARAMETER)
+    const overrides = pairs.flatMap(([name, value]) => (name === METHOD_PARAMETER ? [value] : []))
     const method = overrides[0] ?? options.method
     const { fields, limits } = options
-    const value = formValue(pairs, { fields, limits, issues, method })
+    const value = formValue(values, { fields, limits, issues, method })
     return { type: type?.type, form: true, issues, value, overrides }
   }
   // Without `receive` a parsed value is taken as JSON would be.

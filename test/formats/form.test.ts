@@ -106,6 +106,7 @@ describe('form values', () => {
     ['sized=7&sized=x&sized=y', { sized: [7, 'x', 'y'] }],
     ['extra=7', { extra: '7' }],
     ['unknown=1', { unknown: '1' }],
+    ['unknown[a]=1', { unknown: { a: '1' } }],
   ]
   for (const [text, value] of cases) {
     it(text || 'nothing', async () => expect(await read(text)).toEqual(value))

@@ -215,11 +215,13 @@ describe('an item that its schema would refuse', () => {
     day: z.string(),
     list: z.array(z.string()),
     whatever: z.object({ deep: z.int() }),
+    size: z.string(),
   })
   const New = z.object({
     day: z.iso.date().optional(),
     list: z.array(z.int()).optional(),
     whatever: z.string().optional(),
+    size: z.object({ width: z.int() }).optional(),
   })
   it('has a form with its values as JSON', async () => {
     const store = memoryStore()
@@ -228,13 +230,14 @@ describe('an item that its schema would refuse', () => {
     const old = defineApi({ collections: [collection(Old)], formats })
     const { id } = await old
       .collection('things')
-      .create({ day: 'some day', list: ['x'], whatever: { deep: 1 } })
+      .create({ day: 'some day', list: ['x'], whatever: { deep: 1 }, size: 'L' })
     const visit = visitor(defineApi({ collections: [collection(New)], formats }))
     expect((await visit('/things')).page).toContain('<code>{&quot;deep&quot;:1}</code>')
     const { page } = await visit(`/things/${id}`)
     const { pairs } = formOf(page, 'Save')
     expect(pairs).toContainEqual(['day:json', '"some day"'])
     expect(pairs).toContainEqual(['whatever:json', '{\r\n  "deep": 1\r\n}'])
+    expect(pairs).toContainEqual(['size:json', '"L"'])
     expect(pairs).toContainEqual(['list:json', '[\r\n  "x"\r\n]'])
   })
 })
