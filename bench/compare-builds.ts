@@ -189,8 +189,11 @@ for (let round = 0; answered < requests; round++) {
   const api = apis[round % apis.length] ?? ''
   const [one, other] = [new Side(builds[0], api), new Side(builds[1], api)]
   await Promise.all([one, other].map(({ server }) => once(server, 'listening')))
+  let question: Question | undefined
   for (let at = 0; at < QUESTIONS_OF_A_STORE && answered < requests; at++) {
-    const question = makeQuestion(random, api, at < FIRST_CREATES)
+    // Some come twice: with an idempotency key the second is the first answer again.
+    question =
+      question && random() < 0.06 ? question : makeQuestion(random, api, at < FIRST_CREATES)
     now += question.pause
     const [was, is] = [await one.ask(question), await other.ask(question)]
     if (!was || !is) {
