@@ -1,19 +1,19 @@
 // Dates and date-times as texts (ISO 8601, RFC 3339), and the instants that they name.
 
 /**
- * A date-time (RFC 3339) as milliseconds since 1970, `NaN` where it is none; one without an offset
- * is UTC. Finer than a millisecond is cut.
+ * Parses a date-time (RFC 3339) to milliseconds since 1970, `NaN` where it is invalid. Without an offset
+ * it is UTC; digits below a millisecond are cut.
  */
 export function parseInstant(text: string): number {
-  // A date alone is UTC by ECMA-262; with a `Z` behind it a year below 100 would be one of 19xx.
+  // A date alone is UTC by ECMA-262; with a `Z` behind it V8 reads a year below 100 as 19xx.
   return Date.parse(DATE.test(text) || /(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`)
 }
 
-/** The last instant that a date-time in UTC can say. */
+/** The last instant that a date-time in UTC can print. */
 export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
 const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z')
 
-/** An instant as a date-time in UTC, with milliseconds; before the year 0000 or after 9999 the nearest one. */
+/** Prints an instant as a date-time in UTC with milliseconds, within the years 0000 to 9999. */
 export function printInstant(time: number): string {
   return new Date(Math.min(Math.max(time, FIRST_INSTANT), LAST_INSTANT)).toISOString()
 }
@@ -22,7 +22,7 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$/
 
-/** Whether a text is a day of the calendar, ISO 8601 short form: `2024-02-30` is none. */
+/** Whether a text is a day of the calendar, ISO 8601 short form; `2024-02-30` is not. */
 export function isDate(text: string): boolean {
   const parts = DATE.exec(text)
   if (!parts) return false

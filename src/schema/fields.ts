@@ -3,7 +3,7 @@ import { type Issue, nearest } from '../errors.ts'
 import type { Path } from './paths.ts'
 import type { Scalar } from './values.ts'
 
-/** What a schema says of a value, as far as query, formats and stores need to know. */
+/** The type of a value, as far as queries, formats and stores need to know it. */
 export type Kind =
   | 'string'
   | 'number'
@@ -23,7 +23,7 @@ export interface Field {
   readonly nullable: boolean
   /** Whether an item may lack it. */
   readonly optional: boolean
-  /** The only values there are: of an enum or of literals. */
+  /** The only values: of an enum or of literals. */
   readonly choices?: readonly Scalar[]
   /** Whether its texts are UUIDs, kept in lower case. */
   readonly uuid?: boolean
@@ -31,13 +31,13 @@ export interface Field {
   readonly properties?: Fields
   /** Whether an object may have properties beyond the named ones. */
   readonly open?: boolean
-  /** What an array or a record holds. */
+  /** The field of each value in an array or a record. */
   readonly element?: Field
-  /** What a union may be. */
+  /** The fields of the options of a union. */
   readonly options?: readonly Field[]
-  /** Of a binary property, and of the property that gives its address: the media types it takes, such as `image/*`. */
+  /** The media types that a binary property accepts, such as `image/*`; its address has them too. */
   readonly accept?: readonly string[]
-  /** Of a binary property: up to this size in bytes its content is given inline too. */
+  /** Up to this size in bytes a binary property has its content inline too. */
   readonly inlineBelow?: number
   /** Set by the server alone: ignored on write. */
   readonly serverOwned?: boolean
@@ -49,8 +49,8 @@ export type Fields = ReadonlyMap<string, Field>
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * The issue of a parameter that names an unknown field.
- * @param others what else could have been named there.
+ * Creates the issue of a parameter that names an unknown field.
+ * @param others which other names are allowed there.
  */
 export function unknownField(
   name: string,
@@ -72,7 +72,7 @@ export function isFilterable(field: Field): boolean {
   return field.kind !== 'object' && field.kind !== 'record' && field.kind !== 'blob'
 }
 
-/** The field at a path, or `undefined`; a record has a field under every name. */
+/** Finds the field at a path; a record has one under every name. */
 export function findField(fields: Fields, path: Path): Field | undefined {
   let field: Field | undefined
   let properties: Fields | undefined = fields
@@ -85,12 +85,12 @@ export function findField(fields: Fields, path: Path): Field | undefined {
   return field
 }
 
-/** The field of what an array, a record or an object has under a name, as far as it tells. */
+/** Finds the field of a value inside an array, a record or an object. */
 export function getPropertyField(field: Field | undefined, name: string): Field | undefined {
   return field?.element ?? field?.properties?.get(name)
 }
 
-/** The fields at these paths and no others, in the table's order; a path that is none is passed over. */
+/** Selects the fields at these paths, in the table's order; unknown paths are skipped. */
 export function selectFields(fields: Fields, paths: readonly Path[]): Fields {
   const selected = new Map<string, Field>()
   for (const [name, field] of fields) {
@@ -105,7 +105,7 @@ export function selectFields(fields: Fields, paths: readonly Path[]): Fields {
   return selected
 }
 
-/** Every dotted path of a field table, parents before their properties; records and arrays end a path. */
+/** Lists every dotted path of a field table, parents first; records and arrays end a path. */
 export function listPaths(fields: Fields, prefix = ''): string[] {
   const paths: string[] = []
   for (const [name, field] of fields) {
@@ -115,7 +115,7 @@ export function listPaths(fields: Fields, prefix = ''): string[] {
   return paths
 }
 
-/** What a text must be to suit a field, for a message: `one of red, blue`, `a whole number`. */
+/** Describes the values of a field for a message: `one of red, blue`, `a whole number`. */
 export function describeField(field: Field): string {
   if (field.choices) return describeChoices(field.choices)
   if (field.uuid) return 'a UUID such as 01900000-0000-7000-8000-000000000000'
@@ -136,7 +136,7 @@ export function describeField(field: Field): string {
     case 'array':
       return field.element ? describeField(field.element) : 'a text'
     case 'union':
-      return (field.options ?? []).map(describeField).join(' or ')
+      return [...new Set(field.options?.map(describeField))].join(' or ')
     case 'blob':
       return 'a file'
     default:
@@ -144,7 +144,7 @@ export function describeField(field: Field): string {
   }
 }
 
-/** The only values there are, for a message: `one of red, blue`. */
+/** Describes the only values for a message: `one of red, blue`. */
 export function describeChoices(values: readonly unknown[]): string {
   const texts = values.map(value => (value === '' ? '""' : String(value)))
   return `${texts.length > 1 ? 'one of ' : ''}${texts.join(', ')}`

@@ -1,4 +1,4 @@
-// Dotted paths into an item: reads the value at one, picks many.
+// Dotted paths into an item: parses one, reads its value, picks several.
 import { getProperty, type Item, isObject, type Json } from './values.ts'
 
 /** `model.name` as `['model', 'name']`. */
@@ -8,7 +8,7 @@ export function toPath(dotted: string): Path {
   return dotted.split('.')
 }
 
-/** The value at a path, or `undefined` where the item or a parent lacks it. Own properties only. */
+/** Reads the value at a path; `undefined` where the item or a parent lacks it. */
 export function getValue(item: Json | undefined, path: Path): Json | undefined {
   let value = item
   for (const name of path) value = getProperty(value, name)
@@ -18,8 +18,8 @@ export function getValue(item: Json | undefined, path: Path): Json | undefined {
 type Tree = Map<string, Tree | undefined>
 
 /**
- * Compiles a picker of paths: it gives exactly those properties, in the item's own order. A path
- * picked whole wins over its parts; a parent that the item lacks stays away.
+ * Compiles a picker of paths: it copies exactly those properties, in the order of the item. A path
+ * wins over paths below it; a parent that the item lacks is left out.
  */
 export function picker(paths: readonly Path[]): (item: Item) => Item {
   const tree: Tree = new Map()

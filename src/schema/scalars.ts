@@ -4,7 +4,7 @@ import type { Field, Kind } from './fields.ts'
 import { compareText, type Json, type Scalar } from './values.ts'
 
 /**
- * The order of two values of one field: absent and null first, then numbers, texts by code point,
+ * Compares two values of one field: absent and null first, then numbers, texts by code point,
  * date-times by their instant, false before true.
  */
 export function compareValues(
@@ -42,7 +42,7 @@ export function hasOneType(kind: Kind | undefined): boolean {
   return kind !== undefined && ONE_TYPE.has(kind)
 }
 
-/** Whether a value can be one of a kind that has one type; false for the kinds that have not. */
+/** Whether a value can be of a kind that has one type; false for kinds that have several. */
 export function isOfKind(value: unknown, kind: Kind): boolean {
   switch (kind) {
     case 'number':
@@ -66,8 +66,8 @@ const TRUE = new Set(['true', '1', 'on', 'yes'])
 const FALSE = new Set(['false', '0', 'off', 'no'])
 
 /**
- * The values that a text can mean for a field, by its kind and never by how the text looks: one,
- * or none where it is ill-typed; a union's options each give theirs.
+ * Parses a text to the values that it can mean for a field, by its kind and never by how the text
+ * looks: one value, none where it is ill-typed, one for each fitting option of a union.
  */
 export function parseScalars(text: string, field: Field): Scalar[] {
   if (field.kind === 'union') {

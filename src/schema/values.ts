@@ -7,10 +7,10 @@ export type Item = { [name: string]: Json }
 
 export type Scalar = string | number | boolean
 
-/** A value, or a promise of one: nothing waits where nothing has to. */
+/** A value, or a promise where something has to wait. */
 export type Awaitable<T> = T | Promise<T>
 
-/** What an object has under a name. Own properties only. */
+/** Reads an own property; `undefined` of what is not an object. */
 export function getProperty(value: Json | undefined, name: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
@@ -23,7 +23,7 @@ export function isObject(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Freezes a JSON value at every depth: what a store has given is changed by nobody who is told of it. */
+/** Freezes a JSON value at every depth, so that no program changes what a store holds. */
 export function freezeDeep(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const property of Object.values(value)) freezeDeep(property)
@@ -52,7 +52,7 @@ export function compareText(one: string, other: string): number {
   if (one === other) return 0
   const length = Math.min(one.length, other.length)
   let at = 0
-  // What long texts begin with alike is passed over in pieces.
+  // A common beginning of long texts is skipped in pieces.
   while (at + PIECE < length && one.slice(at, at + PIECE) === other.slice(at, at + PIECE))
     at += PIECE
   for (; at < length; at++) {

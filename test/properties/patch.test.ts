@@ -111,7 +111,7 @@ test('a patch that says what is there already changes no byte', async () => {
   )
 })
 
-test('a patch of one member leaves all others as they are, byte for byte', async () => {
+test('a patch of one property leaves all others as they are, byte for byte', async () => {
   let changed = 0
   await fc.assert(
     fc.asyncProperty(cases, async ({ schema, value, other, pick }) => {
