@@ -23,7 +23,8 @@ export interface PreparePostgresOptions {
   readonly onError?: ((error: Error) => void) | undefined
   /**
    * After how many milliseconds without a byte a connection is closed, as after a failover that ended
-   * none. It must be longer than any statement takes: longer than the `timeout` of the stores. Default 60,000.
+   * none. It must be longer than any statement takes: than the `timeout` of the stores, and than an index
+   * that `create` makes. Default 60,000.
    */
   readonly socketTimeout?: number | undefined
 }

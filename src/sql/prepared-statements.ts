@@ -1,30 +1,30 @@
-// Statements that a database prepares once: for SQLite preparing one costs as much as reading a page
-// by it, for PostgreSQL a fifth. Kysely's own drivers have each prepared anew.
+// Prepares each statement once: for SQLite preparing one costs as much as reading a page by it, for
+// PostgreSQL a fifth. Kysely's own drivers prepare each anew.
 import type { PostgresPool, PostgresPoolClient, SqliteDatabase, SqliteStatement } from 'kysely'
 
-/** How many statements a database, or each connection of a pool, keeps: no stranger has more kept. */
-const MOST = 500
+/** How many statements a database, or each connection of a pool, keeps: no client makes it keep more. */
+const MAX_STATEMENTS = 500
 
 /**
- * What to give to Kysely's `SqliteDialect` or `PostgresDialect` in the place of a database with the
- * interface of better-sqlite3, or of a pool of pg: statements are prepared once, by their text, the
- * latest 500 of a database and the first 500 of each connection of a pool. A pool in front of which a
- * pooler gives each transaction another connection must be one that knows of prepared statements.
+ * Wraps a database with the interface of better-sqlite3, or a pool of pg, for Kysely's `SqliteDialect`
+ * or `PostgresDialect`: each statement is prepared once, by its text. A database keeps the latest 500,
+ * each connection of a pool its first 500. A pooler between server and database must know of prepared
+ * statements.
  */
 export function reuseStatements(database: SqliteDatabase): SqliteDatabase
 export function reuseStatements(pool: PostgresPool): PostgresPool
 export function reuseStatements(given: SqliteDatabase | PostgresPool) {
-  return 'prepare' in given ? reusingDatabase(given) : reusingPool(given)
+  return 'prepare' in given ? wrapDatabase(given) : wrapPool(given)
 }
 
-function reusingDatabase(database: SqliteDatabase): SqliteDatabase {
+function wrapDatabase(database: SqliteDatabase): SqliteDatabase {
   const kept = new Map<string, SqliteStatement>()
   return {
     prepare(text) {
       let statement = kept.get(text)
       if (statement) kept.delete(text)
-      else statement = reusable(text, database, () => kept.delete(text))
-      if (kept.size >= MOST) kept.delete(kept.keys().next().value ?? text)
+      else statement = wrapStatement(text, database, () => kept.delete(text))
+      if (kept.size >= MAX_STATEMENTS) kept.delete(kept.keys().next().value ?? text)
       kept.set(text, statement)
       return statement
     },
@@ -33,9 +33,13 @@ function reusingDatabase(database: SqliteDatabase): SqliteDatabase {
 }
 
 /** @param forget is called when the statement fails: a driver may leave it half done. */
-function reusable(text: string, database: SqliteDatabase, forget: () => void): SqliteStatement {
+function wrapStatement(
+  text: string,
+  database: SqliteDatabase,
+  forget: () => void,
+): SqliteStatement {
   const statement = database.prepare(text)
-  const tried = <T>(work: () => T): T => {
+  const run = <T>(work: () => T): T => {
     try {
       return work()
     } catch (error) {
@@ -47,9 +51,9 @@ function reusable(text: string, database: SqliteDatabase, forget: () => void): S
   }
   return {
     reader: statement.reader,
-    all: parameters => tried(() => statement.all(parameters)),
-    run: parameters => tried(() => statement.run(parameters)),
-    // Two at a time would be in each other's way.
+    all: parameters => run(() => statement.all(parameters)),
+    run: parameters => run(() => statement.run(parameters)),
+    // A kept statement cannot iterate twice at the same time.
     iterate: parameters => database.prepare(text).iterate(parameters),
   }
 }
@@ -59,26 +63,26 @@ function reusable(text: string, database: SqliteDatabase, forget: () => void): S
  * that comes after it is committed; another error ends it, and changes nothing.
  */
 function endLocked(work: () => unknown, database: SqliteDatabase): void {
-  const sayQueryOnly = (value: 0 | 1) => database.prepare(`pragma query_only = ${value}`).run([])
-  sayQueryOnly(1)
+  const setQueryOnly = (value: 0 | 1) => database.prepare(`pragma query_only = ${value}`).run([])
+  setQueryOnly(1)
   try {
     work()
   } catch {
     // What it would write is refused before it asks for the lock.
   } finally {
-    sayQueryOnly(0)
+    setQueryOnly(0)
   }
 }
 
-function reusingPool(pool: PostgresPool): PostgresPool {
+function wrapPool(pool: PostgresPool): PostgresPool {
   // Kysely tells connections apart by identity.
   const clients = new WeakMap<PostgresPoolClient, PostgresPoolClient>()
   return {
     async connect() {
       const client = await pool.connect()
-      const reusing = clients.get(client) ?? reusingClient(client)
-      clients.set(client, reusing)
-      return reusing
+      const wrapped = clients.get(client) ?? wrapClient(client)
+      clients.set(client, wrapped)
+      return wrapped
     },
     end: () => pool.end(),
   }
@@ -87,18 +91,18 @@ function reusingPool(pool: PostgresPool): PostgresPool {
 /** What PostgreSQL says of a statement that it cannot run any more: a table was altered, or all were dropped. */
 const STALE = new Set(['0A000', '26000'])
 
-function reusingClient(client: PostgresPoolClient): PostgresPoolClient {
+function wrapClient(client: PostgresPoolClient): PostgresPoolClient {
   const names = new Map<string, string>()
   let made = 0
-  const nameOf = (text: string) => {
+  const toName = (text: string) => {
     const known = names.get(text)
-    if (known !== undefined || made >= MOST) return known
+    if (known !== undefined || made >= MAX_STATEMENTS) return known
     const name = `rest_${++made}`
     names.set(text, name)
     return name
   }
   const query = async (text: string, values: readonly unknown[]) => {
-    const name = nameOf(text)
+    const name = toName(text)
     if (name === undefined) return client.query(text, values)
     try {
       // Kysely's type of a client does not say it, but pg takes a configuration too.
