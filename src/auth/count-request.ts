@@ -101,7 +101,7 @@ function isResult(thrown: unknown): thrown is LimiterResult {
 export interface CountedLogin {
   /** Set where the address has no login left. */
   readonly error: HttpError | undefined
-  /** Takes it back, once. */
+  /** Takes it back. To be called once. */
   undo(): void
 }
 
@@ -118,7 +118,7 @@ export function countLogin(limit: RateLimit, address: string): CountedLogin {
     break
   }
   const undo = () => {
-    for (const window of windows.splice(0)) window.used--
+    for (const window of windows) window.used--
   }
   return { error, undo }
 }

@@ -1,12 +1,13 @@
 // Limits the failed logins of an address by the policies of the rate limit.
 import { HttpError } from '../errors.ts'
-import type { HttpRequest } from '../http/message.ts'
+import type { Awaitable } from '../schema/values.ts'
 import { countLogin } from './count-request.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /**
  * Verifies credentials at most as often as the limit allows failed logins. A login counts as failed
- * until it succeeds, so that logins sent together are limited like logins sent one by one.
+ * until it succeeds, so that logins sent together are limited like logins sent one by one. It counts
+ * while it runs, also where the client goes away: it may be guessing.
  * @param hasCredentials whether the request has a header in which credentials may stand.
  * @param verify returns the principal, `undefined` without credentials; throws HttpError 401 for wrong ones.
  * @throws HttpError 429, and what `verify` throws.
@@ -14,17 +15,12 @@ import type { RateLimit } from './rate-limit.ts'
 export async function verifyThrottled<T>(
   limit: RateLimit,
   address: string,
-  { signal }: Pick<HttpRequest, 'signal'>,
   hasCredentials: boolean,
-  verify: () => Promise<T | undefined>,
+  verify: () => Awaitable<T | undefined>,
 ): Promise<T | undefined> {
   if (!hasCredentials) return verifyUndeclared(limit, address, verify)
   const login = countLogin(limit, address)
   if (login.error) throw login.error
-  signal.addEventListener('abort', () => {
-    // The scheme took too long. A client that went away may be guessing: its login stays counted.
-    if (signal.reason instanceof HttpError) login.undo()
-  })
   try {
     const found = await verify()
     login.undo()
@@ -39,7 +35,7 @@ export async function verifyThrottled<T>(
 async function verifyUndeclared<T>(
   limit: RateLimit,
   address: string,
-  verify: () => Promise<T | undefined>,
+  verify: () => Awaitable<T | undefined>,
 ): Promise<T | undefined> {
   try {
     const found = await verify()

@@ -41,19 +41,19 @@ async function authenticateClient(context: RequestContext): Promise<void> {
   const { api, request, base, runtime } = context
   const { schemes, rateLimit, trustProxy, credentialHeaders } = api
   const seen = resolveProxies(request, trustProxy)
-  const verify = () => authenticate(schemes, seen, () => metadataAddress(api, base))
+  const verify = () =>
+    runtime.workload.run(
+      () => authenticate(schemes, seen, () => metadataAddress(api, base)),
+      request,
+    )
   // Without an address all clients look like one: failed logins of one would lock out all.
   const guarded = seen.address === undefined ? undefined : rateLimit
   const hasCredentials = credentialHeaders.some(
     name => request.headers[name.toLowerCase()] !== undefined,
   )
-  context.authenticated = await runtime.workload.run(
-    async () =>
-      guarded
-        ? verifyThrottled(guarded, addressKey(seen.address), request, hasCredentials, verify)
-        : verify(),
-    request,
-  )
+  context.authenticated = await (guarded
+    ? verifyThrottled(guarded, addressKey(seen.address), hasCredentials, verify)
+    : verify())
   context.principal = context.authenticated?.principal
 }
 
