@@ -146,7 +146,7 @@ async function askNode(
   // A server that listens on a port has an address with a port.
   const { port } = server.address() as AddressInfo
   const length = body ? { 'Content-Length': String(body.length) } : {}
-  const asked = httpRequest({
+  const sent = httpRequest({
     agent,
     host: '127.0.0.1',
     port,
@@ -154,7 +154,7 @@ async function askNode(
     method,
     headers: { Host: 'cars.test', ...headers, ...length },
   }).end(body)
-  const [response] = await once(asked, 'response')
+  const [response] = await once(sent, 'response')
   const { rawHeaders, statusCode } = response
   const names = rawHeaders.filter((_text: string, at: number) => at % 2 === 0)
   const found = names.map((name: string, at: number) => [

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { asked, child } from './processes.ts'
+import { askProcess, child } from './processes.ts'
 
 /** The most that work may take above idle, in bytes. */
 export const GOAL = 64 * 1024 * 1024
@@ -29,7 +29,7 @@ export async function watched(
   core?: number,
 ): Promise<Watched> {
   const { process: server, port } = await child(file, args, core)
-  const ask = <T>(question: string) => asked<T>(server, question)
+  const ask = <T>(question: string) => askProcess<T>(server, question)
   let idle: number | undefined
   return {
     process: server,

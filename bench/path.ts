@@ -122,8 +122,8 @@ process.exit()
 
 async function ask({ name, method, path, type, body, status }: Kind): Promise<void> {
   const headers = { Accept: JSON_TYPE, ...(type && { 'Content-Type': type }) }
-  const asked = httpRequest({ host: '127.0.0.1', port, method, path, headers }).end(body)
-  const [response] = await once(asked, 'response')
+  const sent = httpRequest({ host: '127.0.0.1', port, method, path, headers }).end(body)
+  const [response] = await once(sent, 'response')
   const text = (await response.toArray()).join('')
   if (response.statusCode !== status) throw new Error(`${name}: ${response.statusCode} ${text}`)
 }

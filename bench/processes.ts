@@ -75,7 +75,7 @@ export async function child(
 }
 
 /** Sends a question to a process and awaits its answer. */
-export async function asked<T>(process: ChildProcess, question: unknown): Promise<T> {
+export async function askProcess<T>(process: ChildProcess, question: unknown): Promise<T> {
   const answer = once(process, 'message')
   process.send(Object(question) === question ? Object(question) : String(question))
   // Each script answers a question with what its caller asked for.
@@ -94,7 +94,7 @@ export interface Rounds {
 }
 
 /** What the load generator tells of a round. */
-interface Told {
+interface RoundResult {
   readonly seconds: number
   readonly answers: number
   /** How many answers had another status. */
@@ -116,10 +116,10 @@ export async function startLoad(awake = false): Promise<Load> {
   return {
     async round({ name, process: server, port, requests, status }, duration) {
       const usage = async () =>
-        server ? (await asked<{ cpu: number }>(server, 'usage')).cpu : Number.NaN
+        server ? (await askProcess<{ cpu: number }>(server, 'usage')).cpu : Number.NaN
       const before = await usage()
       const message = { port, requests, connections: CONNECTIONS, duration, status }
-      const { seconds, answers, wrong } = await asked<Told>(load, message)
+      const { seconds, answers, wrong } = await askProcess<RoundResult>(load, message)
       const after = await usage()
       if (Object.keys(wrong).length > 0 || answers === 0) {
         throw new Error(`${name}: other answers under load: ${JSON.stringify(wrong)}`)

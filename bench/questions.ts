@@ -1,4 +1,4 @@
-// The other end of `asked`: a process that serves, and answers questions about itself.
+// The other end of `askProcess`: a process that serves, and answers questions about itself.
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -12,7 +12,15 @@ import { parseArgs } from 'node:util'
 import { requestsOf } from './asking.ts'
 import { openDatabases } from './databases.ts'
 import bench from './package.json' with { type: 'json' }
-import { asked, CONNECTIONS, child, pinned, prepare, type Rounds, startLoad } from './processes.ts'
+import {
+  askProcess,
+  CONNECTIONS,
+  child,
+  pinned,
+  prepare,
+  type Rounds,
+  startLoad,
+} from './processes.ts'
 import { printSamples, type Sample } from './samples.ts'
 import { printSetting } from './tables.ts'
 import { type Contestant, type Work, works } from './works.ts'
@@ -37,7 +45,7 @@ const CONTESTANTS: Readonly<Record<string, readonly string[]>> = {
   postgres: ['fastify-postgres', 'ours-postgres'],
 }
 
-/** Whose versions are told. */
+/** The packages whose versions are printed. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   memory: Object.keys(bench.dependencies),
   sqlite: ['fastify', '@fastify/etag', 'libsql', 'kysely', 'autocannon'],
@@ -109,7 +117,7 @@ async function run(title: string, work: Work): Promise<Sample[]> {
     process.stderr.write('.')
   }
   for (const server of servers) {
-    const { memory } = await asked<{ memory: number }>(server.process, 'collect')
+    const { memory } = await askProcess<{ memory: number }>(server.process, 'collect')
     for (const sample of found) if (sample.name === server.name) sample.memory = memory
     server.process.kill()
   }

@@ -11,7 +11,7 @@ import { seed } from '../examples/seed.ts'
 import { openStores } from '../examples/stores.ts'
 import { harden } from '../src/node/node.ts'
 import { inDirectory, residentOf, watched } from './memory.ts'
-import { asked, child, startLoad } from './processes.ts'
+import { askProcess, child, startLoad } from './processes.ts'
 import { answerQuestions } from './questions.ts'
 import { printSetting, printSize, printTable } from './tables.ts'
 import type { Request } from './works.ts'
@@ -59,7 +59,12 @@ async function soak(directory: string): Promise<void> {
   const { process: pace } = await child('pace.js', [], 1)
   const rows: string[][] = []
   for (let at = 1; at <= minutes; at++) {
-    const round = asked<Told>(pace, { port: server.port, requests, rate, seconds: minute })
+    const round = askProcess<RoundResult>(pace, {
+      port: server.port,
+      requests,
+      rate,
+      seconds: minute,
+    })
     const memory: number[] = []
     const timer = setInterval(() => memory.push(residentOf(server.process.pid)), minute * 500)
     const { answers, wrong, p50, p99, most } = await round
@@ -92,7 +97,7 @@ async function soak(directory: string): Promise<void> {
 }
 
 /** What bench/pace.js says of a round. */
-interface Told {
+interface RoundResult {
   readonly answers: number
   /** How many there were of every other status and error. */
   readonly wrong: Readonly<Record<string, number>>
@@ -102,7 +107,7 @@ interface Told {
   readonly most: number
 }
 
-function printOthers(wrong: Told['wrong']): string {
+function printOthers(wrong: RoundResult['wrong']): string {
   const others = Object.entries(wrong).map(([what, times]) => `${times} × ${what}`)
   return others.join(', ') || '–'
 }

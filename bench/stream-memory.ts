@@ -29,21 +29,21 @@ async function serveRows(path: string): Promise<void> {
   const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(path) }) })
   await prepareSqlite(db)
   let progress: Progress = { batches: 0, open: 0 }
-  const told = (batches: number, open: number) => {
+  const count = (batches: number, open: number) => {
     progress = { batches: progress.batches + batches, open: progress.open + open }
   }
   const store = sqlStore({ db, create: true })
   const telling: Store = {
     ...store,
     async *stream(...given) {
-      told(0, 1)
+      count(0, 1)
       try {
         for await (const batch of store.stream(...given)) {
-          told(1, 0)
+          count(1, 0)
           yield batch
         }
       } finally {
-        told(0, -1)
+        count(0, -1)
       }
     },
   }

@@ -42,8 +42,8 @@ const OWN = new Set(['Date', 'Connection', 'Keep-Alive'])
 
 async function ask({ headers, ...options }, sent) {
   const type = sent === undefined ? {} : { 'Content-Type': 'application/json' }
-  const asked = request({ agent: false, ...options, headers: { ...headers, ...type } }).end(sent)
-  const [response] = await once(asked, 'response')
+  const open = request({ agent: false, ...options, headers: { ...headers, ...type } }).end(sent)
+  const [response] = await once(open, 'response')
   const body = (await response.toArray()).join('') || undefined
   const { rawHeaders: all, statusCode: status } = response
   const kept = all.filter((_text, at) => !OWN.has(all[at - (at % 2)]))

@@ -71,11 +71,11 @@ function isWhole(value: unknown): value is number {
 }
 
 /** How deep the objects of a filter may nest. */
-const MOST_LEVELS = 32
+const MAX_LEVELS = 32
 
-function filterParameters(value: unknown, path = '', levels = MOST_LEVELS): Parameter[] {
+function filterParameters(value: unknown, path = '', levels = MAX_LEVELS): Parameter[] {
   if (!isObject(value)) throw invalid('filter', 'it must be an object')
-  if (levels === 0) throw invalid('filter', `it is nested deeper than ${MOST_LEVELS} levels`)
+  if (levels === 0) throw invalid('filter', `it is nested deeper than ${MAX_LEVELS} levels`)
   return Object.entries(value).flatMap(([name, given]) => {
     if (name === 'q' && path === '' && typeof given !== 'object') {
       return [parameter('q', String(given))]

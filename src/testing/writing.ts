@@ -27,7 +27,7 @@ function isUnique(...fields: string[]): (error: unknown) => boolean {
   }
 }
 
-const keeping: Check[] = [
+const basics: Check[] = [
   {
     name: 'what is stored is what was given, property for property, in the shape’s order',
     async check(store) {
@@ -321,4 +321,4 @@ const idempotency: Check[] = [
 ]
 
 /** What a store must do where it is written. */
-export const WRITING: readonly Check[] = [...keeping, ...ids, ...chosen, ...unique, ...idempotency]
+export const WRITING: readonly Check[] = [...basics, ...ids, ...chosen, ...unique, ...idempotency]
