@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { defineApi, defineCollection, type Item } from '../../src/index.ts'
 import { createTableSql, type SqlStoreOptions, sqlStore } from '../../src/sql/sql-store.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
+import { by, is } from './selections.ts'
 import { newTable } from './several.ts'
 
 usePostgres()
@@ -117,5 +118,33 @@ test('a table of 0.1 is served as before', async () => {
   expect((await typesOf(db, table)).id).toBe('text')
   expect(createTableSql(definition.definition.shape, { database: 'postgres' })[0]).toContain('uuid')
   await db.destroy()
+  await store.close()
+})
+
+test('no value that a client may send is an error in a column of such a type', async () => {
+  const { cars, store } = carsOf(openPostgres())
+  const { id } = await cars.create(CAR)
+  const odd = [
+    '\0',
+    'a\0b',
+    '\ud800',
+    "'",
+    '',
+    '2024-02-30',
+    '2024-13-01T00:00:00.000Z',
+    1e300,
+    true,
+  ]
+  for (const value of odd) {
+    expect(await store.get(typeof value === 'boolean' ? 1 : value)).toBeUndefined()
+    for (const path of ['id', 'built', 'created_at']) {
+      for (const operator of ['in', 'nin', 'gt', 'lte', 'prefix', 'like'] as const) {
+        await store.count({ where: [is(path, operator, value)] }, 'exact')
+      }
+      const slice = { limit: 1, key: [value, value], backward: false }
+      await store.list({ where: [], sort: by(`-${path}`) }, slice, 'none')
+    }
+  }
+  expect(await store.count({ where: [is('id', 'in', id, 'nope')] }, 'exact')).toBe(1)
   await store.close()
 })
