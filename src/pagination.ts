@@ -87,27 +87,25 @@ function firstPosition(window: Window, { count, more, total }: Found): number {
 
 /** The parameters that the links of a list keep: prepared once for a query, for each of its pages. */
 export class LinkQuery {
-  /** `color=red&limit=25`, escaped for a target. */
-  readonly #kept: string
-  readonly #unsized: string
+  readonly #parameters: readonly Pick<Parameter, 'name' | 'raw'>[]
   #address = ''
   #start = ''
+  #bare = ''
   #total = -1
   #limit = -1
   #last = ''
 
   /** @param parameters without those that name a place. */
   constructor(parameters: readonly Pick<Parameter, 'name' | 'raw'>[]) {
-    this.#kept = escapeTarget(parameters.map(({ raw }) => raw).join('&'))
-    const unsized = parameters.filter(({ name }) => name !== 'limit')
-    this.#unsized = escapeTarget(unsized.map(({ raw }) => raw).join('&'))
+    this.#parameters = parameters
   }
 
   /** The start of a link to an address, up to the parameters that name the place. */
   start(address: string): string {
     if (address !== this.#address) {
       this.#address = address
-      this.#start = `<${escapeTarget(address)}?${this.#kept === '' ? '' : `${this.#kept}&`}`
+      this.#bare = printTarget(address, this.#parameters)
+      this.#start = `${this.#bare}${this.#parameters.length === 0 ? '?' : '&'}`
       this.#total = -1
     }
     return this.#start
@@ -115,12 +113,14 @@ export class LinkQuery {
 
   /** A link to an address with a limit of its own. */
   sized(address: string, place: string): string {
-    return `<${escapeTarget(address)}?${this.#unsized === '' ? '' : `${this.#unsized}&`}${place}`
+    const others = this.#parameters.filter(({ name }) => name !== 'limit')
+    return `${printTarget(address, others)}${others.length === 0 ? '?' : '&'}${place}`
   }
 
-  /** A link to the address alone. */
+  /** A link to an address without a place. */
   bare(address: string): string {
-    return `<${escapeTarget(address)}${this.#kept === '' ? '' : `?${this.#kept}`}`
+    this.start(address)
+    return this.#bare
   }
 
   /** The link to the last page, remembered while address, total and limit stay. */
@@ -133,6 +133,14 @@ export class LinkQuery {
     }
     return this.#last
   }
+}
+
+function printTarget(
+  address: string,
+  parameters: readonly Pick<Parameter, 'name' | 'raw'>[],
+): string {
+  const query = parameters.map(({ raw }) => raw).join('&')
+  return `<${escapeTarget(query === '' ? address : `${address}?${query}`)}`
 }
 
 export interface PageOptions {

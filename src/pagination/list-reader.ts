@@ -51,7 +51,8 @@ export function compileListReader(options: ListReaderOptions): ListReader {
   const readQuery = compileQueryReader(options)
   const unlinked = new Set([...PLACE, METHOD_PARAMETER])
   if (!options.fields.has(CACHE_BUSTER)) unlinked.add(CACHE_BUSTER)
-  const remembered = new Map<string, ReadRequest>()
+  let recent = new Map<string, ReadRequest>()
+  let earlier = recent
 
   function read(parameters: readonly Parameter[], range: string | undefined): ReadRequest {
     const issues: Issue[] = []
@@ -90,16 +91,19 @@ export function compileListReader(options: ListReaderOptions): ListReader {
   function remember(rest: string, place: Place | undefined, request: ReadRequest): void {
     const { window } = request
     if (window.by === 'range' || (!place && request.places > 0) || request.places > 1) return
-    const oldest = remembered.size < MAX_REMEMBERED ? undefined : remembered.keys().next().value
-    if (oldest !== undefined) remembered.delete(oldest)
+    // Two generations: to find the oldest of one map takes ever longer, the more it has lost.
+    if (recent.size >= MAX_REMEMBERED / 2) {
+      earlier = recent
+      recent = new Map()
+    }
     const start = { by: 'cursor', cursor: undefined, limit: window.limit } as const
-    remembered.set(rest, { ...request, window: start, namesPage: request.sized })
+    recent.set(rest, { ...request, window: start, namesPage: request.sized })
   }
 
   return (parameters, range, text) => {
     if (text === undefined) return read(parameters, range)
     const { rest, place } = cutPlace(text)
-    const known = remembered.get(rest)
+    const known = recent.get(rest) ?? earlier.get(rest)
     if (known && place) {
       const request = atPlace(known, place)
       if (request) return request

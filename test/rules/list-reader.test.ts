@@ -96,12 +96,12 @@ describe('a reader of lists', () => {
     expect(send(reader, 'offset=10&color=red&limit=5').query).toBe(first.query)
   })
 
-  it('remembers a thousand texts of at most 512 characters', () => {
+  it('remembers up to a thousand texts of at most 512 characters', () => {
     const reader = compile()
     const { query } = send(reader, 'price=0')
-    for (let price = 1; price < 1000; price++) send(reader, `price=${price}`)
+    for (let price = 1; price < 500; price++) send(reader, `price=${price}`)
     expect(send(reader, 'price=0').query).toBe(query)
-    send(reader, 'price=1000')
+    for (let price = 500; price < 1500; price++) send(reader, `price=${price}`)
     expect(send(reader, 'price=0').query).not.toBe(query)
     const long = `color=${'x'.repeat(507)}`
     expect(send(reader, long).query).not.toBe(send(reader, long).query)
