@@ -5,31 +5,20 @@ import { getValue, toPath } from '../schema/paths.ts'
 import type { Item } from '../schema/values.ts'
 import {
   type Column,
+  compareEntry,
   compareKey,
-  compareKeys,
+  type Entry,
   isBound,
   isSamePath,
   type Key,
   type Keys,
+  type Slot,
   toKey,
   toKeys,
 } from './memory-keys.ts'
 import type { Filter, SortKey } from './selection.ts'
 import { SortedList } from './sorted-list.ts'
-import type { Shape, Stored } from './store.ts'
-
-/** Where an item is kept: all indexes refer to this one place, so that a write replaces the item once. */
-export interface Slot {
-  stored: Stored
-}
-
-/** An item in one index. */
-export interface Entry {
-  /** The first of the keys, beside the object itself: most comparisons read no more. */
-  readonly first: Key
-  readonly keys: Keys
-  readonly slot: Slot
-}
+import type { Shape } from './store.ts'
 
 /** Positions in an index, the end exclusive. */
 export interface Range {
@@ -286,10 +275,4 @@ export class MemoryIndex {
   *collect({ ranges }: Part): Generator<Entry> {
     for (const { from, to } of ranges) yield* this.#entries.walk(from, to)
   }
-}
-
-/** Compares an entry with keys, which may be fewer than its own. */
-function compareEntry({ first, keys }: Entry, others: Keys, length = others.length): number {
-  if (length === 0) return 0
-  return compareKey(first, others[0]) || compareKeys(keys, others, 1, length)
 }

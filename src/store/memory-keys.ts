@@ -1,4 +1,4 @@
-// The values that an index in memory holds of an item, and their order.
+// The entries of an index in memory: the values that it holds of an item, and their order.
 import { parseInstant } from '../schema/dates.ts'
 import type { Kind } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
@@ -6,10 +6,24 @@ import { hasOneType, isOfKind } from '../schema/scalars.ts'
 import { compareText, type Json, type Scalar } from '../schema/values.ts'
 import { isOrdering } from './operators.ts'
 import type { Filter } from './selection.ts'
+import type { Stored } from './store.ts'
 
 /** A value as an index holds it: date-times as milliseconds, null for what is absent. */
 export type Key = Scalar | null
 export type Keys = readonly Key[]
+
+/** Where an item is kept: all indexes refer to this one place, so that a write replaces the item once. */
+export interface Slot {
+  stored: Stored
+}
+
+/** An item in one index. */
+export interface Entry {
+  /** The first of the keys, beside the object itself: most comparisons read no more. */
+  readonly first: Key
+  readonly keys: Keys
+  readonly slot: Slot
+}
 
 export interface Column {
   readonly path: Path
@@ -31,7 +45,7 @@ export function compareKey(one: Key = null, other: Key = null): number {
   return Number(one) - Number(other)
 }
 
-export function compareKeys(one: Keys, other: Keys, from: number, to: number): number {
+function compareKeys(one: Keys, other: Keys, from: number, to: number): number {
   for (let at = from; at < to; at++) {
     const order = compareKey(one[at], other[at])
     if (order !== 0) return order
@@ -57,4 +71,10 @@ export function toKeys({ values }: Filter, kind: Kind): Key[] | undefined {
 /** Whether a filter bounds a range of a column's values. */
 export function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
   return isOrdering(operator) && value !== undefined && isOfKind(value, kind)
+}
+
+/** Compares an entry with keys, which may be fewer than its own. */
+export function compareEntry({ first, keys }: Entry, others: Keys, length = others.length): number {
+  if (length === 0) return 0
+  return compareKey(first, others[0]) || compareKeys(keys, others, 1, length)
 }
