@@ -1,5 +1,5 @@
-// The parameters of stock admin clients rewritten into ours before anything reads them, and the
-// headers they look for. No rule of its own: what is rewritten is then read like any request.
+// The query languages of stock admin clients: rewrites their parameters into ours before anything reads
+// them, and adds the headers they look for.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
 import { type Parameter, printParameters, single } from '../http/parameters.ts'
@@ -22,7 +22,7 @@ function invalid(field: string, why: string): HttpError {
 
 /**
  * ra-data-simple-rest: `sort=["color","ASC"]`, `range=[0,24]`, `filter={"color":"red"}`.
- * @throws HttpError 400 for JSON that is none of these.
+ * @throws HttpError 400 for any other JSON.
  */
 export const simpleRest: Dialect = {
   name: 'simpleRest',
@@ -37,13 +37,14 @@ const SIMPLE_REST: ReadonlyMap<string, Rewriting> = new Map<string, Rewriting>([
   ['filter', each => readJson(each, filterParameters)],
 ])
 
-/** What does not begin like an array or an object is ours. */
+/** A value that does not begin like an array or an object is in our own language. */
 function readJson({ name, value }: Parameter, read: (value: unknown) => Parameter[]) {
   if (!/^[[{]/.test(value)) return undefined
   try {
     return read(JSON.parse(value))
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid(name, 'it starts like JSON but is none')
+    if (error instanceof SyntaxError)
+      throw invalid(name, 'it starts like JSON but is not valid JSON')
     throw error
   }
 }
@@ -70,7 +71,7 @@ function isWhole(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
-/** How deep the objects of a filter may nest. */
+/** The maximum nesting of a filter's objects. */
 const MAX_LEVELS = 32
 
 function filterParameters(value: unknown, path = '', levels = MAX_LEVELS): Parameter[] {

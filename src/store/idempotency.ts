@@ -1,4 +1,4 @@
-// Idempotency keys in memory.
+// Idempotency records in memory.
 import type { Json } from '../schema/values.ts'
 import { CLAIM_TTL_MS, type IdempotencyRecord, RECORD_TTL_MS, UnavailableError } from './store.ts'
 
@@ -13,24 +13,24 @@ interface Answered extends Claim {
 
 export interface IdempotencyRecords {
   claim(key: string, fingerprint: string): IdempotencyRecord
-  /** @throws UnavailableError for a key that is not claimed, or no longer: somebody else may have it. */
+  /** @throws UnavailableError for a key without a claim: another request may have it. */
   requireClaim(key: string): void
   complete(key: string, answer: Json | undefined): void
   clear(): void
 }
 
 /**
- * Claims and answers until they are too old.
- * @param most how many of either are kept: beyond it the oldest go early.
+ * Keeps claims and answers until they expire.
+ * @param max the number of either that is kept: beyond it the oldest go early.
  */
-export function createIdempotencyRecords(clock: () => number, most: number): IdempotencyRecords {
-  // A `Map` keeps the order of entry, so what is too old stands at the front.
+export function createIdempotencyRecords(clock: () => number, max: number): IdempotencyRecords {
+  // A `Map` keeps the order of insertion: the oldest entries come first.
   const claims = new Map<string, Claim>()
   const answers = new Map<string, Answered>()
 
   function sweep(entries: Map<string, Claim>, lifetime: number): void {
     for (const [key, { at }] of entries) {
-      if (clock() - at < lifetime && entries.size <= most) return
+      if (clock() - at < lifetime && entries.size <= max) return
       entries.delete(key)
     }
   }

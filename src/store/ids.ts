@@ -18,18 +18,18 @@ function random(length: number): Buffer {
   return pool.subarray(used - length, used)
 }
 
-/** A version never used before: 96 random bits as 16 characters of base64url. */
+/** Makes a version never used before: 96 random bits as 16 characters of base64url. */
 export function createVersion(): string {
   return random(12).toString('base64url')
 }
 
-/** The id that a client has chosen, where ids are texts and it has. */
+/** Finds the id that a client has chosen; `undefined` without one, or where ids are not texts. */
 export function chosenId(identity: Identity, values: Item): string | undefined {
   const chosen = identity.kind === 'text' ? values[identity.name] : undefined
   return typeof chosen === 'string' ? chosen : undefined
 }
 
-/** The id after the last one made: the next whole number, 1 being the first, or a UUIDv7. */
+/** Makes the id after the last one: the next whole number, from 1, or a UUIDv7. */
 export function nextId(identity: Identity, last: Id | undefined, now: number): Id {
   if (identity.kind === 'integer') return (typeof last === 'number' ? last : 0) + 1
   return nextUuid(typeof last === 'string' ? last : undefined, now)
@@ -44,7 +44,7 @@ const RANDOM_MASK = (1n << RANDOM_BITS) - 1n
 /**
  * The next UUIDv7, lower case: of this millisecond where that is later than the last one's, else
  * the last one counted on by a random step (RFC 9562 §6.2, method 2). Always greater than the last,
- * whatever the clock does. A last id that is no UUID is passed over.
+ * whatever the clock does. A last id that is not a UUID is ignored.
  */
 export function nextUuid(last: string | undefined, now: number): string {
   const known = last !== undefined && UUID.test(last) ? last : undefined

@@ -18,20 +18,20 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   exists: 'exists',
 }
 
-/** What a word means; `undefined` where it is no operator. */
+/** Finds the operator that a word means; `undefined` for an unknown word. */
 export function findOperator(word: string): Operator | undefined {
   return Object.hasOwn(OPERATORS, word) ? OPERATORS[word] : undefined
 }
 
 export const OPERATOR_WORDS: readonly string[] = Object.keys(OPERATORS)
 
-/** The words of the operators that a filter on a field takes. */
+/** Lists the words of the operators that a field's filters may use. */
 export function listOperators(field: Field): string[] {
   const words = Object.entries(OPERATORS)
   return words.flatMap(([word, operator]) => (unsupportedReason(operator, field) ? [] : [word]))
 }
 
-/** What an operator is for, where that is not what a field holds. */
+/** Names the kind of values that an operator needs, where a field holds others. */
 export function unsupportedReason(operator: Operator, field: Field): string | undefined {
   const leaf = field.kind === 'array' ? field.element : field
   if (isPattern(operator) && !isText(leaf)) return 'texts'

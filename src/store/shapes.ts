@@ -1,4 +1,4 @@
-// One shape of all the collections on a store: two versions of an API may serve the same items.
+// Merges the shapes of the collections on one store: two versions of an API may serve the same items.
 import type { Field, Fields } from '../schema/fields.ts'
 import type { Shape } from './store.ts'
 
@@ -36,7 +36,7 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
 }
 
-/** How many items a stream gives at a time. */
+/** The number of items that a stream yields at a time. */
 export const BATCH = 500
 
 /** The sets of paths to index: the declared ones, and the creation date for `since` and `until`. */

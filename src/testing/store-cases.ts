@@ -19,8 +19,8 @@ const CASES: readonly Check[] = [...READING, ...WRITING]
  * The contract of {@link Store} as cases. Not tried: what outlives the process, what `close` frees, how long
  * idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but of a
  * stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
- * @param make gives a new, empty store at each call.
- * @param exceptions names of cases that the store does not keep, each with its reason.
+ * @param make creates a new, empty store at each call.
+ * @param exceptions names of cases that the store does not pass, each with its reason.
  * @throws TypeError for an exception from a case that there is not.
  */
 export function storeCases(
@@ -28,7 +28,7 @@ export function storeCases(
   exceptions: Readonly<Record<string, string>> = {},
 ): StoreCase[] {
   for (const name of Object.keys(exceptions)) {
-    if (!CASES.some(each => each.name === name)) throw new TypeError(`There is no case "${name}"`)
+    if (!CASES.some(each => each.name === name)) throw new TypeError(`Unknown case "${name}"`)
   }
   return CASES.map(({ name, ids = 'uuid', check }) => ({
     name,

@@ -93,7 +93,7 @@ describe('simpleRest', () => {
   })
 
   it.each([
-    ['sort=["color"', /^sort cannot be read: it starts like JSON but is none$/],
+    ['sort=["color"', /^sort cannot be read: it starts like JSON but is not valid JSON$/],
     ['sort=[]', /^sort cannot be read: it must be a field and an order/],
     ['range=[0]', /^range cannot be read: it must be two positions/],
     ['filter=["a"]', /^filter cannot be read: it must be an object/],
