@@ -1,6 +1,7 @@
 // The example api of the specification: cars with their options, models and relations, accounts,
 // photos.
 import { z } from 'zod'
+import { jsonServer, simpleRest } from '../src/dialects/dialects.ts'
 import { html } from '../src/html/html.ts'
 import {
   type BlobStore,
@@ -10,10 +11,8 @@ import {
   defineApi,
   defineCollection,
   HttpError,
-  jsonServer,
   type Policies,
   type Store,
-  simpleRest,
 } from '../src/index.ts'
 import { accessTo } from './auth.ts'
 

@@ -2,8 +2,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import {
-  type BlobGiven,
-  type BlobRecord,
   blob,
   defineAction,
   defineApi,
@@ -15,6 +13,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
+import type { BlobGiven, BlobRecord } from '../src/schema/blob.ts'
 import { carValues, example, seed } from './fixture.ts'
 
 async function withCars(count = 3) {

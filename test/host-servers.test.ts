@@ -9,12 +9,12 @@ import {
   blob,
   defineApi,
   defineCollection,
-  fieldsOf,
   HttpError,
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
 import { harden } from '../src/node/node.ts'
+import { fieldsOf } from '../src/rules/index.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {

@@ -2,7 +2,8 @@
 // "Suppression of error codes").
 import { describe, expect, it } from 'vitest'
 import { cannotFollow } from '../src/http/method-override.ts'
-import { effectiveMethod, HttpError, suppressedStatus } from '../src/index.ts'
+import { HttpError } from '../src/index.ts'
+import { effectiveMethod, suppressedStatus } from '../src/rules/index.ts'
 
 function outcome(method: string, overrides: readonly string[]): string {
   try {

@@ -169,9 +169,10 @@ const TYPED = `
 import { createServer } from 'node:http'
 import { z } from 'zod'
 import {
-  type Collection, defineApi, defineCollection, type HttpRequest, memoryStore, printChallenge, type Principal,
+  type Collection, defineApi, defineCollection, type HttpRequest, memoryStore, type Principal,
   type Scheme, type Store,
 } from 'rest-conventions'
+import { printChallenge } from 'rest-conventions/rules'
 import type { Kysely } from 'kysely'
 import * as sql from 'rest-conventions/sql'
 import { storeCases } from 'rest-conventions/testing'

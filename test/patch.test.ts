@@ -1,7 +1,8 @@
 // JSON Merge Patch (RFC 7396) and JSON Patch (RFC 6902): the examples of their appendices, and what
 // they refuse.
 import { describe, expect, it } from 'vitest'
-import { HttpError, type Json, jsonPatch, mergePatch } from '../src/index.ts'
+import { HttpError, type Json } from '../src/index.ts'
+import { jsonPatch, mergePatch } from '../src/rules/index.ts'
 
 function apply(target: Json, patch: Json): Json {
   return jsonPatch(target, patch)

@@ -17,10 +17,10 @@ import {
   defineCollection,
   memoryBlobs,
   memoryStore,
-  parseLink,
   type Store,
-  UnavailableError,
 } from '../src/index.ts'
+import { parseLink } from '../src/rules/index.ts'
+import { UnavailableError } from '../src/store-authors/index.ts'
 import { HANDLER_NAMES, listen, openHandler } from './handlers.ts'
 
 /** Photos, two of them, with contents of five bytes. */

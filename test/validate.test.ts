@@ -1,7 +1,8 @@
 // What a schema makes of what clients send: every issue reported, nothing changed that nobody wrote.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { blob, HttpError, type Item, type Json, mergePatch } from '../src/index.ts'
+import { blob, HttpError, type Item, type Json } from '../src/index.ts'
+import { mergePatch } from '../src/rules/index.ts'
 import { buildValidator } from '../src/schema/validate.ts'
 import type { Schema } from '../src/schema/zod-fields.ts'
 

@@ -1,5 +1,7 @@
 // The apis that two builds answer the same requests with: each build makes them with its own zod.
+
 import type { z as Zod } from 'zod'
+import * as dialects from '../../src/dialects/dialects.ts'
 import type { Api, HttpRequest, Scheme } from '../../src/index.ts'
 
 export type Library = typeof import('../../src/index.ts')
@@ -221,6 +223,10 @@ function policies({ DEFAULT_FORMATS }: Library) {
   }
 }
 
-function dialectsOf({ jsonServer, simpleRest }: Library) {
-  return [simpleRest, jsonServer]
+/** The older builds export them at the root, the newer from a subpath. */
+function dialectsOf(library: object) {
+  return [{ ...dialects, ...library }].flatMap(({ simpleRest, jsonServer }) => [
+    simpleRest,
+    jsonServer,
+  ])
 }

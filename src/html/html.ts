@@ -23,6 +23,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+export type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
+
 /** `text/html`, written only: every resource as a page with forms, for browsers; `.html`. */
 export const html: Format = {
   name: 'html',

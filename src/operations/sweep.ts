@@ -1,6 +1,6 @@
 // Orphans: contents that no item holds, left where a process ended between a content and its record.
 import type { BlobStore } from '../blobs/blob-store.ts'
-import type { Collection } from '../collection.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
 import { findRecord, listBlobFields } from '../schema/blob.ts'
 import { withTieBreak } from '../store/selection.ts'
 
@@ -14,7 +14,7 @@ import { withTieBreak } from '../store/selection.ts'
  */
 export async function sweepBlobs(
   blobs: BlobStore,
-  collections: readonly Collection[],
+  collections: readonly { readonly definition: CollectionDefinition }[],
   { olderThan = 86_400_000 }: { olderThan?: number | undefined } = {},
 ): Promise<number> {
   const before = Date.now() - olderThan
@@ -29,7 +29,7 @@ export async function sweepBlobs(
   return orphans.length
 }
 
-async function* keysOf({ store, shape }: Collection['definition']): AsyncGenerator<string> {
+async function* keysOf({ store, shape }: CollectionDefinition): AsyncGenerator<string> {
   const names = listBlobFields(shape.fields)
   for await (const batch of store.stream({
     where: [],

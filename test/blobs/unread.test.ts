@@ -19,8 +19,8 @@ import {
   memoryBlobs,
   memoryStore,
   type Store,
-  UnavailableError,
 } from '../../src/index.ts'
+import { UnavailableError } from '../../src/store-authors/index.ts'
 import { HANDLER_NAMES, type Init, listen, openHandler } from '../handlers.ts'
 
 const folders: string[] = []

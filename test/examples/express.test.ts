@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { drawCar } from '../../examples/picture.ts'
-import { parseLink } from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { jsonOf, start } from './running.ts'
 
 interface Root {

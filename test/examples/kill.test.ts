@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { drawCar } from '../../examples/picture.ts'
-import { parseLink } from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { inDirectory, jsonOf, type Served, serve } from './running.ts'
 
 /** How often the server is killed: `KILL_ROUNDS=6` before a release. */

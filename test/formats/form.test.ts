@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { buildLimits } from '../../src/http/limits.ts'
-import { fieldsOf, form, HttpError, type Json, type ReadContext } from '../../src/index.ts'
+import { form, HttpError, type Json, type ReadContext } from '../../src/index.ts'
+import { fieldsOf } from '../../src/rules/index.ts'
 
 const schema = z.object({
   name: z.string(),

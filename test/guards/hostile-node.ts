@@ -2,7 +2,7 @@
 // its cars; asked anything, it collects its garbage and tells its CPU time in microseconds.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { jsonServer, simpleRest } from '../../src/index.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
 import { harden } from '../../src/node/node.ts'
 import { example, seed } from '../fixture.ts'
 

@@ -14,9 +14,9 @@ import {
   type Limits,
   memoryStore,
   type Store,
-  type StoreOptions,
 } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
+import type { StoreOptions } from '../../src/store-authors/index.ts'
 import { type ExampleOptions, example, seed } from '../fixture.ts'
 import { listen } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'

@@ -12,12 +12,11 @@ import {
   memoryStore,
   onRequest,
   onResponse,
-  REQUEST_CHANNEL,
-  RESPONSE_CHANNEL,
   type RequestEvent,
   type ResponseEvent,
 } from '../../src/index.ts'
 import { harden, shutDown } from '../../src/node/node.ts'
+import { REQUEST_CHANNEL, RESPONSE_CHANNEL } from '../../src/server/events.ts'
 import { Car, type ExampleOptions, example, seed } from '../fixture.ts'
 import { converse, serve } from './wire.ts'
 

@@ -2,6 +2,7 @@
 // values outside of the schema.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
+import type { PageView } from '../../src/formats/page-view.ts'
 import { html } from '../../src/html/html.ts'
 import { toLocalPath } from '../../src/html/list.ts'
 import {
@@ -19,7 +20,6 @@ import {
   memoryBlobs,
   memoryStore,
   multipart,
-  type PageView,
   type Representation,
   type Scheme,
 } from '../../src/index.ts'

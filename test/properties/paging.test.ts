@@ -4,19 +4,21 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
-  comparer,
   defineApi,
   defineCollection,
   type Issue,
   type Item,
-  matcher,
   memoryStore,
+  type Store,
+} from '../../src/index.ts'
+import {
+  comparer,
+  matcher,
   parseContentRange,
   parseLink,
   parseParameters,
   readQuery,
-  type Store,
-} from '../../src/index.ts'
+} from '../../src/rules/index.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import { HANDLER_NAMES, type OpenHandler, openHandler } from '../handlers.ts'
 import { openDatabase } from '../stores/sqlite.ts'

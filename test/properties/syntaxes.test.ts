@@ -3,10 +3,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { joinValues, splitValues } from '../../src/http/value-list.ts'
+import type { Issue } from '../../src/index.ts'
 import {
   type ContentRange,
   fieldsOf,
-  type Issue,
   parseContentRange,
   parseCursor,
   parseEntityTags,
@@ -28,7 +28,7 @@ import {
   printSort,
   type Query,
   readQuery,
-} from '../../src/index.ts'
+} from '../../src/rules/index.ts'
 
 const position = fc.nat({ max: 999_999_999_999_999 })
 const unit = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_-]{0,20}$/)

@@ -1,10 +1,10 @@
 // Validators and preconditions as tables (RFC 9110 §8.8, §13).
 import { describe, expect, it } from 'vitest'
 import { onVersions } from '../../src/http/conditional.ts'
+import { HttpError } from '../../src/index.ts'
 import {
   type EntityTags,
   evaluate,
-  HttpError,
   itemTag,
   type Preconditions,
   parseEntityTags,
@@ -15,7 +15,7 @@ import {
   rangeHolds,
   readPreconditions,
   type Verdict,
-} from '../../src/index.ts'
+} from '../../src/rules/index.ts'
 
 const strong = (opaque: string) => ({ weak: false, opaque })
 const weak = (opaque: string) => ({ weak: true, opaque })

@@ -1,12 +1,8 @@
 // The dialects as tables: a stock client's parameters and ours.
 import { describe, expect, it } from 'vitest'
-import {
-  type Dialect,
-  HttpError,
-  jsonServer,
-  parseParameters,
-  simpleRest,
-} from '../../src/index.ts'
+import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
+import { type Dialect, HttpError } from '../../src/index.ts'
+import { parseParameters } from '../../src/rules/index.ts'
 
 function rewritten(dialect: Dialect, query: string): string[] {
   return dialect.rewrite(parseParameters(query) ?? []).map(({ name, value }) => `${name}=${value}`)

@@ -2,18 +2,15 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
+import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
+import { compileListReader, type ListReader } from '../../src/pagination/list-reader.ts'
 import {
-  defineApi,
-  defineCollection,
   type Field,
-  HttpError,
-  memoryStore,
   pageHeaders,
   parseParameters,
   parseSort,
   printCursor,
-} from '../../src/index.ts'
-import { compileListReader, type ListReader } from '../../src/pagination/list-reader.ts'
+} from '../../src/rules/index.ts'
 
 const plain = { nullable: false, optional: false }
 const fields = new Map<string, Field>([

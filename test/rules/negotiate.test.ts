@@ -1,16 +1,15 @@
 // Choosing formats and preferences as tables (RFC 9110 §12, §8.3; RFC 7240).
 import { describe, expect, it } from 'vitest'
+import { type Format, HttpError } from '../../src/index.ts'
+import { notAcceptable, unsupportedMediaType } from '../../src/negotiate.ts'
 import {
   chooseFormat,
   chooseReader,
-  type Format,
-  HttpError,
   type Preferences,
   parseMediaType,
   parsePrefer,
   printPreferences,
-} from '../../src/index.ts'
-import { notAcceptable, unsupportedMediaType } from '../../src/negotiate.ts'
+} from '../../src/rules/index.ts'
 
 const read = async () => null
 const write = () => ''

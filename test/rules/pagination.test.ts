@@ -1,9 +1,9 @@
 // The syntaxes of pagination as tables: `Range`, `Content-Range`, `Link`, cursors, windows.
 import { describe, expect, it } from 'vitest'
+import type { Issue } from '../../src/index.ts'
 import {
   type ContentRange,
   type Cursor,
-  type Issue,
   type Link,
   type Parameter,
   parseContentRange,
@@ -20,7 +20,7 @@ import {
   type Range,
   readWindow,
   type SortKey,
-} from '../../src/index.ts'
+} from '../../src/rules/index.ts'
 
 describe('parseRange (RFC 9110 §14.2)', () => {
   const cases: [string, Range | undefined][] = [

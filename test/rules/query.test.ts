@@ -3,13 +3,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { joinValues, splitValues } from '../../src/http/value-list.ts'
+import type { Issue, Item } from '../../src/index.ts'
 import {
   comparer,
   type Field,
   type Filter,
   fieldsOf,
-  type Issue,
-  type Item,
   matcher,
   type Parameter,
   parseParameters,
@@ -20,7 +19,7 @@ import {
   type Query,
   readQuery,
   type SortKey,
-} from '../../src/index.ts'
+} from '../../src/rules/index.ts'
 import { type LikeStep, parseLike } from '../../src/store/selection.ts'
 
 describe('parseParameters and printParameters', () => {

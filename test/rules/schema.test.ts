@@ -1,7 +1,8 @@
 // What a zod schema says of its fields, as tables; and which schemas are accepted.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { blob, fieldsOf } from '../../src/index.ts'
+import { blob } from '../../src/index.ts'
+import { fieldsOf } from '../../src/rules/index.ts'
 import { checkObjectSchema } from '../../src/schema/accepted.ts'
 import type { Fields } from '../../src/schema/fields.ts'
 import type { Schema } from '../../src/schema/zod-fields.ts'

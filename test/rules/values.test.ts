@@ -2,19 +2,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { problemBody, suggestion, toHttpError } from '../../src/errors.ts'
-import {
-  type Field,
-  HttpError,
-  type Item,
-  type Json,
-  type Kind,
-  type Scalar,
-} from '../../src/index.ts'
-import { describeField } from '../../src/schema/fields.ts'
+import { HttpError, type Item, type Json } from '../../src/index.ts'
+import type { Field } from '../../src/rules/index.ts'
+import { describeField, type Kind } from '../../src/schema/fields.ts'
 import { toPlainJson } from '../../src/schema/json.ts'
 import { isWithin } from '../../src/schema/json-size.ts'
 import { picker } from '../../src/schema/paths.ts'
 import { compareValues, isOfKind, parseScalars } from '../../src/schema/scalars.ts'
+import type { Scalar } from '../../src/schema/values.ts'
 import { comparer, isSortKey, matcher, type SortKey } from '../../src/store/selection.ts'
 
 const field = (kind: Kind, more: Partial<Field> = {}): Field => ({

@@ -10,8 +10,8 @@ import {
   type Item,
   type Json,
   memoryStore,
-  parseLink,
 } from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import {
   eachHandler,
   HANDLER_NAMES,

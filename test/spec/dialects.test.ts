@@ -1,16 +1,15 @@
 // Conventions, "Reading": stock admin clients' parameters through both doors.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
 import {
   defineAction,
   defineApi,
   defineCollection,
   type Item,
-  jsonServer,
   memoryStore,
-  parseLink,
-  simpleRest,
 } from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
 import { eachHandler } from '../handlers.ts'
 

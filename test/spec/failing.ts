@@ -7,9 +7,9 @@ import {
   HttpError,
   memoryStore,
   type Store,
-  UnavailableError,
 } from '../../src/index.ts'
 import type { Policies } from '../../src/model/build-api.ts'
+import { UnavailableError } from '../../src/store-authors/index.ts'
 import type { Answer, Init, OpenHandler } from '../handlers.ts'
 
 /** What no answer may ever say. */

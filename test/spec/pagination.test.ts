@@ -2,14 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import {
-  defineApi,
-  defineCollection,
-  type Item,
-  memoryStore,
-  parseLink,
-  type Store,
-} from '../../src/index.ts'
+import { defineApi, defineCollection, type Item, memoryStore, type Store } from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
 import { type Answer, eachHandler } from '../handlers.ts'
 

@@ -1,8 +1,9 @@
 // Requests that are broken, hostile or unusual; conventions, "Names and places"; architecture, "Traps".
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { json, parseLink, xml } from '../../src/index.ts'
+import { json, xml } from '../../src/index.ts'
 import type { Policies } from '../../src/model/build-api.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { type Example, example } from '../fixture.ts'
 import { serve } from '../guards/wire.ts'
 import { type Answer, eachHandler, listen, sendRaw } from '../handlers.ts'

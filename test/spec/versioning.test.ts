@@ -1,13 +1,8 @@
 // Specification, "Versioning"; conventions, "Names and places".
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import {
-  defineAction,
-  defineApi,
-  defineCollection,
-  memoryStore,
-  parseLink,
-} from '../../src/index.ts'
+import { defineAction, defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import { example } from '../fixture.ts'
 import { eachHandler } from '../handlers.ts'

@@ -12,11 +12,13 @@ import {
   memoryBlobs,
   memoryStore,
   multipart,
-  ReferenceConflictError,
   type Store,
+} from '../../src/index.ts'
+import {
+  ReferenceConflictError,
   UnavailableError,
   UnstorableError,
-} from '../../src/index.ts'
+} from '../../src/store-authors/index.ts'
 import { example, seed } from '../fixture.ts'
 
 async function ask(

@@ -1,6 +1,6 @@
 // Two processes of the example server on one database: what they share, and what survives.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseLink } from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
 import { jsonOf, type Served, serve } from '../examples/running.ts'
 
 /** A database server, and a database of it that nobody else uses. */

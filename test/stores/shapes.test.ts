@@ -1,7 +1,8 @@
 // What several collections on one store have in common, and the lists that indexes are kept in.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import { defineCollection, type Field, memoryStore } from '../../src/index.ts'
+import { defineCollection, memoryStore } from '../../src/index.ts'
+import type { Field } from '../../src/rules/index.ts'
 import type { Schema } from '../../src/schema/zod-fields.ts'
 import { mergeShapes } from '../../src/store/shapes.ts'
 import { SortedList } from '../../src/store/sorted-list.ts'
