@@ -127,7 +127,10 @@ export class Session {
   async #flush(): Promise<void> {
     this.#flushing = true
     // Requests that came at the same time add their writes first.
-    await new Promise(resolve => setImmediate(resolve))
+    const pause = new Promise(resolve => setImmediate(resolve))
+    // Reads of SQLite wait for no event: without this turn they could keep the writes waiting for ever.
+    if (this.#database.serial) this.#turn = this.#turn.then(() => pause)
+    await pause
     while (this.#queue.length > 0) await this.#commit(takeWrites(this.#queue))
     this.#flushing = false
   }
