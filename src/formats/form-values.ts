@@ -54,7 +54,7 @@ export function formValue(
   const isPatch = [method, ...methods].some(each => /^patch$/i.test(String(each)))
   const tree: Tree = new Map()
   for (const [name, part] of pairs) {
-    if (name === IF_MATCH_PARAMETER && !fields?.has(name)) continue
+    if (name === METHOD_PARAMETER || (name === IF_MATCH_PARAMETER && !fields?.has(name))) continue
     const issue = plant(tree, name, part, limits.depth)
     if (issue) issues.push(issue)
   }

@@ -2,7 +2,7 @@
 // `model.name=` or `model[name]=`, lists as a repeated key, `tags[]=` or `tags[0]=`; typed by the schema.
 import { HttpError } from '../errors.ts'
 import { parseParameters } from '../http/parameters.ts'
-import { isObject } from '../schema/values.ts'
+import { type Item, isObject } from '../schema/values.ts'
 import { formValue } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { readText } from './read-body.ts'
@@ -13,17 +13,22 @@ export const form: Format = {
   extensions: [],
   types: ['application/x-www-form-urlencoded'],
   form: true,
-  read: async (body, context) => formValue(await readPairs(body, context), context),
-  receive: (parsed, context) => formValue(toPairs(parsed), context),
+  read: async (body, context) => toValue(await readPairs(body, context), context),
+  receive: (parsed, context) => toValue(toPairs(parsed), context),
 }
 
 type TextPair = readonly [name: string, value: string]
+
+function toValue(pairs: readonly TextPair[], context: ReadContext): Item {
+  context.submitted?.(pairs)
+  return formValue(pairs, context)
+}
 
 /**
  * Reads the pairs of a form.
  * @throws HttpError 400 for an escape that is not UTF-8, 413 for too many bytes.
  */
-export async function readPairs(
+async function readPairs(
   body: AsyncIterable<Uint8Array>,
   context: Pick<ReadContext, 'limits' | 'length' | 'parameters'>,
 ): Promise<TextPair[]> {
@@ -34,7 +39,7 @@ export async function readPairs(
 }
 
 /** Turns the result of a host's parser into pairs again. */
-export function toPairs(parsed: unknown, name = ''): TextPair[] {
+function toPairs(parsed: unknown, name = ''): TextPair[] {
   if (Array.isArray(parsed))
     return parsed.flatMap((element, at) =>
       toPairs(element, isObject(element) ? `${name}[${at}]` : name),

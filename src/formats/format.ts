@@ -76,7 +76,7 @@ export interface ReadContext {
    */
   readonly issues?: Issue[]
   /** Gets the pairs of a form before they are checked, so that a page can show them again. */
-  readonly sent?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
+  readonly submitted?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }
 
 /** A file of a multipart body. The client chose its name and type: neither is a path, nor trusted. */

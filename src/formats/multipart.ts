@@ -115,7 +115,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
       pairs.push([name, outcome.value])
     }
   }
-  context.sent?.(pairs)
+  context.submitted?.(pairs)
   if (failure) {
     // Not awaited: a generator that waits for the network returns no sooner.
     chunks.return?.()?.then(undefined, () => {})

@@ -151,7 +151,7 @@ export class RequestContext {
   negotiated: Negotiated | undefined
   body: DecodedBody | undefined
   /** What a form held, as it was sent, so that a page can show it again. */
-  sent: readonly (readonly [name: string, part: unknown])[] | undefined
+  submitted: readonly (readonly [name: string, part: unknown])[] | undefined
   uploads: Uploads | undefined
   /** Whether the operation runs: from then on it removes the uploads that no item holds, even after its time. */
   performing = false

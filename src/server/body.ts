@@ -68,8 +68,8 @@ function decode(
     limits: api.limits,
     method: context.method,
     fields: action ? action.inputFields : collection.takenFields,
-    sent: pairs => {
-      context.sent = pairs
+    submitted: pairs => {
+      context.submitted = pairs
     },
     ...(context.uploads && { upload: context.uploads.put }),
   })

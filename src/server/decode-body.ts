@@ -1,8 +1,6 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
 import { followedBy, oneChunk } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
-import { readPairs, toPairs } from '../formats/form.ts'
-import { formValue } from '../formats/form-values.ts'
 import type { Format, ReadContext, Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
@@ -72,7 +70,7 @@ export interface Decoded extends DecodedBody {
 }
 
 type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload'> &
-  Required<Pick<ReadContext, 'sent' | 'method'>>
+  Required<Pick<ReadContext, 'submitted' | 'method'>>
 
 /** A class, so that the signal is made only when a format asks for it: see node.ts. */
 class BodyContext implements ReadContext {
@@ -83,7 +81,9 @@ class BodyContext implements ReadContext {
   readonly method: string
   readonly issues: Issue[] = []
   readonly upload?: NonNullable<ReadContext['upload']>
-  readonly sent: NonNullable<ReadContext['sent']>
+  /** The pairs of a form. */
+  pairs: Parameters<BodyOptions['submitted']>[0] = []
+  readonly submitted: BodyOptions['submitted']
   readonly #request: HttpRequest
 
   constructor(request: HttpRequest, type: MediaType | undefined, options: BodyOptions) {
@@ -94,7 +94,10 @@ class BodyContext implements ReadContext {
     this.parameters = type?.parameters ?? new Map()
     this.length = length === undefined ? undefined : Number(length)
     if (options.upload) this.upload = options.upload
-    this.sent = options.sent
+    this.submitted = pairs => {
+      this.pairs = pairs
+      options.submitted(pairs)
+    }
     this.#request = request
   }
 
@@ -114,25 +117,14 @@ export async function decodeBody(
   { format, type }: Content,
   options: BodyOptions,
 ): Promise<Decoded> {
-  const { sent } = options
   const context = new BodyContext(request, type, options)
   if (format.name === 'multipart') checkParsed(body)
-  const { issues } = context
   const [bytes, parsed] = partsOf(body)
-  if (format.name === 'form') {
-    const pairs = bytes ? await readPairs(bytes, context) : toPairs(parsed)
-    sent(pairs)
-    const values = pairs.filter(([name]) => name !== METHOD_PARAMETER)
-    const overrides = pairs.flatMap(([name, value]) => (name === METHOD_PARAMETER ? [value] : []))
-    const method = overrides[0] ?? options.method
-    const { fields, limits } = options
-    const value = formValue(values, { fields, limits, issues, method })
-    return { type: type?.type, form: true, issues, value, overrides }
-  }
   // Without `receive` a parsed value is taken as JSON would be.
   const receive = format.receive ?? json.receive
   const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
-  return { type: type?.type, form: format.form, issues, ...withoutOverride(value, format) }
+  const { issues, pairs } = context
+  return { type: type?.type, form: format.form, issues, ...takeOverrides(value, format, pairs) }
 }
 
 /** The bytes of a body, else the value that a host server has made of them. */
@@ -157,11 +149,22 @@ function bytesOf(parsed: unknown): AsyncIterable<Uint8Array> | undefined {
   return bytes instanceof Uint8Array ? oneChunk(bytes) : undefined
 }
 
-/** A form's `_method` is the request's, not a property of the item. */
-function withoutOverride(value: Json, { form }: Format): Pick<Decoded, 'value' | 'overrides'> {
+/** A form's `_method` is the request's, not a property of the item; each one counts, since they must agree. */
+function takeOverrides(
+  value: Json,
+  { form }: Format,
+  pairs: BodyContext['pairs'],
+): Pick<Decoded, 'value' | 'overrides'> {
+  const named = pairs.flatMap(([name, part]) => (name === METHOD_PARAMETER ? [part] : []))
   if (!form || !isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) {
-    return { value, overrides: [] }
+    return { value, overrides: named.map(printOverride) }
   }
-  const { [METHOD_PARAMETER]: named, ...rest } = value
-  return { value: rest, overrides: [typeof named === 'string' ? named : JSON.stringify(named)] }
+  const { [METHOD_PARAMETER]: other, ...rest } = value
+  return { value: rest, overrides: [...named, other].map(printOverride) }
+}
+
+/** @param part of a form: a text, or parsed JSON. */
+function printOverride(part: unknown): string {
+  const value = isObject(part) && 'json' in part ? part.json : part
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

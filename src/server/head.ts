@@ -122,8 +122,8 @@ function findBase({ api, request }: RequestContext, addressed: boolean): string 
 
 /** Reads the preconditions, which a form may say too. @throws HttpError 400 */
 export function readConditions(context: RequestContext): void {
-  const { request, method, sent, suppressed } = context
-  const headers = sent ? withIfMatch(request.headers, sent) : request.headers
+  const { request, method, submitted, suppressed } = context
+  const headers = submitted ? withIfMatch(request.headers, submitted) : request.headers
   const preconditions = readPreconditions(headers, method)
   // A client that reads no status cannot understand a 304.
   context.preconditions =

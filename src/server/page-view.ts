@@ -32,11 +32,11 @@ export function buildView(
   context: RequestContext,
   { status, headers, representation }: ViewOutput,
 ): PageView {
-  const { api, request, method, parameters, sent } = context
+  const { api, request, method, parameters, submitted } = context
   const base = basePath(api, request)
   const builder: Builder = { context, api, href: to => base + printPath(to, api.formats) }
   // A form that could not be read names its method all the same.
-  const named = sent?.find(([name]) => name === METHOD_PARAMETER)?.[1]
+  const named = submitted?.find(([name]) => name === METHOD_PARAMETER)?.[1]
   const operation = context.match?.methods.get(
     typeof named === 'string' ? named.toUpperCase() : method,
   )
@@ -46,7 +46,7 @@ export function buildView(
     status,
     operation,
     headers,
-    submitted: sent,
+    submitted,
     parameters,
     title: printTitle(target),
     href: builder.href(target),

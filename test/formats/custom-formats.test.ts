@@ -90,7 +90,7 @@ describe('a body that a host server has parsed', () => {
     limits: buildLimits(),
     fields: undefined,
     method: 'POST',
-    sent: () => undefined,
+    submitted: () => undefined,
   }
   const decode = (body: RequestBody | undefined, type: string) => {
     const given = request(body, type)

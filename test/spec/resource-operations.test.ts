@@ -1197,6 +1197,26 @@ describe('_method', () => {
       expect((await door.request(path())).text).toBe(before.text)
     })
 
+    it.each([
+      ['DELETE', 'PUT'],
+      ['DELETE', 'anything'],
+    ])('400 where two parts of a multipart form disagree: %s, %s', async (...methods) => {
+      const before = await door.request(path())
+      const parts = methods.map(
+        method => `--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\n${method}\r\n`,
+      )
+      const answer = await door.request(path(), {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        body: `${parts.join('')}--b--\r\n`,
+      })
+      expect(answer).toMatchObject({
+        status: 400,
+        json: { errors: [{ field: '_method', type: 'conflicting_methods' }] },
+      })
+      expect((await door.request(path())).text).toBe(before.text)
+    })
+
     it('in JSON it is a field like any other', async () => {
       const answer = await door.request('/cars', {
         method: 'POST',
