@@ -96,16 +96,20 @@ export function buildRouter<Compiled>(
 ): Router<Compiled> {
   const versions = new Set(api.versions.map(({ name }) => name).filter(name => name !== ''))
   const extensions = new Set(api.formats.flatMap(format => format.extensions))
+  /** Paths without parameters, which win over ids. */
+  const fixedRoutes = new Map<string, CompiledRoute<Compiled>>()
   const routesByHead = new Map<string, CompiledRoute<Compiled>[]>()
   for (const route of listRoutes(api.versions)) {
     const match = compileMatch<Params & Record<string, string>>(route.template, {
       ...MATCHING,
       decode: decodeSegment,
     })
-    const head = headOf(route.template.slice(1).split('/'), versions)
-    const siblings = routesByHead.get(head) ?? []
-    siblings.push({ ...route, match, compiled: compileRoute(route) })
-    routesByHead.set(head, siblings)
+    const compiled = { ...route, match, compiled: compileRoute(route) }
+    if (!route.template.includes(':')) fixedRoutes.set(route.template, compiled)
+    else {
+      const head = headOf(route.template, versions)
+      routesByHead.set(head, [...(routesByHead.get(head) ?? []), compiled])
+    }
   }
 
   return {
@@ -115,11 +119,12 @@ export function buildRouter<Compiled>(
       const extension = findExtension(raw, extensions)
       const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
       const canonical = PLAIN.test(bare) ? bare : bare.split('/').map(recode).join('/')
-      const candidates = routesByHead.get(headOf(canonical.slice(1).split('/'), versions))
-      if (!candidates) return undefined
-      for (const { template, shape, methods, compiled, match, resolve } of candidates) {
-        const found = match(canonical)
-        const target = found && resolve(found.params)
+      const fixed = fixedRoutes.get(canonical)
+      const candidates = fixed ? [fixed] : routesByHead.get(headOf(canonical, versions))
+      for (const route of candidates ?? []) {
+        const found = route.match(canonical)
+        const target = found && route.resolve(found.params)
+        const { template, shape, methods, compiled } = route
         if (target) return { template, shape, methods, compiled, target, extension }
       }
       return undefined
@@ -130,9 +135,10 @@ export function buildRouter<Compiled>(
 
 const MATCHING = { sensitive: true, trailing: false, encodePath: encodeURI }
 
-/** A path's length and its first segment, which is never a parameter, lead to the few routes that can match. */
-function headOf(segments: readonly string[], versions: ReadonlySet<string>): string {
-  const [first = '', second = ''] = segments
+/** A path's number of segments and its first one, which is never a parameter, lead to the few routes that can match. */
+function headOf(path: string, versions: ReadonlySet<string>): string {
+  const segments = path.split('/')
+  const [, first = '', second = ''] = segments
   return `${segments.length} ${first}${versions.has(first) ? `/${second}` : ''}`
 }
 

@@ -72,7 +72,6 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
     requests.publish(requestEvent(context))
   }
   readHead(context, served?.document.addressed)
-  context.version = match?.target.version
   if (served) context.steps = served.steps
   else if (!match) context.steps = notFound
   else {

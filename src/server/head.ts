@@ -40,6 +40,8 @@ export function readHead(context: RequestContext, addressed = true): void {
     context.suppressed = context.parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
   }
   context.base = findBase(context, addressed)
+  // From here on errors too say that a version is deprecated.
+  context.version = context.match?.target.version
   context.overrides = listOverrides(request, context.parameters)
   if (context.overrides.length > 0)
     context.method = effectiveMethod(request.method, context.overrides)
