@@ -208,6 +208,8 @@ class NodeBody implements AsyncIterable<Uint8Array> {
     askForBody(request, this.#response)
     let wake: (() => void) | undefined
     const onMore = () => wake?.()
+    // Node gives what came with the head right after the listener has returned: most bodies, whole.
+    await undefined
     try {
       // What tells the end comes after the last byte: to wait for it takes 6 % of a create.
       while (this.left > 0) {

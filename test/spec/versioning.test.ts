@@ -35,6 +35,18 @@ describe('Versioning', () => {
   eachHandler(
     () => versions(),
     door => {
+      it('an error says too that a version is deprecated, also where no operation was found', async () => {
+        for (const path of [
+          '/v1/cars?_method=TRACE',
+          '/v1/cars?color=x&color[gt',
+          '/v1/cars/x/y/z',
+        ]) {
+          const { status, headers } = await door.request(path)
+          const expected = path.endsWith('z') ? null : `@${DEPRECATED.getTime() / 1000}`
+          expect([path, status >= 400, headers.get('deprecation')]).toEqual([path, true, expected])
+        }
+      })
+
       it('{base_url}/v<number>/: each version has its own root', async () => {
         for (const path of ['/v2/', '/v2', '/v2.json']) {
           expect(await door.request(path)).toMatchObject({
