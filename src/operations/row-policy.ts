@@ -4,7 +4,7 @@ import type { Issue } from '../errors.ts'
 import type { Parameter } from '../http/parameters.ts'
 import { toFilterTexts } from '../http/value-list.ts'
 import type { CollectionDefinition, ListParameters } from '../model/definition.ts'
-import { RESERVED, readQuery } from '../query.ts'
+import { compileQueryReader, type QueryReader, RESERVED } from '../query.ts'
 import { type Item, isScalar } from '../schema/values.ts'
 import { type Filter, matcher } from '../store/selection.ts'
 
@@ -35,11 +35,26 @@ function nothing({ shape }: CollectionDefinition): Filter {
   return { path: [shape.identity.name], operator: 'exists', values: [false] }
 }
 
+const FILTERS_ONLY = { parameters: 0, words: 0, sortKeys: 0 }
+const CAPS = { ...FILTERS_ONLY, filters: 100, values: 100_000, pattern: 8192 }
+
+const readers = new WeakMap<CollectionDefinition, QueryReader>()
+
+/** The reader of a collection's rules, compiled once. */
+function readerOf(collection: CollectionDefinition): QueryReader {
+  const { fields, identity } = collection.shape
+  const known = readers.get(collection)
+  const reader = known ?? compileQueryReader({ fields, id: identity.name, caps: CAPS })
+  if (!known) readers.set(collection, reader)
+  return reader
+}
+
 /** The rule compiled like the filters of a query; `undefined` where no item can fulfil it. */
 function filtersOf(
-  { name, shape }: CollectionDefinition,
+  collection: CollectionDefinition,
   rule: ListParameters,
 ): readonly Filter[] | undefined {
+  const { name } = collection
   const parameters: Parameter[] = []
   for (const [parameter, given] of Object.entries(rule)) {
     const values: readonly unknown[] = Array.isArray(given) ? given : [given]
@@ -52,13 +67,7 @@ function filtersOf(
     }
   }
   const issues: Issue[] = []
-  const none = { parameters: 0, words: 0, sortKeys: 0 }
-  const caps = { ...none, filters: 100, values: 100_000, pattern: 8192 }
-  const { where } = readQuery(
-    parameters,
-    { fields: shape.fields, id: shape.identity.name, caps },
-    issues,
-  )
+  const { where } = readerOf(collection)(parameters, issues)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
   // A value that the field cannot have: nobody's items.

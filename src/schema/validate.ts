@@ -5,7 +5,15 @@ import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
 import { compileParser } from './parse.ts'
 import { compileUnknownFinder, elementsBefore } from './unknown-properties.ts'
-import { type Awaitable, getProperty, type Item, isObject, type Json, sameJson } from './values.ts'
+import {
+  type Awaitable,
+  andThen,
+  getProperty,
+  type Item,
+  isObject,
+  type Json,
+  sameJson,
+} from './values.ts'
 import { buildField, type Schema } from './zod-fields.ts'
 
 /** Checks values against a collection's schema; all issues of a value in one `HttpError` 400. */
@@ -77,10 +85,6 @@ export function buildChecker(schema: Schema): (value: unknown, current?: Json) =
       throw new TypeError('An overwrite of the whole schema must give an object')
     })
   }
-}
-
-function andThen<T, U>(value: Awaitable<T>, next: (value: T) => U): Awaitable<U> {
-  return value instanceof Promise ? value.then(next) : next(value)
 }
 
 /**

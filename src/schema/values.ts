@@ -10,6 +10,11 @@ export type Scalar = string | number | boolean
 /** A value, or a promise where something has to wait. */
 export type Awaitable<T> = T | Promise<T>
 
+/** Goes on with a value, at once where it is there already: an `await` would cost every read a turn. */
+export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
+
 /** Reads an own property; `undefined` of what is not an object. */
 export function getProperty(value: Json | undefined, name: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined

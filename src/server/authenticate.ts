@@ -8,9 +8,8 @@ import { HttpError } from '../errors.ts'
 import { resolveProxies, splitBase } from '../http/base-url.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { metadataAddress } from '../operations/access.ts'
-import { andThen } from '../operations/and-then.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
-import type { Awaitable } from '../schema/values.ts'
+import { type Awaitable, andThen } from '../schema/values.ts'
 import { timedTogether } from './timing.ts'
 
 export function isSafe(method: string): boolean {

@@ -11,11 +11,10 @@ import {
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/access.ts'
-import { andThen } from '../operations/and-then.ts'
 import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
 import { compilePerform } from '../operations/perform.ts'
 import { describeRoot } from '../operations/root.ts'
-import type { Awaitable } from '../schema/values.ts'
+import { type Awaitable, andThen } from '../schema/values.ts'
 import { admissionSteps } from './authenticate.ts'
 import { isForm, methodNotAllowed, readBody, readForm, uploadsFor } from './body.ts'
 import { prepareOperation, readConditions } from './head.ts'

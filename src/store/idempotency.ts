@@ -11,19 +11,11 @@ interface Answered extends Claim {
   readonly answer: Json
 }
 
-export interface IdempotencyRecords {
-  claim(key: string, fingerprint: string): IdempotencyRecord
-  /** @throws UnavailableError for a key without a claim: another request may have it. */
-  requireClaim(key: string): void
-  complete(key: string, answer: Json | undefined): void
-  clear(): void
-}
-
 /**
  * Keeps claims and answers until they expire.
  * @param max the number of either that is kept: beyond it the oldest go early.
  */
-export function createIdempotencyRecords(clock: () => number, max: number): IdempotencyRecords {
+export function createIdempotencyRecords(clock: () => number, max: number) {
   // A `Map` keeps the order of insertion: the oldest entries come first.
   const claims = new Map<string, Claim>()
   const answers = new Map<string, Answered>()
@@ -36,7 +28,7 @@ export function createIdempotencyRecords(clock: () => number, max: number): Idem
   }
 
   return {
-    claim(key, fingerprint) {
+    claim(key: string, fingerprint: string): IdempotencyRecord {
       sweep(claims, CLAIM_TTL_MS)
       sweep(answers, RECORD_TTL_MS)
       const done = answers.get(key)
@@ -46,17 +38,18 @@ export function createIdempotencyRecords(clock: () => number, max: number): Idem
       claims.set(key, { fingerprint, at: clock() })
       return { state: 'new' }
     },
-    requireClaim(key) {
+    /** @throws UnavailableError for a key without a claim: another request may have it. */
+    requireClaim(key: string): void {
       if (claims.has(key)) return
       throw new UnavailableError('The claim of the idempotency key has expired')
     },
-    complete(key, answer) {
+    complete(key: string, answer: Json | undefined): void {
       const claim = claims.get(key)
       claims.delete(key)
       if (!claim || answer === undefined) return
       answers.set(key, { fingerprint: claim.fingerprint, answer, at: clock() })
     },
-    clear() {
+    clear(): void {
       claims.clear()
       answers.clear()
     },

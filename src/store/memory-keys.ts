@@ -45,14 +45,6 @@ export function compareKey(one: Key = null, other: Key = null): number {
   return Number(one) - Number(other)
 }
 
-function compareKeys(one: Keys, other: Keys, from: number, to: number): number {
-  for (let at = from; at < to; at++) {
-    const order = compareKey(one[at], other[at])
-    if (order !== 0) return order
-  }
-  return 0
-}
-
 export function isSamePath(one: Path, other: Path | undefined): boolean {
   return one.length === other?.length && one.every((name, at) => name === other[at])
 }
@@ -76,5 +68,7 @@ export function isBound({ operator, values: [value] }: Filter, kind: Kind): bool
 /** Compares an entry with keys, which may be fewer than its own. */
 export function compareEntry({ first, keys }: Entry, others: Keys, length = others.length): number {
   if (length === 0) return 0
-  return compareKey(first, others[0]) || compareKeys(keys, others, 1, length)
+  let order = compareKey(first, others[0])
+  for (let at = 1; at < length && order === 0; at++) order = compareKey(keys[at], others[at])
+  return order
 }

@@ -134,7 +134,7 @@ function findWalk(
 
 function takeFrom(
   part: Part,
-  { search }: Filters,
+  filters: Filters,
   sort: readonly SortKey[],
   after: Place,
   offset: number,
@@ -142,28 +142,26 @@ function takeFrom(
   source: Source,
 ): Stored[] {
   const items: Stored[] = []
-  if (part.rest.length === 0 && search === undefined) {
-    for (const { slot } of part.index.walk(part, sort, after, offset, limit)) {
-      if (items.length === limit) break
-      items.push(slot.stored)
-    }
-    source.examined += items.length
-    return items
-  }
-  const test = matcher({ where: part.rest, ...(search && { search }) }, source.fields)
-  let left = offset
-  for (const { slot } of part.index.walk(part, sort, after, 0, Number.POSITIVE_INFINITY)) {
+  const test = isExact(part, filters) ? undefined : restMatcher(part, filters, source)
+  let left = test ? offset : 0
+  const [skip, most] = test ? [0, Number.POSITIVE_INFINITY] : [offset, limit]
+  for (const { slot } of part.index.walk(part, sort, after, skip, most)) {
     if (items.length === limit) break
     source.examined++
-    if (!test(slot.stored.item)) continue
+    if (test && !test(slot.stored.item)) continue
     if (left > 0) left--
     else items.push(slot.stored)
   }
   return items
 }
 
-function collect(part: Part, { search }: Filters, source: Source): Stored[] {
-  const test = matcher({ where: part.rest, ...(search && { search }) }, source.fields)
+/** Tests what the ranges of a part do not answer. */
+function restMatcher({ rest: where }: Part, { search }: Filters, { fields }: Source) {
+  return matcher({ where, ...(search && { search }) }, fields)
+}
+
+function collect(part: Part, filters: Filters, source: Source): Stored[] {
+  const test = restMatcher(part, filters, source)
   const items: Stored[] = []
   for (const { slot } of part.index.collect(part)) {
     if (test(slot.stored.item)) items.push(slot.stored)

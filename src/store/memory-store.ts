@@ -15,7 +15,6 @@ import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 import {
   assemble,
   type Id,
-  type PrintedItem,
   type Shape,
   type Store,
   type Stored,
@@ -51,22 +50,6 @@ interface Place {
 
 type WritableSource = { -readonly [Name in keyof Source]: Source[Name] }
 
-/** One stored item; all have one hidden class. */
-class Row implements Stored {
-  readonly id: Id
-  readonly item: Item
-  readonly version: string
-  readonly updatedAt: number
-  printed: PrintedItem | undefined = undefined
-
-  constructor(id: Id, item: Item, version: string, updatedAt: number) {
-    this.id = id
-    this.item = item
-    this.version = version
-    this.updatedAt = updatedAt
-  }
-}
-
 /**
  * A store in memory, gone with the process. An item is frozen, and the same object until the next
  * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
@@ -93,14 +76,16 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** Writes an item; an error leaves indexes and items untouched. */
-  function put(own: Shape, place: Place | undefined, id: Id, values: Item): Row {
+  function put(own: Shape, place: Place | undefined, id: Id, values: Item): Stored {
     const now = clock()
     const date = new Date(now).toISOString()
     const old = place?.slot.stored.item
     const created = (old && own.createdAt && old[own.createdAt]) || date
     const item = freeze(assemble(own, id, values, String(created), date))
     for (const unique of uniques) unique.check(item, id)
-    const row = new Row(id, item, `${prefix}${(written++).toString(36)}`, now)
+    const version = `${prefix}${(written++).toString(36)}`
+    // With `printed` all rows have one hidden class.
+    const row: Stored = { id, item, version, updatedAt: now, printed: undefined }
     for (const unique of uniques) unique.replace(old, item, id)
     if (place) replaceRow(place, row)
     else addRow(row)
@@ -114,7 +99,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     source.revision++
   }
 
-  function replaceRow({ slot, entries }: Place, row: Row): void {
+  function replaceRow({ slot, entries }: Place, row: Stored): void {
     slot.stored = row
     for (const [at, index] of source.indexes.entries()) {
       const old = entries[at] as Entry // one for each index

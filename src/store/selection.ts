@@ -130,90 +130,47 @@ export function parseLike(pattern: string): LikeStep[] {
   return literal ? [...steps, { char: '\\' }] : steps
 }
 
-/** What stands between two runs of a pattern. */
-interface Stretch {
-  /** Its UTF-16 units; {@link ANY} is any one character. */
-  readonly units: number[]
-  /** What it begins with. */
-  start: string
-}
-
-const ANY = -1
-
 /**
- * Compiles a pattern to a test: what stands between runs is looked for in turn, each where it comes
- * first, so that at worst every character of the text is compared with every one of the pattern.
+ * Compiles a pattern to a test. After a mismatch the last run alone takes one more character, so that at
+ * worst every character of the text is compared with every one of the pattern.
  */
 function likeTest(steps: readonly LikeStep[]): (text: string) => boolean {
-  const { first, between, last } = stretchesOf(steps)
-  if (!last) return text => endOf(first, text, 0) === text.length
   return text => {
-    let at = endOf(first, text, 0)
-    for (const stretch of between) {
-      if (at === -1) return false
-      at = endOfNext(stretch, text, at)
+    let at = 0
+    let step = 0
+    /** Where what follows the last run was tried; -1 before the first run. */
+    let tried = -1
+    let afterRun = 0
+    while (at < text.length) {
+      const wanted = steps[step]
+      if (wanted === 'run') {
+        step++
+        afterRun = step
+        tried = at
+        if (step === steps.length) return true
+      } else if (wanted === 'one') {
+        step++
+        at += isPair(text, at) ? 2 : 1
+      } else if (wanted && text.startsWith(wanted.char, at)) {
+        step++
+        at += wanted.char.length
+      } else {
+        if (tried === -1) return false
+        const next = steps[afterRun]
+        if (typeof next === 'object') tried = text.indexOf(next.char, tried + 1)
+        else tried += isPair(text, tried) ? 2 : 1
+        if (tried === -1) return false
+        step = afterRun
+        at = tried
+      }
     }
-    if (at === -1) return false
-    const from = startOfLast(last, text)
-    return from >= at && endOf(last, text, from) === text.length
+    return step === steps.length || (steps[step] === 'run' && step === steps.length - 1)
   }
-}
-
-/** A `_` after a run stands before it here, which says the same: what is looked for begins with a character. */
-function stretchesOf(steps: readonly LikeStep[]) {
-  const first: Stretch = { units: [], start: '' }
-  const others: Stretch[] = []
-  for (const step of steps) {
-    const last = others.at(-1)
-    if (step === 'run') {
-      if (last?.units.length !== 0) others.push({ units: [], start: '' })
-    } else if (step === 'one') {
-      const empty = last?.units.length === 0
-      const to = (empty ? others.at(-2) : last) ?? first
-      to.units.push(ANY)
-    } else {
-      const to = last ?? first
-      if (!to.units.includes(ANY)) to.start += step.char
-      for (let at = 0; at < step.char.length; at++) to.units.push(step.char.charCodeAt(at))
-    }
-  }
-  const last = others.pop()
-  return { first, between: others, last }
-}
-
-/** Where a stretch that begins at `at` ends; -1 where it does not fit there. */
-function endOf({ units }: Stretch, text: string, at: number): number {
-  for (const wanted of units) {
-    if (wanted === ANY) {
-      if (at >= text.length) return -1
-      at += isPair(text, at) ? 2 : 1
-    } else if (text.charCodeAt(at++) !== wanted) return -1
-  }
-  return at
 }
 
 function isPair(text: string, at: number): boolean {
   const leads = (text.charCodeAt(at) & 0xfc00) === 0xd800
   return leads && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00
-}
-
-/** Where the first such stretch at `from` or after it ends. */
-function endOfNext(stretch: Stretch, text: string, from: number): number {
-  const { start } = stretch
-  for (let at = text.indexOf(start, from); at !== -1; at = text.indexOf(start, at + 1)) {
-    const end = endOf(stretch, text, at)
-    if (end !== -1) return end
-  }
-  return -1
-}
-
-/** Where the stretch begins if it ends with the text; before the text where that has too few characters. */
-function startOfLast({ units }: Stretch, text: string): number {
-  let at = text.length
-  for (let count = units.length - 1; count >= 0; count--) {
-    at -= units[count] === ANY && isPair(text, at - 2) ? 2 : 1
-  }
-  return at
 }
 
 /** The different words of a search, ASCII letters in lower case. */

@@ -1,7 +1,6 @@
 // The order of a list (specification, "Query parameters": `sort`): `-created_at,color`, and back.
 import type { Issue } from '../errors.ts'
 import { buildLimits, type Limits } from '../http/limits.ts'
-import { type Parameter, single } from '../http/parameters.ts'
 import {
   describeField,
   type Field,
@@ -26,16 +25,7 @@ export interface SortOptions {
 
 const CAPS = buildLimits()
 
-/** Reads the `sort` parameter; the id ends the sort. */
-export function readSort(
-  parameters: readonly Parameter[],
-  options: SortOptions,
-  issues: Issue[],
-): SortKey[] {
-  return readSortText(single(parameters, 'sort', issues) ?? '', options, issues)
-}
-
-/** Reads the value of the `sort` parameter; an empty one means the default. */
+/** Reads the value of the `sort` parameter, and ends the sort with the id; an empty one means the default. */
 export function readSortText(
   text: string,
   { fields, id, sort = [], caps = CAPS }: SortOptions,

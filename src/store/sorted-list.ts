@@ -96,40 +96,30 @@ export class SortedList<T> {
   }
 
   #start(chunk: number): number {
-    if (!this.#starts) {
-      let position = 0
-      this.#starts = this.#chunks.map(({ length }) => {
-        position += length
-        return position - length
-      })
-    }
-    return this.#starts[chunk] ?? 0
+    return this.#listStarts()[chunk] ?? 0
+  }
+
+  #listStarts(): readonly number[] {
+    if (this.#starts) return this.#starts
+    let position = 0
+    this.#starts = this.#chunks.map(({ length }) => {
+      position += length
+      return position - length
+    })
+    return this.#starts
   }
 
   /** The chunk that holds a position. */
   #locate(position: number): number {
-    let low = 0
-    let high = this.#chunks.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (this.#start(middle) <= position) low = middle
-      else high = middle - 1
-    }
-    return low
+    const starts = this.#listStarts()
+    return Math.max(0, firstNotBelow(starts, start => (start <= position ? -1 : 1)) - 1)
   }
 
   /** The first chunk whose last entry is not before the place; the last chunk where all are. */
   #findChunk(probe: Probe<T>): [at: number, chunk: T[] | undefined] {
-    const last = this.#chunks.length - 1
-    let low = 0
-    let high = Math.max(last, 0)
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const end = this.#chunks[middle]?.at(-1)
-      if (end !== undefined && probe(end) < 0) low = middle + 1
-      else high = middle
-    }
-    return [low, this.#chunks[low]]
+    const at = firstNotBelow(this.#chunks, chunk => probe(chunk.at(-1) as T)) // no chunk is empty
+    const within = Math.max(0, Math.min(at, this.#chunks.length - 1))
+    return [within, this.#chunks[within]]
   }
 }
 
