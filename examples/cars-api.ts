@@ -18,7 +18,7 @@ import { accessTo } from './auth.ts'
 
 const COLORS = ['black', 'blue', 'green', 'grey', 'orange', 'red', 'silver', 'white', 'yellow']
 
-const Model = z.object({ name: z.string().min(1), brand: z.string().min(1) })
+const Model = z.object({ name: z.string().min(1).max(100), brand: z.string().min(1).max(100) })
 
 const Car = z.object({
   immatriculation: z
@@ -30,27 +30,27 @@ const Car = z.object({
   mileage: z.int().nonnegative().default(0),
   registered_on: z.iso.date().nullable().default(null),
   sold: z.boolean().default(false),
-  buyer: z.string().nullable().default(null),
-  account_id: z.string().nullable().default(null),
+  buyer: z.string().max(200).nullable().default(null),
+  account_id: z.string().max(255).nullable().default(null),
 })
 
 const Option = z.object({
   car_id: z.int(),
-  name: z.string().min(1),
+  name: z.string().min(1).max(100),
   price: z.number().nonnegative().default(0),
 })
 
 const CarModel = z.object({ car_id: z.int(), model_id: z.int() })
 
 const Account = z.object({
-  name: z.string().min(1),
-  email: z.email(),
-  city: z.string().optional(),
+  name: z.string().min(1).max(200),
+  email: z.email().max(254),
+  city: z.string().max(100).optional(),
   newsletter: z.boolean().default(false),
 })
 
 const Photo = z.object({
-  comment: z.string(),
+  comment: z.string().max(2000),
   photo: blob({ accept: ['image/*'] }),
   thumb: blob({ accept: ['image/*'] })
     .nullable()
@@ -59,7 +59,7 @@ const Photo = z.object({
 
 const Purchase = z.object({
   /** The buyer's name; not needed for an account. */
-  buyer: z.string().min(1).optional(),
+  buyer: z.string().min(1).max(200).optional(),
   account_id: z.uuid().optional(),
 })
 

@@ -106,6 +106,16 @@ describe('headers that the host server has set', () => {
     }
   })
 
+  test('a preflight of a path that is not the api’s is left to it', async () => {
+    const own: express.RequestHandler = (_request, response) => void response.sendStatus(418)
+    const port = await hosted(photosApi().handler, own)
+    const preflight = async (path: string) => {
+      const headers = { origin: 'https://a.example', 'access-control-request-method': 'PUT' }
+      return (await fetch(`http://127.0.0.1:${port}${path}`, { method: 'OPTIONS', headers })).status
+    }
+    expect([await preflight('/photos'), await preflight('/other')]).toEqual([204, 418])
+  })
+
   test('middleware that replaces writeHead is given what all of its kind read', async () => {
     /** As on-headers 1.0 does, with which compression, express-session and morgan were made. */
     const onHeaders: express.RequestHandler = (_request, response, next) => {

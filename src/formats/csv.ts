@@ -134,5 +134,6 @@ function printText(text: string): string {
 }
 
 function quote(text: string): string {
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+  // Spreadsheets of some languages separate by semicolons, and some readers by tabs.
+  return /[",;\t\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -6,7 +6,7 @@ export interface ByteRange {
   readonly last: number
 }
 
-const RANGE = /^bytes=\s*(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))$/i
+const RANGE = /^bytes=\s*(?:(\d+)-(\d*)|-(\d+))$/i
 
 /**
  * Parses `Range: bytes=…` for a content of so many bytes.

@@ -1,12 +1,14 @@
 // Positions in a list: `Range` and `Content-Range` with a collection as the unit (RFC 9110 §14).
 
+import { toPosition } from './parameters.ts'
+
 /** First and last position, both inclusive and counted from 0; without a last, everything after the first. */
 export interface Range {
   readonly first: number
   readonly last: number | undefined
 }
 
-const RANGE = /^(\d{1,15})-(\d{0,15})$/
+const RANGE = /^(\d+)-(\d*)$/
 
 /**
  * Parses `Range: <unit>=<first>-<last>` of one collection; the last may be left out.
@@ -16,10 +18,10 @@ const RANGE = /^(\d{1,15})-(\d{0,15})$/
 export function parseRange(text: string, unit: string): Range | undefined {
   const equals = text.indexOf('=')
   if (text.slice(0, equals).trim().toLowerCase() !== unit.toLowerCase()) return undefined
-  const positions = RANGE.exec(text.slice(equals + 1).trim())
-  if (!positions) return undefined
-  const first = Number(positions[1])
-  const last = positions[2] === '' ? undefined : Number(positions[2])
+  const [positions, from = '', to = ''] = RANGE.exec(text.slice(equals + 1).trim()) ?? []
+  if (positions === undefined) return undefined
+  const first = toPosition(from)
+  const last = to === '' ? undefined : toPosition(to)
   return last !== undefined && last < first ? undefined : { first, last }
 }
 

@@ -73,6 +73,14 @@ export function single(
   return found?.value
 }
 
+/** The greatest position: no list is so long, and pages can be counted on from it without rounding. */
+const MAX_POSITION = 999_999_999_999_999
+
+/** Reads digits as a position; one of 16 digits and more is the greatest. */
+export function toPosition(digits: string): number {
+  return Math.min(Number(digits), MAX_POSITION)
+}
+
 /** Reads a whole number from 0; an issue is added for anything else. */
 export function readWholeNumber(
   name: string,
@@ -80,7 +88,7 @@ export function readWholeNumber(
   issues: Issue[],
 ): number | undefined {
   if (text === undefined) return undefined
-  if (/^\d{1,15}$/.test(text)) return Number(text)
+  if (/^\d+$/.test(text)) return toPosition(text)
   const message = `${name} must be a whole number from 0, not ${JSON.stringify(text.slice(0, 32))}`
   issues.push({ message, field: name, type: 'invalid_number' })
   return undefined

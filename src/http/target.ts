@@ -30,9 +30,10 @@ export function parseAuthority(target: string): string | undefined {
   return ABSOLUTE.exec(target)?.[1]
 }
 
-const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/i
+const HOST = /^(?:[a-z0-9_](?:[a-z0-9_.-]{0,253})|\[[0-9a-f:.]{2,45}\])(?::(\d{0,5}))?$/i
 
 /** Whether a text can be a `Host` (RFC 9110 §7.2): a name or address, maybe with a port, which may be empty. */
 export function isHost(text: string): boolean {
-  return HOST.test(text)
+  const parts = HOST.exec(text)
+  return parts !== null && Number(parts[1] ?? 0) <= 65_535
 }

@@ -122,6 +122,8 @@ export function buildRouter<Compiled>(
       const fixed = fixedRoutes.get(canonical)
       const candidates = fixed ? [fixed] : routesByHead.get(headOf(canonical, versions))
       for (const route of candidates ?? []) {
+        // The bytes of a property have no other format.
+        if (extension !== undefined && route.shape.kind === 'blob') continue
         const found = route.match(canonical)
         const target = found && route.resolve(found.params)
         const { template, shape, methods, compiled } = route

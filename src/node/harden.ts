@@ -92,6 +92,7 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     if (closing.has(server)) response.shouldKeepAlive = false
   }
   server.prependListener('request', enter)
+  limitHandshakes(server, times.headersTimeout)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     expecting.add(request)
     // The host server's own parser may read the body too.
@@ -121,6 +122,23 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     respondToBroken(error, socket, newest.get(socket))
   })
   return server
+}
+
+/** Ends connections whose TLS handshake takes longer than the head of a request may; Node waits 120 s. */
+function limitHandshakes(server: Server, time: number): void {
+  if (!('setSecureContext' in server)) return
+  const pending = new Map<string, NodeJS.Timeout>()
+  const addressOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`
+  server.on('connection', (socket: Socket) => {
+    const address = addressOf(socket)
+    const timer = setTimeout(() => socket.destroy(), time)
+    pending.set(address, timer)
+    socket.once('close', () => {
+      clearTimeout(timer)
+      if (pending.get(address) === timer) pending.delete(address)
+    })
+  })
+  server.on('secureConnection', (socket: Socket) => clearTimeout(pending.get(addressOf(socket))))
 }
 
 function respondToBroken(

@@ -8,6 +8,8 @@ import type { OperationResult, RequestContext, Step } from '../operations/contex
 import type { Json } from '../schema/values.ts'
 import { admissionSteps } from './authenticate.ts'
 import { methodNotAllowed } from './body.ts'
+import type { Endpoints } from './endpoint.ts'
+import { preflight } from './preflight.ts'
 import { respond } from './respond.ts'
 
 export interface ServedDocument {
@@ -29,23 +31,23 @@ export function compileDocuments(api: ApiDefinition): ReadonlyMap<string, Docume
   return new Map(
     [...buildDocuments(api)].map(([path, document]) => [
       path,
-      { document, steps: serve(api, document) },
+      { document, endpoints: serve(api, document) },
     ]),
   )
 }
 
 export interface DocumentEndpoint {
   readonly document: ServedDocument
-  readonly steps: readonly Step[]
+  readonly endpoints: Endpoints
 }
 
-function serve(api: ApiDefinition, document: ServedDocument): Step[] {
+function serve(api: ApiDefinition, document: ServedDocument): Endpoints {
   const read: Step = async context => {
     context.result = await readDocument(context, document)
   }
-  return document.uncounted
-    ? [skipCounting, read, respond]
-    : [...admissionSteps(api, 'POST'), read, respond]
+  const admission = document.uncounted ? [skipCounting] : admissionSteps(api, 'POST')
+  const otherwise = [...admission, read, respond]
+  return { byMethod: new Map([['OPTIONS', [preflight(api, ALLOW), ...otherwise]]]), otherwise }
 }
 
 function skipCounting(context: RequestContext): void {
@@ -53,6 +55,7 @@ function skipCounting(context: RequestContext): void {
 }
 
 const METHODS = 'GET, HEAD, OPTIONS'
+const ALLOW = ['Allow', METHODS, 'Access-Control-Allow-Methods', METHODS]
 
 /** Reads a document: JSON, whatever is accepted. @throws HttpError 405, and what the document throws */
 async function readDocument(
@@ -66,10 +69,9 @@ async function readDocument(
   const isDescription = method === 'OPTIONS'
   if (!isDescription && !isRead(method)) throw methodNotAllowed(method, METHODS)
   const data = isDescription ? {} : await read(base)
-  const allow = ['Allow', METHODS, 'Access-Control-Allow-Methods', METHODS, ...api.cors.preflight]
   return {
     status: 200,
-    headers: isDescription ? allow : [],
+    headers: isDescription ? [...ALLOW, ...api.cors.preflight] : [],
     representation: { kind: 'document', name, data },
     result: data,
   }

@@ -18,6 +18,7 @@ import { type Awaitable, andThen } from '../schema/values.ts'
 import { admissionSteps } from './authenticate.ts'
 import { isForm, methodNotAllowed, readBody, readForm, uploadsFor } from './body.ts'
 import { prepareOperation, readConditions } from './head.ts'
+import { preflight } from './preflight.ts'
 import { respond } from './respond.ts'
 import { timed } from './timing.ts'
 
@@ -30,6 +31,8 @@ export interface Endpoints {
 
 /** Methods that a form sent by POST may stand for. */
 const FORM_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+const ALL_METHODS = ['GET', 'HEAD', ...FORM_METHODS]
 
 export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const { methods, shape } = route
@@ -55,7 +58,12 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const byMethod = new Map(
     [...afterAdmission].map(([method, rest]) => [method, [...admit(method), ...rest]]),
   )
-  byMethod.set('OPTIONS', [...admit('OPTIONS'), describe(route), respond])
+  byMethod.set('OPTIONS', [
+    preflight(api, methodHeaders(methods, api.formats)),
+    ...admit('OPTIONS'),
+    describe(route),
+    respond,
+  ])
   // A form may name its method in its body: until that is read it may be any of them.
   if (shape.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
     byMethod.set('POST', [
@@ -66,12 +74,15 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   return { byMethod, otherwise: [...admit('POST'), notAllowed] }
 }
 
-/** What a request to an unknown path passes through. */
-export function compileNotFound(api: ApiDefinition): readonly Step[] {
+/** The endpoints of an unknown path: a preflight lets a page read the 404. */
+export function compileNotFound(api: ApiDefinition): Endpoints {
   const refuse: Step = context => {
     throw noSuchPath(context)
   }
-  return [...admissionSteps(api, 'POST'), refuse]
+  const otherwise = [...admissionSteps(api, 'POST'), refuse]
+  const methods = new Map(ALL_METHODS.map(method => [method, '']))
+  const answered = preflight(api, methodHeaders(methods, api.formats))
+  return { byMethod: new Map([['OPTIONS', [answered, ...otherwise]]]), otherwise }
 }
 
 function steps(...slots: readonly (Step | false | undefined)[]): Step[] {

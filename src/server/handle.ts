@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse } from '../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/routes.ts'
-import { RequestContext, type Runtime, type Step } from '../operations/context.ts'
+import { RequestContext, type Runtime } from '../operations/context.ts'
 import type { Awaitable } from '../schema/values.ts'
 import { countRequest } from './authenticate.ts'
 import type { DocumentEndpoint } from './documents.ts'
@@ -19,7 +19,7 @@ import { respondWithError, toErrorResponse } from './respond.ts'
 export interface ServerRuntime extends Runtime {
   readonly router: Router<Endpoints>
   readonly documents: ReadonlyMap<string, DocumentEndpoint>
-  readonly notFound: readonly Step[]
+  readonly notFound: Endpoints
 }
 
 /**
@@ -72,12 +72,8 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
     requests.publish(requestEvent(context))
   }
   readHead(context, served?.document.addressed)
-  if (served) context.steps = served.steps
-  else if (!match) context.steps = notFound
-  else {
-    const { byMethod, otherwise } = match.compiled
-    context.steps = byMethod.get(context.method) ?? otherwise
-  }
+  const { byMethod, otherwise } = match?.compiled ?? served?.endpoints ?? notFound
+  context.steps = byMethod.get(context.method) ?? otherwise
   return true
 }
 

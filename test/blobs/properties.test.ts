@@ -566,6 +566,10 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     const wrong = await door.request(pathOf(made.photo_url), { method: 'DELETE' })
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
     expect((await door.request(`/v1/photos/${made.id}/thumb`)).status).toBe(404)
+    for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
+      const answer = await door.request(`/v1/photos/${made.id}/photo.json`, { method })
+      expect(answer.status).toBe(404)
+    }
   })
 
   it.each([

@@ -153,6 +153,22 @@ describe('several policies', () => {
     expect((await ask('/cars')).status).toBe(429)
   })
 
+  test('a preflight counts for no limit, and is answered over it too', async () => {
+    const ask = limited({ policies: [{ limit: 1, window: 60 }] })
+    const preflight = {
+      method: 'OPTIONS',
+      origin: 'https://app.example',
+      'access-control-request-method': 'PATCH',
+    }
+    for (const path of ['/cars', '/nothing', '/cars/count'])
+      expect((await ask(path, preflight)).status).toBe(204)
+    expect((await ask('/cars', { method: 'OPTIONS', origin: 'https://app.example' })).status).toBe(
+      200,
+    )
+    expect((await ask()).status).toBe(429)
+    expect((await ask('/cars', preflight)).status).toBe(204)
+  })
+
   test.each([
     [{ policies: [] }],
     [{ policies: [{ limit: 0, window: 1 }] }],

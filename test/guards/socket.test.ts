@@ -1,11 +1,15 @@
 // What a client can do to the connection itself (promises 2, 3, 10 and 17).
+import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:https'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { harden } from '../../src/node/node.ts'
 import { type Example, example, seed } from '../fixture.ts'
+import { createIdentity } from '../tls.ts'
 import { converse, type Served, serve } from './wire.ts'
 
 let served: Served
@@ -521,5 +525,30 @@ describe('harden', () => {
     for (const timeout of [0, -1, 1.5, Number.NaN]) {
       expect(() => harden(served.server, { timeout })).toThrow(TypeError)
     }
+  })
+
+  test('ends a TLS handshake that does not end, and keeps the connections after theirs', async () => {
+    const identity = createIdentity()
+    const server = harden(createTlsServer(identity, made.api.handler), { headersTimeout: 100 })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo // A TCP server's address is an object.
+    const good = connectTls({ port, host: '127.0.0.1', ca: identity.cert, servername: 'localhost' })
+    await once(good, 'secureConnect')
+    const answer = async () => {
+      good.write(`GET /cars/${id} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+      return String((await once(good, 'data'))[0]).split('\r\n', 1)[0]
+    }
+    expect(await answer()).toBe('HTTP/1.1 200 OK')
+    const slow = await converse(port, socket => {
+      // The head of a record of 512 bytes, then byte after byte of it.
+      socket.write(Buffer.from([22, 3, 1, 2, 0]))
+      const drip = setInterval(() => socket.write('x'), 20)
+      socket.on('close', () => clearInterval(drip))
+    })
+    expect(slow.ended).toBe(true)
+    expect(await answer()).toBe('HTTP/1.1 200 OK')
+    good.destroy()
+    server.close()
   })
 })

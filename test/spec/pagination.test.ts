@@ -59,6 +59,11 @@ const ROWS: readonly Row[] = [
   { row: 'offset at the end', query: 'offset=60', rels: 'previous first last prev' },
   { row: 'offset beyond the end', query: 'offset=9999', rels: 'previous first last prev' },
   {
+    row: 'an offset of 20 digits',
+    query: 'offset=99999999999999999999',
+    rels: 'previous first last prev',
+  },
+  {
     row: 'Range: 206 for a part',
     range: 'cars=0-9',
     status: 206,
@@ -145,7 +150,7 @@ describe('Pagination headers', () => {
         expect(Object.keys(rels(answer)).join(' ')).toBe(expected)
       })
 
-      it.each(['cars=60-', 'cars=60-99', 'cars=999999999999999-'])(
+      it.each(['cars=60-', 'cars=60-99', 'cars=999999999999999-', 'cars=99999999999999999999-'])(
         'Range from behind the end is 416: %s',
         async range => {
           const answer = await door.request('/cars', { headers: { range } })

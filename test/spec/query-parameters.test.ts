@@ -538,7 +538,6 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
   ['limit=', [['limit', 'invalid_number', 'a whole number from 0']]],
   ['limit=1e2', [['limit', 'invalid_number', 'a whole number from 0']]],
   ['offset=1.5', [['offset', 'invalid_number', 'a whole number from 0']]],
-  ['offset=99999999999999999999', [['offset', 'invalid_number', 'a whole number from 0']]],
   [
     'since=soon',
     [['since', 'invalid_value', 'since must be a date such as 2026-01-31 or a date and']],

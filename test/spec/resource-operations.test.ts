@@ -1256,7 +1256,7 @@ describe('_method', () => {
           'access-control-request-headers': 'content-type, if-match',
         },
       })
-      expect(answer.status).toBe(200)
+      expect(answer.status).toBe(204)
       expect((await door.request(path())).text).toBe(before.text)
     })
 

@@ -60,6 +60,8 @@ describe('Odd requests as bytes on the wire', () => {
     ['Host with a path', message('GET / HTTP/1.1', 'Host: a/b'), 400],
     ['Host with a user', message('GET / HTTP/1.1', 'Host: a@b'), 400],
     ['Host with a space', message('GET / HTTP/1.1', 'Host: a b'), 400],
+    ['Host with a port that is none', message('GET / HTTP/1.1', 'Host: 1.2.3.4:99999'), 400],
+    ['Host with the last port', message('GET / HTTP/1.1', 'Host: 1.2.3.4:65535'), 200],
     ['an empty Host', message('GET / HTTP/1.1', 'Host:'), 400],
     ['no Host', message('GET / HTTP/1.1'), 400],
     ['two Hosts', message('GET / HTTP/1.1', HOST, 'Host: evil.example'), 400],
