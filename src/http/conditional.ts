@@ -1,5 +1,6 @@
 // Validators and preconditions (RFC 9110 §8.8 and §13): entity tags and dates in; whether to go on, to
 // answer 304 or 412 out.
+// Reads are evaluated in server/respond.ts, writes in operations/write-preconditions.ts.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { parseHttpDate } from './date.ts'
 import { isRead, type RequestHeaders } from './message.ts'
@@ -58,14 +59,8 @@ export interface Preconditions {
   readonly ifRange?: EntityTag | number | undefined
 }
 
-const CONDITIONS = [
-  'if-match',
-  'if-none-match',
-  'if-modified-since',
-  'if-unmodified-since',
-  'if-range',
-]
-const NONE: Preconditions = {}
+/** The conditions of a request without conditional headers. */
+export const NO_PRECONDITIONS: Preconditions = {}
 
 /**
  * Parses the conditional headers. A malformed one that guards a write is an issue, since ignoring it
@@ -74,7 +69,7 @@ const NONE: Preconditions = {}
  * @throws HttpError 400
  */
 export function readPreconditions(headers: RequestHeaders, method: string): Preconditions {
-  if (!CONDITIONS.some(name => headers[name] !== undefined)) return NONE
+  if (!hasConditions(headers)) return NO_PRECONDITIONS
   const reads = isRead(method)
   const issues: Issue[] = []
   const tags = (name: string, required: boolean): EntityTags | undefined => {
@@ -99,6 +94,16 @@ export function readPreconditions(headers: RequestHeaders, method: string): Prec
   const ifUnmodifiedSince = date('if-unmodified-since')
   const ifRange = parseIfRange(headers['if-range'])
   return { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince, ifRange }
+}
+
+function hasConditions(headers: RequestHeaders): boolean {
+  return (
+    headers['if-none-match'] !== undefined ||
+    headers['if-match'] !== undefined ||
+    headers['if-modified-since'] !== undefined ||
+    headers['if-unmodified-since'] !== undefined ||
+    headers['if-range'] !== undefined
+  )
 }
 
 function parseIfRange(text: string | undefined): EntityTag | number | undefined {

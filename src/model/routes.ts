@@ -220,6 +220,7 @@ function* collectionRoutes(
     )
   const route = (place: Place, methods: ReadonlyMap<string, string>): RouteRow => {
     const { kind, action, property } = place
+    const hasId = isAddressedById(place)
     const shape = {
       kind,
       version,
@@ -230,14 +231,14 @@ function* collectionRoutes(
       property,
     }
     return {
-      template: templateOf(shape, hasId(place)),
+      template: templateOf(shape, hasId),
       shape,
       methods: withHead(methods),
       resolve(params) {
         const parent = under && parseParent(under, params.parent)
         if (under && !parent) return undefined
-        const id = hasId(place) ? parsePathId(collection, params.id) : undefined
-        if (hasId(place) && id === undefined) return undefined
+        const id = hasId ? parsePathId(collection, params.id) : undefined
+        if (hasId && id === undefined) return undefined
         // A literal of one shape for all targets: a spread would cost a tenth of a read.
         return { kind, version, collection, parent, id, action, property }
       },
@@ -261,7 +262,7 @@ function* collectionRoutes(
 }
 
 /** Whether a place of a collection is addressed by an id. */
-function hasId({ kind, action }: Place): boolean {
+function isAddressedById({ kind, action }: Place): boolean {
   return kind === 'item' || kind === 'blob' || action?.on === 'item'
 }
 

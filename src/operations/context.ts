@@ -2,7 +2,7 @@
 import type { Authenticated, Principal } from '../auth/scheme.ts'
 import type { Issue } from '../errors.ts'
 import type { Representation, Upload } from '../formats/format.ts'
-import type { Preconditions, Validators } from '../http/conditional.ts'
+import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
 import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
@@ -95,11 +95,11 @@ export interface OperationResult {
 export type Step = (context: RequestContext) => Awaitable<void>
 
 const NO_PARAMETERS: readonly Parameter[] = []
-const NO_PRECONDITIONS: Preconditions = {}
 const NO_PREFERENCES: Preferences = {}
 
 export class RequestContext {
   readonly runtime: Runtime
+  readonly api: ApiDefinition
   readonly request: HttpRequest
   /** Whether a program calls: scopes are not checked, preconditions cannot be required. */
   readonly inProcess: boolean
@@ -134,7 +134,7 @@ export class RequestContext {
   suppressed = false
   /** The public address of the api. */
   base: string
-  preconditions = NO_PRECONDITIONS
+  preconditions: Preconditions = NO_PRECONDITIONS
   preferences = NO_PREFERENCES
   /** What a change is answered with; `undefined` is a redirect. Not always what is preferred. */
   returns: Preferences['return']
@@ -160,14 +160,11 @@ export class RequestContext {
 
   constructor(runtime: Runtime, request: HttpRequest, base: string, inProcess: boolean) {
     this.runtime = runtime
+    this.api = runtime.api
     this.request = request
     this.inProcess = inProcess
     this.method = request.method
     this.base = base
-  }
-
-  get api(): ApiDefinition {
-    return this.runtime.api
   }
 
   /** Tells this format's entity tags from those of others. */

@@ -15,7 +15,7 @@ import { representItem, requireDownload, requireRoom } from './serialize.ts'
 /** `GET /<collection>/<id>`. */
 export function read(context: OperationContext): Awaitable<OperationResult> {
   const fields = context.parameters.length === 0 ? undefined : readItemFields(context)
-  requireDownload(context, fields)
+  if (fields) requireDownload(context, fields)
   return andThen(requireItem(context), stored => {
     const { before } = context.target.collection.hooks
     if (!before) return answerItem(context, stored, fields)
@@ -46,7 +46,7 @@ function answerItem(
   stored: Stored,
   fields: readonly Path[] | undefined,
 ): Awaitable<OperationResult> {
-  requireRoom(context, [stored], fields)
+  if (fields) requireRoom(context, [stored], fields)
   return andThen(representItem(context, stored, fields), representation => ({
     status: 200,
     headers: [],

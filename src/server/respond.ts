@@ -4,7 +4,12 @@ import { createHash, randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
-import { isUnmodified, printEntityTag, type Validators } from '../http/conditional.ts'
+import {
+  isUnmodified,
+  NO_PRECONDITIONS,
+  printEntityTag,
+  type Validators,
+} from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
 import { printLink } from '../http/link.ts'
@@ -24,14 +29,18 @@ const JSON_FORMAT: Negotiated = { format: json, type: 'application/json' }
 
 /** Makes the answer of the context's result: 304 where a read finds what the client has already. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
-  const { api, result, suppressed, negotiated } = context
+  const { api, result, suppressed, negotiated, preconditions, method } = context
   if (!result) throw new Error('No step gave a result')
   const { validators, headers } = result
-  const isReading = isRead(context.method) && (result.status === 200 || result.status === 206)
+  const isReading = isRead(method) && (result.status === 200 || result.status === 206)
   const { representation } = result
   // The tag of a format whose pages depend on more than the item covers the bytes: known once printed.
   const hashed = isReading && negotiated?.format.hashed === true && representation !== undefined
-  const unmodified = isReading && !hashed && isNotModified(context, validators)
+  const unmodified =
+    isReading &&
+    !hashed &&
+    preconditions !== NO_PRECONDITIONS &&
+    isUnmodified(preconditions, method, validators ?? NO_VALIDATORS)
   const status = unmodified ? 304 : result.status
   if (validators && !hashed) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
@@ -55,14 +64,6 @@ export function respond(context: RequestContext): Awaitable<void> {
     response.body = primed
     context.response = response
   })
-}
-
-/** @throws HttpError 412 */
-function isNotModified(
-  { preconditions, method }: RequestContext,
-  validators?: Validators,
-): boolean {
-  return isUnmodified(preconditions, method, validators ?? NO_VALIDATORS)
 }
 
 const NO_VALIDATORS: Validators = {}
