@@ -19,7 +19,7 @@ interface State {
  * @returns the headers that describe the limits, for every response.
  * @throws HttpError 429 over a limit, 503 where the store is down and the limit is closed then.
  */
-export function takeRequest(
+export function countAgainstLimits(
   limit: RateLimit,
   key: string,
   kind: 'reads' | 'writes',

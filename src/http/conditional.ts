@@ -178,7 +178,7 @@ export function rangeHolds(
 }
 
 /** Leaves out the conditions that lead to 304: for clients that cannot read a status, and for a POST. */
-export function neverUnmodified({
+export function withoutNotModified({
   ifNoneMatch: _tags,
   ifModifiedSince: _date,
   ...others
@@ -201,7 +201,7 @@ export function onVersions(conditions: Preconditions): Preconditions {
  * Whether a read is answered 304.
  * @throws HttpError 412
  */
-export function isUnmodified(
+export function evaluateRead(
   conditions: Preconditions,
   method: string,
   current: Validators,

@@ -47,8 +47,8 @@ export type Target = RootTarget | CollectionTarget
 export interface Route {
   /** The pattern, such as `/v1/cars/:id`: for logs and metrics, where ids do not belong. */
   readonly template: string
-  /** A target of this route without ids: what is known of every request to it. */
-  readonly shape: Target
+  /** A target of this route without its ids: what is known of every request to it. */
+  readonly pattern: Target
   /** The name of the operation or action for each method; HEAD is there where GET is. */
   readonly methods: ReadonlyMap<string, string>
 }
@@ -98,7 +98,7 @@ export function buildRouter<Compiled>(
   const extensions = new Set(api.formats.flatMap(format => format.extensions))
   /** Paths without parameters, which win over ids. */
   const fixedRoutes = new Map<string, CompiledRoute<Compiled>>()
-  const routesByHead = new Map<string, CompiledRoute<Compiled>[]>()
+  const routesByBucket = new Map<string, CompiledRoute<Compiled>[]>()
   for (const route of listRoutes(api.versions)) {
     const match = compileMatch<Params & Record<string, string>>(route.template, {
       ...MATCHING,
@@ -107,8 +107,8 @@ export function buildRouter<Compiled>(
     const compiled = { ...route, match, compiled: compileRoute(route) }
     if (!route.template.includes(':')) fixedRoutes.set(route.template, compiled)
     else {
-      const head = headOf(route.template, versions)
-      routesByHead.set(head, [...(routesByHead.get(head) ?? []), compiled])
+      const bucket = bucketOf(route.template, versions)
+      routesByBucket.set(bucket, [...(routesByBucket.get(bucket) ?? []), compiled])
     }
   }
 
@@ -120,14 +120,14 @@ export function buildRouter<Compiled>(
       const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
       const canonical = PLAIN.test(bare) ? bare : bare.split('/').map(recode).join('/')
       const fixed = fixedRoutes.get(canonical)
-      const candidates = fixed ? [fixed] : routesByHead.get(headOf(canonical, versions))
+      const candidates = fixed ? [fixed] : routesByBucket.get(bucketOf(canonical, versions))
       for (const route of candidates ?? []) {
         // The bytes of a property have no other format.
         if (extension !== undefined && route.shape.kind === 'blob') continue
         const found = route.match(canonical)
         const target = found && route.resolve(found.params)
-        const { template, shape, methods, compiled } = route
-        if (target) return { template, shape, methods, compiled, target, extension }
+        const { template, pattern, methods, compiled } = route
+        if (target) return { template, pattern, methods, compiled, target, extension }
       }
       return undefined
     },
@@ -138,7 +138,7 @@ export function buildRouter<Compiled>(
 const MATCHING = { sensitive: true, trailing: false, encodePath: encodeURI }
 
 /** A path's number of segments and its first one, which is never a parameter, lead to the few routes that can match. */
-function headOf(path: string, versions: ReadonlySet<string>): string {
+function bucketOf(path: string, versions: ReadonlySet<string>): string {
   const segments = path.split('/')
   const [, first = '', second = ''] = segments
   return `${segments.length} ${first}${versions.has(first) ? `/${second}` : ''}`
@@ -193,9 +193,9 @@ function* listRoutes(versions: readonly VersionDefinition[]): Generator<RouteRow
 }
 
 function rootRoute(version: VersionDefinition | undefined): RouteRow {
-  const shape: Target = { kind: 'root', version }
+  const pattern: Target = { kind: 'root', version }
   const methods = withHead(new Map([['GET', 'describe']]))
-  return { template: templateOf(shape), shape, methods, resolve: () => shape }
+  return { template: templateOf(pattern), pattern, methods, resolve: () => pattern }
 }
 
 function withHead(methods: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
@@ -221,7 +221,7 @@ function* collectionRoutes(
   const route = (place: Place, methods: ReadonlyMap<string, string>): RouteRow => {
     const { kind, action, property } = place
     const hasId = isAddressedById(place)
-    const shape = {
+    const pattern = {
       kind,
       version,
       collection,
@@ -231,8 +231,8 @@ function* collectionRoutes(
       property,
     }
     return {
-      template: templateOf(shape, hasId),
-      shape,
+      template: templateOf(pattern, hasId),
+      pattern,
       methods: withHead(methods),
       resolve(params) {
         const parent = under && parseParent(under, params.parent)

@@ -8,7 +8,6 @@ import { RESERVED } from '../query.ts'
 import { freezeDeep, type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import type { SomeSchema } from '../schema/zod-fields.ts'
 import { type Stored, throwIfAborted } from '../store/store.ts'
-import { addApplied, answerChanged } from './answers.ts'
 import { patchBlobs } from './blob-inputs.ts'
 import {
   type DecodedBody,
@@ -16,12 +15,13 @@ import {
   type OperationResult,
   withTarget,
 } from './context.ts'
-import { refuseIfMatch, requireCurrent } from './current.ts'
 import { runBefore } from './hooks.ts'
 import { once } from './idempotency.ts'
-import { checkPatched, checkWith, ownValues } from './input.ts'
+import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { serializeChanged } from './serialize.ts'
+import { refuseIfMatch, requireCurrent } from './write-preconditions.ts'
+import { addApplied, buildChangedResult } from './write-results.ts'
 import { update } from './writes.ts'
 
 /**
@@ -41,13 +41,13 @@ export async function act(
     return returned === undefined ? [] : [JSON.parse(JSON.stringify(returned)) as Json]
   }
   const answer = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {
-    if (data === undefined) return answerWithoutResult(context)
+    if (data === undefined) return buildEmptyResult(context)
     const { name, outputFields: fields } = action
     return {
       status: 200,
       headers: [],
       representation: { kind: 'document', name, data, ...(fields && { fields }) },
-      result: data,
+      value: data,
     }
   }
   if (safe) return answer(await work())
@@ -64,7 +64,7 @@ async function findActedOn(context: OperationContext, safe: boolean): Promise<St
   return undefined
 }
 
-async function answerWithoutResult(context: OperationContext): Promise<OperationResult> {
+async function buildEmptyResult(context: OperationContext): Promise<OperationResult> {
   const { action: _action, id, ...place } = context.target
   const { store } = context.target.collection
   const stored = id === undefined ? undefined : await store.get(id, context.request)
@@ -72,10 +72,10 @@ async function answerWithoutResult(context: OperationContext): Promise<Operation
   if (id !== undefined && stored) {
     const item = withTarget(context, { ...place, id, kind: 'item' })
     if (isReachable(atCurrentParent(item, stored.item), stored.item))
-      return { ...(await answerChanged(item, stored)), result: undefined }
+      return { ...(await buildChangedResult(item, stored)), value: undefined }
   }
   const url = context.href({ ...place, kind: 'collection' })
-  const common = { vary: ['Prefer'], result: undefined }
+  const common = { vary: ['Prefer'], value: undefined }
   switch (context.returns) {
     case 'minimal':
       return { ...common, status: 204, headers: addApplied([], context) }
@@ -159,7 +159,7 @@ async function checkInput(context: OperationContext, action: ActionDefinition): 
   // A context in process gives the input of any action as a value.
   const { value: sent, issues } =
     context.body ?? (action.method === 'GET' ? queryInput(context, action) : { value: {} })
-  return checkWith(issues, async () => {
+  return withReadIssues(issues, async () => {
     if (action.check) return action.check(sent)
     if (isObject(sent) && Object.keys(sent).length === 0) return sent
     const message = `${action.name} takes no input`

@@ -5,7 +5,7 @@ import { removeContents } from '../blobs/store-content.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import type { Parent } from '../model/routes.ts'
-import { findRecord, listBlobFields } from '../schema/blob.ts'
+import { findBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { type BlobInput, decodeBase64, parseBlobInputs } from '../schema/blob-forms.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
@@ -110,7 +110,7 @@ function isUnchanged(
     case 'null':
       return (
         context.body?.form !== undefined ||
-        (!(current && findRecord(current, name)) &&
+        (!(current && findBlobRecord(current, name)) &&
           input.property === getReadableName(context.target.collection, name))
       )
     default:
@@ -119,7 +119,7 @@ function isUnchanged(
 }
 
 function isOwnRecord(name: string, key: string, current: Item | undefined): boolean {
-  return current !== undefined && findRecord(current, name)?.key === key
+  return current !== undefined && findBlobRecord(current, name)?.key === key
 }
 
 /** Whether an address is the item's own: in its collection, or below one of its parents. */
@@ -185,8 +185,8 @@ export async function removeBlobs(
   const { blobs, shape } = target.collection
   if (!blobs) return
   const keys = listBlobFields(shape.fields).flatMap(name => {
-    const key = findRecord(before, name)?.key
-    return key === undefined || key === findRecord(after, name)?.key ? [] : [key]
+    const key = findBlobRecord(before, name)?.key
+    return key === undefined || key === findBlobRecord(after, name)?.key ? [] : [key]
   })
   await removeContents(blobs, keys)
 }

@@ -78,7 +78,7 @@ export function createCalls(scope: CallScope, name: string): Calls {
       }),
     })
     signal.throwIfAborted()
-    return (await compilePerform(target, operation)(context)).result
+    return (await compilePerform(target, operation)(context)).value
   }
   const item = (id: Id) => ({ kind: 'item', id: normalizeId(collection, id) }) as const
 

@@ -24,7 +24,7 @@ import {
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { BlobRecord } from '../schema/blob.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
-import { can } from './access.ts'
+import { can } from './authorize.ts'
 
 /** An api ready to answer. */
 export interface Runtime {
@@ -86,7 +86,7 @@ export interface OperationResult {
   /** The request headers that the answer depends on besides `Accept`. */
   readonly vary?: readonly string[]
   /** What hooks and in-process callers get. */
-  readonly result: unknown
+  readonly value: unknown
   /** Whether an earlier request with the same `Idempotency-Key` did the work: hooks ran then. */
   readonly replayed?: true
 }
@@ -104,7 +104,7 @@ export class RequestContext {
   /** Whether a program calls: scopes are not checked, preconditions cannot be required. */
   readonly inProcess: boolean
   /** The client's id of the request, or one made when it is first needed. */
-  id: string | undefined
+  requestId: string | undefined
   started = 0
   /** The steps still to come; a form's `_method` exchanges them. */
   steps: readonly Step[] = []
@@ -114,7 +114,7 @@ export class RequestContext {
   match: Match | undefined
   target: Target | undefined
   /** The collection's name and the path's pattern, for events: known even where the target is hidden. */
-  collection: string | undefined
+  collectionName: string | undefined
   route: string | undefined
   /** The version whose deprecation the answer states. */
   version: VersionDefinition | undefined

@@ -5,7 +5,7 @@ import { type ByteRange, parseByteRange, printContentRange } from '../http/byte-
 import { evaluate, rangeHolds } from '../http/conditional.ts'
 import { printDisposition } from '../http/content-disposition.ts'
 import type { HeaderList } from '../http/message.ts'
-import { type BlobRecord, findRecord } from '../schema/blob.ts'
+import { type BlobRecord, findBlobRecord } from '../schema/blob.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { runBefore } from './hooks.ts'
 import { requireItem } from './items.ts'
@@ -24,7 +24,7 @@ export async function download(context: OperationContext): Promise<OperationResu
   const { collection, property = '' } = target
   const stored = await requireItem(context)
   await runBefore(context, { item: stored.item }, undefined)
-  const record = findRecord(stored.item, property)
+  const record = findBlobRecord(stored.item, property)
   if (!record || !collection.blobs) {
     throw new HttpError(404, [
       { message: `This ${collection.itemName} has no ${property}`, type: 'not_found' },
@@ -33,7 +33,7 @@ export async function download(context: OperationContext): Promise<OperationResu
   const lastModified = lastModifiedOf({ updatedAt: Date.parse(record.updated_at) })
   const validators = { tag: record.key, ...(lastModified !== undefined && { lastModified }) }
   const headers = [...INERT, 'Content-Disposition', printDisposition(record)]
-  const common = { status: 200, headers, validators, result: record }
+  const common = { status: 200, headers, validators, value: record }
   const whole = { kind: 'bytes', type: record.type, size: record.size } as const
   const counts =
     method === 'GET' && range !== undefined && rangeHolds(preconditions.ifRange, validators)

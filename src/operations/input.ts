@@ -32,7 +32,7 @@ export function requireBody({ body }: OperationContext): Json {
  * for each field, as it was sent.
  * @throws HttpError 400 with every issue.
  */
-export async function checkWith<T>(
+export async function withReadIssues<T>(
   read: readonly Issue[] = [],
   check: () => Promise<T>,
 ): Promise<T> {
@@ -183,7 +183,7 @@ export async function createValues(context: OperationContext, id?: Id): Promise<
   const check = () =>
     andThen(prepareNew(context, body, id), values => collection.validator.create(values))
   const checked = await (context.body?.issues?.length
-    ? checkWith(context.body.issues, async () => check())
+    ? withReadIssues(context.body.issues, async () => check())
     : check())
   const values = collection.hooks.before ? await runValueHook(context, {}, checked) : checked
   const { name } = collection.shape.identity

@@ -42,7 +42,7 @@ export function list(context: OperationContext): Awaitable<OperationResult> {
     const { store } = context.target.collection
     const mode = totalMode(context)
     return andThen(store.list(selection, slice, mode, context.request), page =>
-      answerPage(context, selection, request, page, mode),
+      buildPageResult(context, selection, request, page, mode),
     )
   })
 }
@@ -61,7 +61,7 @@ function withScope(context: OperationContext, query: Query): Query {
 
 /** Streams the whole list: nothing is counted, and no range is given of it. */
 function streamList(context: OperationContext, query: Query): OperationResult {
-  const common = { status: 200, headers: [], result: undefined }
+  const common = { status: 200, headers: [], value: undefined }
   if (context.method === 'HEAD') return common
   const data = serializeBatches(context, query)
   return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
@@ -89,11 +89,11 @@ async function headOfPage(
     status: 200,
     headers: [...headHeaders(context, request, mode, total), ...countApplied(context, mode)],
     vary: varyOf(request),
-    result: total,
+    value: total,
   }
 }
 
-function answerPage(
+function buildPageResult(
   context: OperationContext,
   query: Query,
   request: ListRequest,
@@ -124,7 +124,7 @@ function answerPage(
     },
     validators,
     vary: varyOf(request),
-    result: plain ? data : items.map(({ item }) => item),
+    value: plain ? data : items.map(({ item }) => item),
   }))
 }
 
@@ -163,7 +163,7 @@ export async function count(context: OperationContext): Promise<OperationResult>
     headers: countApplied(context, mode),
     representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
     vary: VARY_PREFER,
-    result: number,
+    value: number,
   }
 }
 

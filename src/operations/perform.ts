@@ -13,7 +13,7 @@ import { create, patch, remove, replace } from './writes.ts'
 
 export type Perform = (context: OperationContext) => Awaitable<OperationResult>
 
-const OPERATIONS: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, Perform>> = {
+const PERFORMERS: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, Perform>> = {
   list,
   search: list,
   count,
@@ -36,7 +36,7 @@ export function compilePerform(
   // Without an action its name is one of these: routes and calls are made of no other.
   const perform: Perform = action
     ? context => act(context, action)
-    : OPERATIONS[operation as keyof typeof OPERATIONS]
+    : PERFORMERS[operation as keyof typeof PERFORMERS]
   const { hooks, blobs } = collection
   return hooks.after || hooks.error || blobs ? withHooks(perform, collection) : translating(perform)
 }
@@ -59,14 +59,14 @@ function translating(perform: Perform): Perform {
 function withHooks(perform: Perform, { hooks }: CollectionDefinition): Perform {
   return async context => {
     try {
-      const answer = await perform(context)
-      if (hooks.after && !answer.replayed) {
-        const { result } = answer
+      const result = await perform(context)
+      if (hooks.after && !result.replayed) {
+        const { value } = result
         // The list itself is not what is printed: a program that gets it may sort it.
-        for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
-        await hooks.after(createEvent(context), result)
+        for (const each of Array.isArray(value) ? value : [value]) freezeDeep(each)
+        await hooks.after(createEvent(context), value)
       }
-      return answer
+      return result
     } catch (thrown) {
       const error = translateStoreError(thrown)
       await hooks.error?.(createEvent(context), error)

@@ -18,9 +18,9 @@ export function read(context: OperationContext): Awaitable<OperationResult> {
   if (fields) requireDownload(context, fields)
   return andThen(requireItem(context), stored => {
     const { before } = context.target.collection.hooks
-    if (!before) return answerItem(context, stored, fields)
+    if (!before) return buildItemResult(context, stored, fields)
     return andThen(runBefore(context, { item: stored.item }, undefined), () =>
-      answerItem(context, stored, fields),
+      buildItemResult(context, stored, fields),
     )
   })
 }
@@ -41,7 +41,7 @@ function unknownParameter(name: Parameter['name']): Issue {
   return { message: `${field} has no meaning for a single item`, field, type: 'unknown_parameter' }
 }
 
-function answerItem(
+function buildItemResult(
   context: OperationContext,
   stored: Stored,
   fields: readonly Path[] | undefined,
@@ -52,7 +52,7 @@ function answerItem(
     headers: [],
     representation,
     validators: itemValidators(stored, context.variant, fields),
-    result: stored.item,
+    value: stored.item,
   }))
 }
 

@@ -25,7 +25,7 @@ export function describeRoot(context: RequestContext, { version }: RootTarget): 
     status: 200,
     headers: [],
     representation: { kind: 'document', name: 'api', data },
-    result: data,
+    value: data,
   }
 }
 

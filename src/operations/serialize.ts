@@ -4,13 +4,13 @@ import { HttpError } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { DOWNLOAD } from '../model/routes.ts'
-import { type BlobRecord, findRecord, listBlobFields } from '../schema/blob.ts'
+import { type BlobRecord, findBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { printBlob } from '../schema/blob-forms.ts'
 import { type Fields, selectFields } from '../schema/fields.ts'
 import { type Path, picker } from '../schema/paths.ts'
 import type { Awaitable, Item } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
-import { authorize } from './access.ts'
+import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'
 
 /** How the contents of an item are given. */
@@ -35,7 +35,7 @@ export async function serialize(
       serialized[name] = value
       continue
     }
-    const record = findRecord(item, name) ?? null
+    const record = findBlobRecord(item, name) ?? null
     const inlined = record && isInline(context, name, record, options)
     const data = inlined ? await readBase64(context, record) : undefined
     const url = blobHref(context, item, name)
@@ -131,7 +131,7 @@ function sizeOfContents(
 ): number {
   let size = 0
   for (const name of names) {
-    const record = findRecord(item, name)
+    const record = findBlobRecord(item, name)
     if (record && counts(name, record)) size += record.size
   }
   return size

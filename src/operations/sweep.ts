@@ -1,7 +1,7 @@
 // Orphans: contents that no item holds, left where a process ended between a content and its record.
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { findRecord, listBlobFields } from '../schema/blob.ts'
+import { findBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { withTieBreak } from '../store/selection.ts'
 
 /**
@@ -37,7 +37,7 @@ async function* keysOf({ store, shape }: CollectionDefinition): AsyncGenerator<s
   })) {
     for (const { item } of batch) {
       for (const name of names) {
-        const record = findRecord(item, name)
+        const record = findBlobRecord(item, name)
         if (record) yield record.key
       }
     }

@@ -5,7 +5,7 @@ import { isAccepted, sniffType } from '../blobs/media-type.ts'
 import { removeContents, storeContent } from '../blobs/store-content.ts'
 import { type ErrorType, HttpError } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { type BlobRecord, isRecord, listBlobFields } from '../schema/blob.ts'
+import { type BlobRecord, isBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import type { Uploads } from './context.ts'
@@ -64,7 +64,7 @@ export function createUploads(
     find: key => records.get(key),
     digest: key => digests.get(key),
     keep(item) {
-      for (const value of Object.values(item)) if (isRecord(value)) records.delete(value.key)
+      for (const value of Object.values(item)) if (isBlobRecord(value)) records.delete(value.key)
     },
     async discard() {
       const keys = [...records.keys()]

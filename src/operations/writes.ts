@@ -3,19 +3,16 @@ import { HttpError } from '../errors.ts'
 import { mergeForm } from '../formats/form-values.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../formats/patch.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import { type Stored, UniqueError } from '../store/store.ts'
-import { authorize } from './access.ts'
-import { answerChanged, answerCreated, answerDeleted } from './answers.ts'
+import { type Stored, toAnswer, UniqueError } from '../store/store.ts'
+import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import { retryContested } from './contention.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { findCurrent, refuseIfMatch, requireCurrent } from './current.ts'
 import { runBefore } from './hooks.ts'
 import { once } from './idempotency.ts'
 import {
   checkPatched,
   checkReferences,
-  checkWith,
   createValues,
   ownValues,
   prepareValues,
@@ -23,8 +20,11 @@ import {
   requireSize,
   runValueHook,
   withOwnValues,
+  withReadIssues,
 } from './input.ts'
 import { assertVisible, requireParent } from './items.ts'
+import { findCurrent, refuseIfMatch, requireCurrent } from './write-preconditions.ts'
+import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
 export async function create(context: OperationContext): Promise<OperationResult> {
@@ -38,17 +38,13 @@ export async function create(context: OperationContext): Promise<OperationResult
       idempotencyKey === undefined ? request : { signal: request.signal, idempotencyKey }
     return store.create(values, options)
   }
-  if (context.idempotencyKey === undefined) return answerCreated(context, await work(undefined))
+  if (context.idempotencyKey === undefined)
+    return buildCreatedResult(context, await work(undefined))
   return once(
     context,
-    async key => toRecord(await work(key)),
-    stored => answerCreated(context, stored),
+    async key => toAnswer(await work(key)),
+    stored => buildCreatedResult(context, stored),
   )
-}
-
-/** A stored item as an idempotency record keeps it. */
-function toRecord({ id, item, version, updatedAt }: Stored) {
-  return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
 }
 
 /** `PUT /<collection>/<id>`: replaces the whole item. */
@@ -56,7 +52,7 @@ export async function replace(context: OperationContext): Promise<OperationResul
   const { validator } = context.target.collection
   const sent = requireBody(context)
   return change(context, (own, { id, item }) =>
-    checkWith(context.body?.issues, async () =>
+    withReadIssues(context.body?.issues, async () =>
       validator.replace(own, await prepareValues(context, id, sent, item)),
     ),
   )
@@ -66,7 +62,7 @@ export async function replace(context: OperationContext): Promise<OperationResul
 export async function patch(context: OperationContext): Promise<OperationResult> {
   const sent = requireBody(context)
   return change(context, (_own, current) =>
-    checkWith(context.body?.issues, () =>
+    withReadIssues(context.body?.issues, () =>
       checkPatched(context, current, shown => applyPatch(context, current.item, shown, sent)),
     ),
   )
@@ -95,13 +91,16 @@ export async function remove(context: OperationContext): Promise<OperationResult
     await runBefore(context, { item: current.item }, undefined)
     if (!(await store.delete(current.id, current.version, context.request))) return undefined
     // Serialized before its contents are removed: small ones are given inline.
-    const result = await answerDeleted(context, current)
+    const result = await buildDeletedResult(context, current)
     await removeBlobs(context, current.item)
     return result
   })
 }
 
-/** Reads, decides and writes at the version that was read. */
+/**
+ * Changes an item: finds it and checks the preconditions, makes and checks its next values, runs the `before`
+ * hook, writes at the version that was read; again where another write came in between.
+ */
 async function change(
   context: OperationContext,
   next: (own: Item, current: Stored) => Promise<Item>,
@@ -115,9 +114,9 @@ async function change(
     const checked = await next(own, current)
     const values = await runValueHook(context, { item: current.item }, checked)
     if (context.operation === 'patch' && sameJson(values, own))
-      return answerChanged(context, current)
+      return buildChangedResult(context, current)
     const stored = await update(context, current, values, checked)
-    return stored && answerChanged(context, stored)
+    return stored && buildChangedResult(context, stored)
   })
 }
 
@@ -148,7 +147,7 @@ async function createAt(context: OperationContext): Promise<OperationResult | un
   const { store } = context.target.collection
   const values = await createValues(context, context.target.id)
   try {
-    return await answerCreated(context, await store.create(values, context.request))
+    return await buildCreatedResult(context, await store.create(values, context.request))
   } catch (error) {
     const taken = error instanceof UniqueError && (await findCurrent(context, true)) !== undefined
     if (taken) return undefined

@@ -27,14 +27,14 @@ export interface BlobRecord {
 }
 
 /** Whether a value is the record of an uploaded content. */
-export function isRecord(value: Json | undefined): value is Item & BlobRecord {
+export function isBlobRecord(value: Json | undefined): value is Item & BlobRecord {
   return isObject(value) && typeof value.key === 'string' && typeof value.size === 'number'
 }
 
 /** Finds the record of a binary property in a stored item. */
-export function findRecord(item: Item, name: string): BlobRecord | null | undefined {
+export function findBlobRecord(item: Item, name: string): BlobRecord | null | undefined {
   const value = item[name]
-  return isRecord(value) ? value : value === null ? null : undefined
+  return isBlobRecord(value) ? value : value === null ? null : undefined
 }
 
 /** Lists the binary properties of a field table. */

@@ -1,5 +1,5 @@
 // The body of a request, read once: as a form before its method is known, since the form may name it;
-// any other after.
+// any other after. readBody → chooseBodyFormat → decodeBody → the format's `read`.
 import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
 import { effectiveMethod } from '../http/method-override.ts'

@@ -12,7 +12,7 @@ import type { DecodedBody } from '../operations/context.ts'
 import { isObject, type Json } from '../schema/values.ts'
 
 /** A body whose format is known and whose bytes are still to be read. */
-export interface Content {
+export interface ChosenReader {
   readonly format: Reader
   readonly type: MediaType | undefined
 }
@@ -32,7 +32,8 @@ export async function peekBody({ body, headers }: HttpRequest): Promise<RequestB
 }
 
 /**
- * Finds the format of a body by its `Content-Type`, else the URL's extension.
+ * Finds the format of a body by its `Content-Type`, else the URL's extension. A merge patch is read by its
+ * `+json` suffix; `applyPatch` tells the two kinds of patches apart.
  * @throws HttpError 415 for a type or a content coding that is not read here, 400 for a part of a
  * representation (RFC 9110 §14.5).
  */
@@ -41,7 +42,7 @@ export function chooseBodyFormat(
   { formats }: Pick<ApiDefinition, 'formats'>,
   method: string,
   extension: string | undefined,
-): Content {
+): ChosenReader {
   const coding = headers['content-encoding']?.trim().toLowerCase()
   if (coding && coding !== 'identity') {
     const message = 'The body may not be compressed'
@@ -72,7 +73,7 @@ export interface Decoded extends DecodedBody {
 type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload'> &
   Required<Pick<ReadContext, 'submitted' | 'method'>>
 
-/** A class, so that the signal is made only when a format asks for it: see node.ts. */
+/** A class, so that the signal is made only when a format asks for it: see node-handler.ts. */
 class BodyContext implements ReadContext {
   readonly fields: ReadContext['fields']
   readonly limits: ReadContext['limits']
@@ -114,7 +115,7 @@ class BodyContext implements ReadContext {
 export async function decodeBody(
   request: HttpRequest,
   body: RequestBody | undefined,
-  { format, type }: Content,
+  { format, type }: ChosenReader,
   options: BodyOptions,
 ): Promise<Decoded> {
   const context = new BodyContext(request, type, options)

@@ -4,9 +4,10 @@ import { HttpError } from '../errors.ts'
 import { json } from '../formats/json.ts'
 import { isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
+import { METADATA_PATH } from '../operations/authorize.ts'
 import type { OperationResult, RequestContext, Step } from '../operations/context.ts'
 import type { Json } from '../schema/values.ts'
-import { admissionSteps } from './authenticate.ts'
+import { admissionSteps } from './admission.ts'
 import { methodNotAllowed } from './body.ts'
 import type { Endpoints } from './endpoint.ts'
 import { preflight } from './preflight.ts'
@@ -23,8 +24,6 @@ export interface ServedDocument {
   /** @param base the public address of the api's root. */
   read(base: string): Json | Promise<Json>
 }
-
-const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /** The documents of an api with the steps that serve each, by their paths. */
 export function compileDocuments(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
@@ -45,7 +44,7 @@ function serve(api: ApiDefinition, document: ServedDocument): Endpoints {
   const read: Step = async context => {
     context.result = await readDocument(context, document)
   }
-  const admission = document.uncounted ? [skipCounting] : admissionSteps(api, 'POST')
+  const admission = document.uncounted ? [skipCounting] : admissionSteps(api)
   const otherwise = [...admission, read, respond]
   return { byMethod: new Map([['OPTIONS', [preflight(api, ALLOW), ...otherwise]]]), otherwise }
 }
@@ -73,7 +72,7 @@ async function readDocument(
     status: 200,
     headers: isDescription ? [...ALLOW, ...api.cors.preflight] : [],
     representation: { kind: 'document', name, data },
-    result: data,
+    value: data,
   }
 }
 
@@ -85,7 +84,7 @@ export function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDo
     const scopes = scopesOf(api)
     const document: ServedDocument = {
       name: 'metadata',
-      template: WELL_KNOWN,
+      template: METADATA_PATH,
       uncounted: false,
       addressed: true,
       read: base => ({
@@ -96,7 +95,7 @@ export function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDo
       }),
     }
     // RFC 9728 §3.1 puts the resource's path behind the well-known one; below a mount only the other can be reached.
-    documents.set(api.prefix + WELL_KNOWN, document).set(WELL_KNOWN + api.prefix, document)
+    documents.set(api.prefix + METADATA_PATH, document).set(METADATA_PATH + api.prefix, document)
   }
   if (api.health) documents.set(`${api.prefix}/health`, health(api))
   for (const [path, document] of [...documents]) documents.set(`${path}/`, document)

@@ -1,5 +1,6 @@
 // What a request passes through, in this order: compiled once for each route and method. A step that a
 // route does not need is not in its list.
+import { isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Route } from '../model/routes.ts'
 import { chooseFormat, type Negotiated, notAcceptable } from '../negotiate.ts'
@@ -10,15 +11,15 @@ import {
   hideTarget,
   listAuthorizedMethods,
   noSuchPath,
-} from '../operations/access.ts'
+} from '../operations/authorize.ts'
 import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
 import { compilePerform } from '../operations/perform.ts'
 import { describeRoot } from '../operations/root.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
-import { admissionSteps } from './authenticate.ts'
+import { admissionSteps } from './admission.ts'
 import { isForm, methodNotAllowed, readBody, readForm, uploadsFor } from './body.ts'
-import { prepareOperation, readConditions } from './head.ts'
 import { preflight } from './preflight.ts'
+import { prepareOperation, readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
 import { timed } from './timing.ts'
 
@@ -35,16 +36,16 @@ const FORM_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE']
 const ALL_METHODS = ['GET', 'HEAD', ...FORM_METHODS]
 
 export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
-  const { methods, shape } = route
-  const admit = (method: string): Step[] => [
+  const { methods, pattern } = route
+  const admit = (method?: string): Step[] => [
     ...admissionSteps(api, method), // 401 403 429 503
-    ...steps(collectionOf(shape)?.hideExistence && refuseHidden), // 404
+    ...steps(collectionOf(pattern)?.hideExistence && refuseHidden), // 404
   ]
   const proceed = (method: string, operation: string): Step[] =>
     steps(
       api.schemes.length > 0 && (context => authorize(context, [operation])), // 401 403
-      shape.kind !== 'blob' && negotiateFormat, // 406
-      shape.kind !== 'root' && !isReading(method) && timed(api, 'body', readItemBody), // 400 408 413 415
+      pattern.kind !== 'blob' && negotiateFormat, // 406
+      pattern.kind !== 'root' && !isRead(method) && timed(api, 'body', readItemBody), // 400 408 413 415
       compileOperation(api, route, method, operation), // 400 403 404 409 412 …
       respond, // 304 412 500
     )
@@ -65,13 +66,13 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     respond,
   ])
   // A form may name its method in its body: until that is read it may be any of them.
-  if (shape.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
+  if (pattern.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
     byMethod.set('POST', [
       ...admit('POST'),
       followForm(route, method => afterAdmission.get(method) ?? [notAllowed]),
     ])
   }
-  return { byMethod, otherwise: [...admit('POST'), notAllowed] }
+  return { byMethod, otherwise: [...admit(), notAllowed] }
 }
 
 /** The endpoints of an unknown path: a preflight lets a page read the 404. */
@@ -79,7 +80,7 @@ export function compileNotFound(api: ApiDefinition): Endpoints {
   const refuse: Step = context => {
     throw noSuchPath(context)
   }
-  const otherwise = [...admissionSteps(api, 'POST'), refuse]
+  const otherwise = [...admissionSteps(api), refuse]
   const methods = new Map(ALL_METHODS.map(method => [method, '']))
   const answered = preflight(api, methodHeaders(methods, api.formats))
   return { byMethod: new Map([['OPTIONS', [answered, ...otherwise]]]), otherwise }
@@ -87,10 +88,6 @@ export function compileNotFound(api: ApiDefinition): Endpoints {
 
 function steps(...slots: readonly (Step | false | undefined)[]): Step[] {
   return slots.filter(slot => typeof slot === 'function')
-}
-
-function isReading(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 /** Nothing is here for a principal that may do nothing here. */
@@ -123,19 +120,19 @@ function readItemBody(context: RequestContext): Awaitable<void> {
 /** Performs the operation within the time for work. */
 function compileOperation(
   api: ApiDefinition,
-  { shape }: Route,
+  { pattern }: Route,
   method: string,
   operation: string,
 ): Step {
-  if (shape.kind === 'root') {
+  if (pattern.kind === 'root') {
     return context => {
       context.operation = operation
       readConditions(context)
-      context.result = describeRoot(context, shape)
+      context.result = describeRoot(context, pattern)
     }
   }
-  const perform = compilePerform(shape, operation)
-  const uploads = shape.collection.blobs !== undefined && !shape.action && !isReading(method)
+  const perform = compilePerform(pattern, operation)
+  const uploads = pattern.collection.blobs !== undefined && !pattern.action && !isRead(method)
   const work: Step = requested => {
     const context = toOperationContext(requested)
     context.operation = operation
@@ -161,7 +158,7 @@ function describe(route: Route): Step {
     context.negotiated = negotiate(context)
     const methods = authorizedMethods(context, route)
     const { api } = context
-    const whole = describeTarget({ target: route.shape, methods: route.methods }, api.formats)
+    const whole = describeTarget({ target: route.pattern, methods: route.methods }, api.formats)
     const lost = [...route.methods.keys()].filter(method => !methods.has(method))
     const data = Object.fromEntries(
       Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
@@ -170,7 +167,7 @@ function describe(route: Route): Step {
       status: 200,
       headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],
       representation: { kind: 'document', name: 'description', data },
-      result: data,
+      value: data,
     }
   }
 }
@@ -182,7 +179,10 @@ function authorizedMethods(
   return context.target ? listAuthorizedMethods(context, context.target, methods) : methods
 }
 
-/** Reads a form that may name its method, then goes on as that method does. */
+/**
+ * Reads a form that may name its method, then goes on as that method does: from its authorization onwards,
+ * where the body is there already.
+ */
 function followForm({ methods }: Route, stepsOf: (method: string) => readonly Step[]): Step {
   const formed = FORM_METHODS.flatMap(method => methods.get(method) ?? [])
   const proceed = (context: RequestContext) => {

@@ -87,6 +87,6 @@ export function parseRequestId(text: string | undefined): string | undefined {
 
 /** The id of a request, for logs; made when it is first needed. */
 export function getRequestId(context: RequestContext): string {
-  context.id ??= randomUUID()
-  return context.id
+  context.requestId ??= randomUUID()
+  return context.requestId
 }

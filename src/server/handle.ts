@@ -8,11 +8,11 @@ import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/routes.ts'
 import { RequestContext, type Runtime } from '../operations/context.ts'
 import type { Awaitable } from '../schema/values.ts'
-import { countRequest } from './authenticate.ts'
+import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
 import { getRequestId, parseRequestId, type RequestEvent, requests, responses } from './events.ts'
-import { belowPrefix, readHead } from './head.ts'
+import { belowPrefix, readHead } from './request-head.ts'
 import { respondWithError, toErrorResponse } from './respond.ts'
 
 /** An api with its compiled endpoints. */
@@ -54,7 +54,7 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
   context.query = query
   // Errors of the head itself are suppressed too.
   context.suppressed = query !== '' && query.includes(SUPPRESS_PARAMETER)
-  context.id = parseRequestId(request.headers['x-request-id'])
+  context.requestId = parseRequestId(request.headers['x-request-id'])
   const served = documents.size > 0 ? documents.get(path) : undefined
   const below = served ? undefined : belowPrefix(path, api.prefix, request.method)
   const match = below === undefined ? undefined : findMatch(router, below, fallThrough)
@@ -63,7 +63,7 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
     context.match = match
     context.target = match.target
     context.extension = match.extension
-    if (match.target.kind !== 'root') context.collection = match.target.collection.name
+    if (match.target.kind !== 'root') context.collectionName = match.target.collection.name
     context.route = api.prefix + match.template
   } else if (served) context.route = served.document.template
   if (requests.hasSubscribers || responses.hasSubscribers) {
@@ -135,7 +135,7 @@ function publishResponse(
   error?: HttpError,
 ): HttpResponse {
   if (!responses.hasSubscribers) return response
-  const { operation, collection, principal, started } = context
+  const { operation, collectionName: collection, principal, started } = context
   responses.publish({
     ...requestEvent(context),
     status: response.status,

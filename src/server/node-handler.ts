@@ -253,7 +253,7 @@ function sendAnswer(
   const ends = waits || unread > LINGER_BYTES
   if (ends && getHeader(headers, 'connection') === undefined) headers.push('Connection', 'close')
   try {
-    response.writeHead(status, besides(response, headers))
+    response.writeHead(status, mergeHostHeaders(response, headers))
   } catch (error) {
     // A host server may have sent a head already.
     if (isStream(body)) endBody(body).catch(() => undefined)
@@ -304,14 +304,19 @@ function endSent(response: ServerResponse): void {
  * Headers that go with what a host server has said already: who may read its answers is its word, and
  * what they vary by is not lost.
  */
-function besides(response: ServerResponse, headers: HeaderList): HeaderList | OutgoingHttpHeaders {
+function mergeHostHeaders(
+  response: ServerResponse,
+  headers: HeaderList,
+): HeaderList | OutgoingHttpHeaders {
   const replaced = Object.hasOwn(response, 'writeHead')
   if (!replaced && response.getHeaderNames().length === 0) return headers
   const vary = response.getHeader('vary')
   const own = headers.indexOf('Vary')
   if (vary !== undefined && own !== -1) headers[own + 1] = `${vary}, ${headers[own + 1]}`
-  if (!response.hasHeader('access-control-allow-origin')) return gathered(headers)
-  return gathered(headers.filter((_, at) => !headers[at - (at % 2)]?.startsWith('Access-Control-')))
+  if (!response.hasHeader('access-control-allow-origin')) return groupFields(headers)
+  return groupFields(
+    headers.filter((_, at) => !headers[at - (at % 2)]?.startsWith('Access-Control-')),
+  )
 }
 
 /**
@@ -319,7 +324,7 @@ function besides(response: ServerResponse, headers: HeaderList): HeaderList | Ou
  * alone where a host has said others, and middleware that replaces `writeHead` (on-headers 1.0, which
  * compression, express-session and morgan used) takes it for pairs.
  */
-function gathered(headers: HeaderList): OutgoingHttpHeaders {
+function groupFields(headers: HeaderList): OutgoingHttpHeaders {
   const fields = new Map<string, [name: string, value: string | string[]]>()
   for (let at = 0; at < headers.length; at += 2) {
     const [name = '', value = ''] = headers.slice(at, at + 2)

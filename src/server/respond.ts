@@ -5,7 +5,7 @@ import { HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import {
-  isUnmodified,
+  evaluateRead,
   NO_PRECONDITIONS,
   printEntityTag,
   type Validators,
@@ -21,8 +21,8 @@ import { printPath } from '../model/routes.ts'
 import { chooseFormat, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
+import { buildView } from './build-page-view.ts'
 import { getRequestId } from './events.ts'
-import { buildView } from './page-view.ts'
 import { primeStream } from './prime-stream.ts'
 
 const JSON_FORMAT: Negotiated = { format: json, type: 'application/json' }
@@ -40,7 +40,7 @@ export function respond(context: RequestContext): Awaitable<void> {
     isReading &&
     !hashed &&
     preconditions !== NO_PRECONDITIONS &&
-    isUnmodified(preconditions, method, validators ?? NO_VALIDATORS)
+    evaluateRead(preconditions, method, validators ?? NO_VALIDATORS)
   const status = unmodified ? 304 : result.status
   if (validators && !hashed) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
@@ -114,7 +114,7 @@ function withBody(
   if (tag !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) {
     const own = `${tag}.${digest(body)}`
     headers.push('ETag', printEntityTag({ weak: false, opaque: own }))
-    if (isUnmodified(context.preconditions, method, { tag: own }))
+    if (evaluateRead(context.preconditions, method, { tag: own }))
       return { status: 304, headers, body: undefined }
   }
   headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
@@ -173,7 +173,7 @@ function addCommon(
   context: RequestContext,
   vary: readonly string[] | undefined,
 ): void {
-  const { api, version, request, negotiated, extension, limitHeaders, id, timings } = context
+  const { api, version, request, negotiated, extension, limitHeaders, requestId, timings } = context
   if (version?.deprecated !== undefined)
     addDeprecation(headers, context, version, version.deprecated)
   headers.push(...printCorsHeaders(api.cors, request.headers.origin))
@@ -182,7 +182,7 @@ function addCommon(
   if (varied !== '') headers.push('Vary', varied)
   if (limitHeaders) headers.push(...limitHeaders)
   // The client's own id, or the one under which a failure was reported to `onError`.
-  if (id !== undefined) headers.push('X-Request-Id', id)
+  if (requestId !== undefined) headers.push('X-Request-Id', requestId)
   if (timings) headers.push('Server-Timing', timings.join(', '))
 }
 

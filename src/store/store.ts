@@ -224,7 +224,7 @@ export class UniqueError extends Error {
 
 /** Thrown by a store for a change that what else it keeps forbids, such as a foreign key. */
 export class ReferenceConflictError extends Error {
-  override readonly name = 'ConflictError'
+  override readonly name = 'ReferenceConflictError'
 
   constructor(options?: { cause?: unknown }) {
     super('Something refers to this, or this refers to something that is not there', options)

@@ -25,12 +25,12 @@ export async function findCurrent(
   if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
     throw preconditionFailed(preconditions)
   if (current && collection.requirePrecondition && !context.inProcess)
-    requirePrecondition(context, current)
+    assertPrecondition(context, current)
   return current
 }
 
 /** @throws HttpError 428 (RFC 6585 §3) */
-function requirePrecondition({ preconditions }: OperationContext, { updatedAt }: Stored): void {
+function assertPrecondition({ preconditions }: OperationContext, { updatedAt }: Stored): void {
   const { ifMatch, ifUnmodifiedSince } = preconditions
   // A date is ignored where the item has none (RFC 9110 §13.1.4).
   if (ifMatch || (updatedAt !== undefined && ifUnmodifiedSince !== undefined)) return

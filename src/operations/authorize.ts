@@ -78,9 +78,10 @@ export function noSuchPath({ request }: RequestContext): HttpError {
   return new HttpError(404, [{ message, type: 'no_such_path' }])
 }
 
-const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+/** The path of the protected resource's metadata (RFC 9728). */
+export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 /** Where the metadata of the protected resource is (RFC 9728), below the base; `undefined` without an issuer. */
 export function metadataAddress({ schemes }: ApiDefinition, base: string): string | undefined {
-  return schemes.some(({ issuer }) => issuer !== undefined) ? base + WELL_KNOWN : undefined
+  return schemes.some(({ issuer }) => issuer !== undefined) ? base + METADATA_PATH : undefined
 }

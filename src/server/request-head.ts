@@ -2,7 +2,7 @@
 // address of the api; then what its headers say to the operation.
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { resolveBaseUrl } from '../http/base-url.ts'
-import { neverUnmodified, readPreconditions } from '../http/conditional.ts'
+import { readPreconditions, withoutNotModified } from '../http/conditional.ts'
 import type { Limits } from '../http/limits.ts'
 import { type HttpRequest, isRead } from '../http/message.ts'
 import {
@@ -15,8 +15,8 @@ import {
 import { type Parameter, parseParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import { chooseReturn } from '../operations/answers.ts'
 import type { OperationContext, RequestContext } from '../operations/context.ts'
+import { chooseWriteResponse } from '../operations/write-results.ts'
 
 /** The path below the api's own prefix; `undefined` where it does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {
@@ -129,7 +129,7 @@ export function readConditions(context: RequestContext): void {
   const preconditions = readPreconditions(headers, method)
   // A client that reads no status cannot understand a 304.
   context.preconditions =
-    suppressed && isRead(method) ? neverUnmodified(preconditions) : preconditions
+    suppressed && isRead(method) ? withoutNotModified(preconditions) : preconditions
 }
 
 /** Reads what the head says to the operation, once the effective method and a form are known. @throws HttpError 400 */
@@ -139,7 +139,7 @@ export function prepareOperation(context: OperationContext): void {
   const reads = isRead(context.method)
   if (headers.prefer !== undefined) context.preferences = parsePrefer(headers.prefer)
   context.returns =
-    reads && !context.suppressed ? context.preferences.return : chooseReturn(context)
+    reads && !context.suppressed ? context.preferences.return : chooseWriteResponse(context)
   context.range = headers.range
   if (context.parameters.length > 0) cleanParameters(context)
   const key = headers['idempotency-key']

@@ -13,7 +13,7 @@ import { representChanged } from './serialize.ts'
 const VARY_PREFER: readonly string[] = ['Prefer']
 
 /** Decides what a change is answered with; `undefined` is a redirect to the item, of an action to its collection. */
-export function chooseReturn(context: OperationContext): OperationContext['returns'] {
+export function chooseWriteResponse(context: OperationContext): OperationContext['returns'] {
   const { target, operation, suppressed, preferences, inProcess } = context
   if (inProcess) return undefined
   const preferred = preferences.return
@@ -34,7 +34,7 @@ export function chooseReturn(context: OperationContext): OperationContext['retur
 }
 
 /** 201 with the created item. */
-export async function answerCreated(
+export async function buildCreatedResult(
   request: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
@@ -52,22 +52,23 @@ export async function answerCreated(
     representation: minimal ? undefined : await representChanged(context, stored),
     validators: itemValidators(stored, context.variant),
     vary: VARY_PREFER,
-    result: stored.item,
+    value: stored.item,
   }
 }
 
 /**
+ * `context.returns` was chosen by {@link chooseWriteResponse} when the head was read.
  * PUT and PATCH are answered 303 to the item, so that no client sends the write again; `Prefer` chooses
  * otherwise, and a client that could not follow gets the item at once.
  */
-export async function answerChanged(
+export async function buildChangedResult(
   request: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
   const context = atCurrentParent(request, stored.item)
   const { target, operation, returns } = context
   const location = context.href({ ...target, kind: 'item' })
-  const common = { vary: VARY_PREFER, result: stored.item }
+  const common = { vary: VARY_PREFER, value: stored.item }
   if (returns === 'representation') {
     return {
       ...common,
@@ -86,7 +87,7 @@ export async function answerChanged(
 }
 
 /** 200 with the last representation of a deleted item. */
-export async function answerDeleted(
+export async function buildDeletedResult(
   context: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
@@ -96,7 +97,7 @@ export async function answerDeleted(
     headers: addApplied([], context),
     representation: minimal ? undefined : await representChanged(context, stored),
     vary: VARY_PREFER,
-    result: stored.item,
+    value: stored.item,
   }
 }
 

@@ -1,13 +1,13 @@
 // Before a request goes on: whether a browser was made to send it, who sends it, and how much that client may ask.
 import { addressKey, principalKey } from '../auth/client-key.ts'
-import { takeRequest } from '../auth/count-request.ts'
+import { countAgainstLimits } from '../auth/count-request.ts'
 import { isCrossSite } from '../auth/cross-site.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
 import { authenticate } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { resolveProxies, splitBase } from '../http/base-url.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import { metadataAddress } from '../operations/access.ts'
+import { metadataAddress } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
 import { timedTogether } from './timing.ts'
@@ -16,10 +16,13 @@ export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 
-/** The steps by which every request to an api is admitted; those that it does not need are not there. */
-export function admissionSteps(api: ApiDefinition, method: string): Step[] {
+/**
+ * The steps by which every request to an api is admitted; those that it does not need are not there.
+ * @param method absent for paths and methods that do not exist: it may be any.
+ */
+export function admissionSteps(api: ApiDefinition, method?: string): Step[] {
   const steps: Step[] = []
-  if (!isSafe(method)) steps.push(refuseCrossSite)
+  if (method === undefined || !isSafe(method)) steps.push(refuseCrossSite)
   if (api.schemes.length > 0) steps.push(authenticateClient)
   if (api.rateLimit) steps.push(countRequest)
   return timedTogether(api, 'auth', steps)
@@ -68,7 +71,10 @@ export function countRequest(context: RequestContext): Awaitable<void> {
   const key = principal
     ? principalKey(principal.id)
     : addressKey(resolveProxies(request, api.trustProxy).address)
-  return andThen(takeRequest(api.rateLimit, key, isSafe(method) ? 'reads' : 'writes'), headers => {
-    context.limitHeaders = headers
-  })
+  return andThen(
+    countAgainstLimits(api.rateLimit, key, isSafe(method) ? 'reads' : 'writes'),
+    headers => {
+      context.limitHeaders = headers
+    },
+  )
 }
