@@ -123,7 +123,7 @@ export function buildRouter<Compiled>(
       const candidates = fixed ? [fixed] : routesByBucket.get(bucketOf(canonical, versions))
       for (const route of candidates ?? []) {
         // The bytes of a property have no other format.
-        if (extension !== undefined && route.shape.kind === 'blob') continue
+        if (extension !== undefined && route.pattern.kind === 'blob') continue
         const found = route.match(canonical)
         const target = found && route.resolve(found.params)
         const { template, pattern, methods, compiled } = route

@@ -10,7 +10,7 @@ export function preflight(api: ApiDefinition, methods: HeaderList): Step {
   const answer: readonly Step[] = [
     context => {
       context.counted = true
-      context.result = { status: 204, headers: headers.slice(), result: undefined }
+      context.result = { status: 204, headers: headers.slice(), value: undefined }
     },
     respond,
   ]
