@@ -1,6 +1,6 @@
 // `defineCollection`: checks a declaration once and makes its definition and handlers.
 
-import { type Access, checkAccess } from './auth/access.ts'
+import { buildAccess } from './auth/access.ts'
 import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/build-api.ts'
@@ -164,6 +164,8 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   }
   const { defaultLimit, maxLimit } = limitsOfPages(options)
   const { binary = 'flat', cacheControl = 'no-cache, max-age=0' } = options
+  const inputFields = fieldsOf(schema, 'input')
+  const selectableFields = toReadableFields(fields, binary, true)
   const hasBlobs = checkBlobs(options, fields)
   if (options.putCreates && identity.kind !== 'text') {
     throw new TypeError(
@@ -175,10 +177,10 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     itemName: options.itemName ?? singular(name),
     schema,
     shape,
-    inputFields: fieldsOf(schema, 'input'),
-    shownFields: toReadableFields(fields, binary, false),
-    selectableFields: toReadableFields(fields, binary, true),
-    takenFields: new Map([...toReadableFields(fields, binary, true), ...fieldsOf(schema, 'input')]),
+    inputFields,
+    readableFields: toReadableFields(fields, binary, false),
+    selectableFields,
+    bodyFields: new Map([...selectableFields, ...inputFields]),
     blobs: hasBlobs ? options.blobs : undefined,
     binary,
     validator: buildValidator(schema),
@@ -200,7 +202,11 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     requirePrecondition: options.requirePrecondition ?? false,
     cacheControl,
     privateCacheControl: privately(cacheControl),
-    access: accessOf(options),
+    access: buildAccess(
+      options.access,
+      [...OPERATIONS, SEARCH, DOWNLOAD, ...Object.keys(options.actions ?? {})],
+      name,
+    ),
     visible: options.visible,
     hideExistence: options.hideExistence ?? false,
     description: options.description,
@@ -232,15 +238,6 @@ function checkBlobs(
     }
   }
   return names.length > 0
-}
-
-function accessOf<S extends SomeSchema>({
-  name,
-  access = {},
-  actions = {},
-}: CollectionOptions<S>): Access {
-  checkAccess(access, [...OPERATIONS, SEARCH, DOWNLOAD, ...Object.keys(actions)], name)
-  return Object.freeze({ ...access })
 }
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }

@@ -12,8 +12,15 @@ export type Access = Readonly<Record<string, AccessRule>>
 
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** @throws TypeError for an unknown operation, and for an invalid scope (RFC 6749 §3.3). */
-export function checkAccess(access: Access, operations: Iterable<string>, where: string): void {
+/**
+ * Checks access rules and freezes them.
+ * @throws TypeError for an unknown operation, and for an invalid scope (RFC 6749 §3.3).
+ */
+export function buildAccess(
+  access: Access = {},
+  operations: readonly string[],
+  where: string,
+): Access {
   const known = new Set([...operations, 'default'])
   for (const [operation, rule] of Object.entries(access)) {
     if (!known.has(operation)) {
@@ -30,6 +37,7 @@ export function checkAccess(access: Access, operations: Iterable<string>, where:
       throw new TypeError(`${where}: access to ${operation} must be 'public' or an array of scopes`)
     }
   }
+  return Object.freeze({ ...access })
 }
 
 /** The operation whose rule counts where another has none. */

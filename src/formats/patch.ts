@@ -30,8 +30,6 @@ const MAX_SEEN = 500_000
 /** A document that is being patched, and what the patch may still do. */
 interface Work {
   root: Json
-  /** The objects and lists that stand in this document alone: changed in place. Any other is copied before. */
-  readonly own: Set<Json>
   readonly depth: number
   readonly maxText: number
   copies: number
@@ -40,8 +38,8 @@ interface Work {
 }
 
 /**
- * Applies a JSON Patch: all of its operations or none. Every object and list is copied at most once,
- * so that it takes as long as the document and the operations are, not their product.
+ * Applies a JSON Patch: all of its operations or none. The document and each value are copied once and
+ * changed in place, so that it takes as long as the document and the operations are, not their product.
  * @param maxDepth how many levels the result may nest where the patch put something.
  * @param maxText how many characters of texts and names its copies may add.
  * @throws HttpError 400 for what is no JSON Patch, 409 where it does not fit the target: a path that
@@ -57,8 +55,7 @@ export function jsonPatch(
   if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
   if (patch.length > maxOperations) throw tooMuch(`have at most ${maxOperations} operations`)
   const work: Work = {
-    root: target,
-    own: new Set(),
+    root: copy(target),
     depth: maxDepth,
     maxText,
     copies: MAX_COPIED,
@@ -113,12 +110,19 @@ function apply(work: Work, operation: Json, at: number): void {
   }
 }
 
-/** What is copied stands in two places from here on: neither may be changed in place. */
+function copy(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(copy)
+  const copied: Item = {}
+  for (const name of Object.keys(value)) copied[name] = copy(value[name] ?? null)
+  return copied
+}
+
+/** Counts what a copy adds. */
 function spend(value: Json, work: Work): void {
   if (--work.copies < 0) throw tooMuch(`copy at most ${MAX_COPIED} values`)
   if (typeof value === 'string') spendText(value, work)
   if (typeof value !== 'object' || value === null) return
-  work.own.delete(value)
   for (const [name, property] of Object.entries(value)) {
     if (!Array.isArray(value)) spendText(name, work)
     spend(property, work)
@@ -171,50 +175,32 @@ function indexOf(token: string, most: number): number | undefined {
   return Number(token) <= most ? Number(token) : undefined
 }
 
-/**
- * The object or list that holds what is at the path, for this document alone: so are all above it.
- * Names are none that reach a prototype: {@link pointer}.
- */
-function parentOf(work: Work, path: readonly string[], at: number): Item | Json[] {
-  let parent = owned(work, work.root, at)
-  work.root = parent
-  for (const token of path.slice(0, -1)) {
-    const child = owned(work, valueAtPointer(parent, [token], at), at)
-    if (Array.isArray(parent)) parent[Number(token)] = child
-    else parent[token] = child
-    parent = child
-  }
-  return parent
-}
-
-function owned({ own }: Work, value: Json, at: number): Item | Json[] {
-  if (typeof value !== 'object' || value === null) {
-    throw conflict(`Operation ${at}: there is nothing that could hold a value`)
-  }
-  if (own.has(value)) return value
-  const copy = Array.isArray(value) ? value.slice() : { ...value }
-  own.add(copy)
-  return copy
+/** Finds the object or list that holds what is at a path; {@link pointer} refuses names that reach a prototype. */
+function findParent({ root }: Work, path: readonly string[], at: number): Item | Json[] {
+  const parent = valueAtPointer(root, path.slice(0, -1), at)
+  if (typeof parent === 'object' && parent !== null) return parent
+  throw conflict(`Operation ${at}: there is nothing that could hold a value`)
 }
 
 function put(work: Work, path: readonly string[], value: Json, at: number): void {
   if (!see(value, work.depth - path.length, work)) {
     throw malformed(`Operation ${at} nests deeper than ${work.depth} levels`)
   }
+  const own = copy(value)
   const token = path.at(-1)
   if (token === undefined) {
-    work.root = value
+    work.root = own
     return
   }
-  const parent = parentOf(work, path, at)
+  const parent = findParent(work, path, at)
   if (!Array.isArray(parent)) {
-    parent[token] = value
+    parent[token] = own
     return
   }
   const index = token === '-' ? parent.length : indexOf(token, parent.length)
   if (index === undefined)
     throw conflict(`Operation ${at}: the list has no place ${printPointer([token])}`)
-  parent.splice(index, 0, value)
+  parent.splice(index, 0, own)
 }
 
 /** Whether a value has at most so many levels, as far as one patch may look. */
@@ -235,7 +221,7 @@ function remove(work: Work, path: readonly string[], at: number): void {
     work.root = null
     return
   }
-  const parent = parentOf(work, path, at)
+  const parent = findParent(work, path, at)
   if (Array.isArray(parent)) parent.splice(Number(token), 1)
   else delete parent[token]
 }

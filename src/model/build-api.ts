@@ -1,6 +1,6 @@
 // Policies with their defaults, and versions of collections, as the definition of an api.
 
-import { type Access, checkAccess } from '../auth/access.ts'
+import { type Access, buildAccess } from '../auth/access.ts'
 import { buildRateLimit, type RateLimitOptions } from '../auth/rate-limit.ts'
 import { collectCredentialHeaders, type Scheme } from '../auth/scheme.ts'
 import { csv } from '../formats/csv.ts'
@@ -115,7 +115,7 @@ export function buildApi(
     limits: buildLimits(policies.limits),
     schemes: policies.schemes ?? [],
     credentialHeaders: collectCredentialHeaders(policies.schemes),
-    access: accessOf(policies.access),
+    access: buildAccess(policies.access, ['root'], 'the api'),
     rateLimit: policies.rateLimit && buildRateLimit(policies.rateLimit),
     health: policies.health ?? false,
     serverTiming: policies.serverTiming ?? false,
@@ -127,11 +127,6 @@ function hopsOf(trusted: boolean | number = false): number {
   const hops = Number(trusted)
   if (Number.isSafeInteger(hops) && hops >= 0) return hops
   throw new TypeError(`trustProxy must be a number of proxies, not ${trusted}`)
-}
-
-function accessOf(access: Access = {}): Access {
-  checkAccess(access, ['root'], 'the api')
-  return Object.freeze({ ...access })
 }
 
 function logFailure(error: unknown, { reference }: Failure): void {

@@ -197,13 +197,13 @@ export interface CollectionDefinition {
   readonly schema: Schema
   readonly shape: Shape
   /** The fields as they are given, binary properties in their form; those that `fields` may name besides. */
-  readonly shownFields: Fields
+  readonly readableFields: Fields
   readonly selectableFields: Fields
   /** Where binary properties live; absent where there are none. */
   readonly blobs: BlobStore | undefined
   readonly binary: BinaryForm
   /** What a body may hold: what clients may write, and what the server gives and then ignores. */
-  readonly takenFields: Fields
+  readonly bodyFields: Fields
   /** What a client may write. */
   readonly inputFields: Fields
   readonly validator: Validator

@@ -212,8 +212,8 @@ function represent(
 
 /** The fields of a representation: all readable ones, or those that were requested. */
 export function selectReadableFields(
-  { shownFields, selectableFields }: CollectionDefinition,
+  { readableFields, selectableFields }: CollectionDefinition,
   fields: readonly Path[] | undefined,
 ): Fields {
-  return fields ? selectFields(selectableFields, fields) : shownFields
+  return fields ? selectFields(selectableFields, fields) : readableFields
 }

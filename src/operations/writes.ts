@@ -76,7 +76,7 @@ function applyPatch(context: OperationContext, current: Item, shown: Item, sent:
   if (isObject(sent)) {
     const patch = patchBlobs(context, sent, shown, current)
     return body?.form
-      ? mergeForm(shown, patch, target.collection.takenFields)
+      ? mergeForm(shown, patch, target.collection.bodyFields)
       : mergePatch(shown, patch)
   }
   const message = 'A merge patch of an item must be an object.'

@@ -67,7 +67,7 @@ function decode(
   return decodeBody(request, body, content, {
     limits: api.limits,
     method: context.method,
-    fields: action ? action.inputFields : collection.takenFields,
+    fields: action ? action.inputFields : collection.bodyFields,
     submitted: pairs => {
       context.submitted = pairs
     },

@@ -51,64 +51,39 @@ export function buildView(
     title: printTitle(target),
     href: builder.href(target),
     breadcrumbs: listBreadcrumbs(target, builder),
-    ...(match && target.kind !== 'root'
-      ? describeTarget(target, match.methods, builder)
-      : describeRoot(match, target.version, builder)),
-  }
-}
-
-type Surroundings = Pick<
-  PageView,
-  | 'kind'
-  | 'actions'
-  | 'related'
-  | 'versions'
-  | 'formats'
-  | 'search'
-  | 'itemName'
-  | 'fields'
-  | 'createdAt'
-  | 'findLink'
->
-
-/** Describes the root, or an unknown path. */
-function describeRoot(
-  match: Match | undefined,
-  version: Target['version'],
-  builder: Builder,
-): Surroundings {
-  return {
     kind: match ? 'root' : 'none',
     actions: [],
-    related: match ? listCollections(version, builder) : [],
-    versions: match && version === undefined ? listVersions(builder) : [],
+    related: [],
+    versions: [],
     formats: [],
     search: undefined,
     itemName: 'item',
     fields: undefined,
     createdAt: undefined,
     findLink: () => undefined,
+    ...(match && describeTarget(target, match.methods, builder)),
   }
 }
 
 function describeTarget(
-  target: CollectionTarget,
+  target: Target,
   methods: Match['methods'],
   builder: Builder,
-): Surroundings {
+): Partial<PageView> {
   const { href, context } = builder
+  if (target.kind === 'root') {
+    const versions = target.version ? [] : listVersions(builder)
+    return { related: listCollections(target.version, builder), versions }
+  }
   const { collection, kind } = target
   const { shape, itemName } = collection
-  const searches = isList(target) && collection.search
+  const actions = listActions(target, methods, builder)
   return {
     kind,
-    actions: listActions(target, methods, builder).filter(({ name }) =>
-      context.can(collection, name),
-    ),
+    actions: actions.filter(({ name }) => context.can(collection, name)),
     related: listRelated(target, builder),
-    versions: [],
     formats: listFormats(target, builder),
-    search: searches ? href(toList(target, 'search')) : undefined,
+    search: isList(target) && collection.search ? href(toList(target, 'search')) : undefined,
     itemName,
     fields: shape.fields,
     createdAt: shape.createdAt,

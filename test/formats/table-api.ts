@@ -127,7 +127,7 @@ export async function make() {
   const fieldsOf = (path: string) => {
     const name = /(\w+)\/?$/.exec(path.replace(/\/(?:search|\d+|\{\w+\})$/, ''))?.[1] ?? ''
     const version = api.definition.versions.find(each => path.startsWith(`/${each.name}/`))
-    return version?.collections.get(name)?.shownFields
+    return version?.collections.get(name)?.readableFields
   }
   return {
     api,
