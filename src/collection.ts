@@ -51,7 +51,8 @@ export interface Collection<
 export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds = 'uuid'>(
   options: CollectionOptions<S, Ids>,
 ): Collection<S, Ids> {
-  checkOptions(titleOf(options), options, COLLECTION_RULES)
+  const title = typeof options?.name === 'string' ? options.name : 'A collection'
+  checkOptions(title, options, COLLECTION_RULES)
   const { name, hooks } = options
   if (hooks) checkOptions(`${name}, hooks`, hooks, HOOK_RULES)
   const definition = definitionOf({ ...options, schema: toZod(options.schema) })
@@ -74,11 +75,6 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
       return alone().fetch
     },
   }
-}
-
-/** What a declaration is called in what is said of it. */
-function titleOf(options: { readonly name?: unknown } | undefined): string {
-  return typeof options?.name === 'string' ? options.name : 'A collection'
 }
 
 function aloneVersion(definition: CollectionDefinition) {
@@ -162,7 +158,10 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     const objection = invalidSortReason(known(dotted, 'sort').field)
     if (objection) throw new TypeError(`${name}: sort: "${dotted}" ${objection}: it has no order`)
   }
-  const { defaultLimit, maxLimit } = limitsOfPages(options)
+  const { maxLimit = 100, defaultLimit = Math.min(25, maxLimit) } = options
+  if (defaultLimit > maxLimit) {
+    throw new TypeError(`${name}: defaultLimit may not be above maxLimit`)
+  }
   const { binary = 'flat', cacheControl = 'no-cache, max-age=0' } = options
   const inputFields = fieldsOf(schema, 'input')
   const selectableFields = toReadableFields(fields, binary, true)
@@ -370,16 +369,12 @@ function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
       inputFields,
       check: input && buildChecker(input),
       output,
-      outputFields: output && isObject(output) ? fieldsOf(output) : undefined,
+      outputFields: output?._zod.def.type === 'object' ? fieldsOf(output) : undefined,
       description: action.description,
       run: action.run,
     })
   }
   return found
-}
-
-function isObject({ _zod: { def } }: Schema): boolean {
-  return def.type === 'object'
 }
 
 /** A `Cache-Control` for who has credentials: nothing in it lets a shared cache keep the answer (RFC 9111 §5.2.2). */
@@ -388,12 +383,6 @@ function privately(cacheControl: string): string {
     directive => !/^(?:public|private|s-maxage)(?:=|$)/i.test(directive),
   )
   return ['private', ...others].join(', ')
-}
-
-function limitsOfPages({ name, defaultLimit, maxLimit = 100 }: CollectionOptions<Schema>) {
-  const first = defaultLimit ?? Math.min(25, maxLimit)
-  if (first > maxLimit) throw new TypeError(`${name}: defaultLimit may not be above maxLimit`)
-  return { defaultLimit: first, maxLimit }
 }
 
 /** `cars` → `car`, `entries` → `entry`, `boxes` → `box`; a name without a plural ending → `item`. */

@@ -17,14 +17,13 @@ import {
 import {
   ADDRESS,
   AUDIENCE,
-  bearerToken,
   type Claims,
   cannotVerify,
+  createBearerScheme,
   createTokenCache,
   invalidToken,
   toPrincipal,
 } from './bearer-token.ts'
-import { printChallenge } from './credentials.ts'
 import type { Principal, Scheme } from './scheme.ts'
 
 export interface BearerJwtOptions {
@@ -53,19 +52,8 @@ export interface BearerJwtOptions {
   readonly principal?: ((claims: Claims) => Principal | undefined) | undefined
 }
 
-const ALGORITHMS: readonly string[] = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-]
+const ALGORITHMS: readonly string[] =
+  'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
 const FETCH_TIMEOUT_MS = 2000
 /** How long after a fetch of keys an unknown `kid` causes the next one. */
@@ -80,7 +68,7 @@ const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  * algorithm that is not asymmetric.
  */
 export function bearerJwt(options: BearerJwtOptions): Scheme {
-  const { issuer, audience, realm = 'api', cache = 60, tolerance = 5 } = options
+  const { issuer, audience, cache = 60, tolerance = 5 } = options
   checkJwtOptions(options)
   const types = options.typ?.map(normalizeType) ?? ['at+jwt', 'jwt', undefined]
   const known = createTokenCache<Principal>()
@@ -96,11 +84,8 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
       clockTolerance: tolerance,
       requiredClaims: ['iss', 'aud', 'exp'],
     })
-    if (
-      !types.includes(
-        protectedHeader.typ === undefined ? undefined : normalizeType(protectedHeader.typ),
-      )
-    )
+    const { typ } = protectedHeader
+    if (!types.includes(typ === undefined ? undefined : normalizeType(typ)))
       throw invalidToken('The JWT is not an access token')
     const principal = toPrincipal(payload, options.principal)
     if (!principal) throw invalidToken('The access token names no principal')
@@ -110,18 +95,10 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     return principal
   }
 
-  return {
-    name: 'Bearer',
-    headers: ['Authorization'],
-    issuer,
-    challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
-    async authenticate(request) {
-      const token = bearerToken(request)
-      if (token === undefined) return undefined
-      if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
-      return known.get(token) ?? check(token)
-    },
-  }
+  return createBearerScheme(options, async token => {
+    if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
+    return known.get(token) ?? check(token)
+  })
 }
 
 const RULES: Rules<BearerJwtOptions> = {

@@ -1,10 +1,9 @@
 // Bearer tokens (RFC 6750) of every kind: their syntax, the principal they name, and their cache.
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
-import type { HttpRequest } from '../http/message.ts'
 import { FILLED_TEXT, listOf, type Rule } from '../options.ts'
-import { parseCredentials } from './credentials.ts'
-import type { Principal } from './scheme.ts'
+import { parseCredentials, printChallenge } from './credentials.ts'
+import type { Principal, Scheme } from './scheme.ts'
 
 /** The claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>
@@ -22,16 +21,24 @@ export const AUDIENCE: Rule = {
 
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/
 
-/**
- * Finds the bearer token of a request.
- * @throws HttpError 401 for a malformed one.
- */
-export function bearerToken(request: HttpRequest): string | undefined {
-  const token = parseCredentials(request, 'Bearer')
-  if (token === undefined) return undefined
-  // A second `Authorization` was joined to the first with a comma, which no token has.
-  if (!TOKEN.test(token)) throw invalidToken('The access token is malformed')
-  return token
+/** Creates a scheme of bearer tokens; `check` throws an HttpError 401 for a token that does not count. */
+export function createBearerScheme(
+  { issuer, realm = 'api' }: { issuer?: string | undefined; realm?: string | undefined },
+  check: (token: string) => Promise<Principal>,
+): Scheme {
+  return {
+    name: 'Bearer',
+    headers: ['Authorization'],
+    ...(issuer !== undefined && { issuer }),
+    challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
+    async authenticate(request) {
+      const token = parseCredentials(request, 'Bearer')
+      if (token === undefined) return undefined
+      // A second `Authorization` was joined to the first with a comma, which no token has.
+      if (!TOKEN.test(token)) throw invalidToken('The access token is malformed')
+      return check(token)
+    },
+  }
 }
 
 export function invalidToken(message: string, cause?: unknown): HttpError {
@@ -84,29 +91,26 @@ export function isAudience(claim: unknown, audience: string | readonly string[])
   return wanted.some(each => named.includes(each))
 }
 
-/** Remembers the results of checked tokens for a short time. */
-export interface TokenCache<T> {
-  get(token: string): T | undefined
-  /** @param until milliseconds since 1970. */
-  set(token: string, value: T, until: number): void
-}
-
 /** How many tokens are remembered; the oldest are forgotten first. */
 const MAX_TOKENS = 10_000
 
-/** Creates a cache keyed by the hash of the whole token, so that no token can pass for another. */
-export function createTokenCache<T>(): TokenCache<T> {
+/**
+ * Creates a cache of the results of checked tokens. It is keyed by the hash of the whole token, so that no
+ * token can pass for another.
+ */
+export function createTokenCache<T>() {
   const known = new Map<string, { value: T; until: number }>()
   const toKey = (token: string) => createHash('sha256').update(token).digest('base64')
   return {
-    get(token) {
+    get(token: string): T | undefined {
       const key = toKey(token)
       const entry = known.get(key)
       if (entry && entry.until > Date.now()) return entry.value
       known.delete(key)
       return undefined
     },
-    set(token, value, until) {
+    /** @param until milliseconds since 1970. */
+    set(token: string, value: T, until: number): void {
       known.set(toKey(token), { value, until })
       if (known.size <= MAX_TOKENS) return
       const [oldest = ''] = known.keys()

@@ -13,15 +13,14 @@ import {
 import {
   ADDRESS,
   AUDIENCE,
-  bearerToken,
   type Claims,
   cannotVerify,
+  createBearerScheme,
   createTokenCache,
   invalidToken,
   isAudience,
   toPrincipal,
 } from './bearer-token.ts'
-import { printChallenge } from './credentials.ts'
 import type { Principal, Scheme } from './scheme.ts'
 
 export interface IntrospectionOptions {
@@ -69,7 +68,7 @@ const CLIENT_RULES: Rules<IntrospectionOptions['client']> = {
 export function introspection(options: IntrospectionOptions): Scheme {
   checkOptions('introspection', options, RULES)
   checkOptions('introspection, client', options.client, CLIENT_RULES)
-  const { issuer, audience, cache = 10, timeout = 2000, realm = 'api' } = options
+  const { issuer, audience, cache = 10, timeout = 2000 } = options
   const known = createTokenCache<Principal | 'inactive'>()
   /** The running requests by token, so that requests sent together ask once. */
   const pending = new Map<string, Promise<Principal | 'inactive'>>()
@@ -89,27 +88,19 @@ export function introspection(options: IntrospectionOptions): Scheme {
     return value
   }
 
-  return {
-    name: 'Bearer',
-    headers: ['Authorization'],
-    ...(issuer !== undefined && { issuer }),
-    challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
-    async authenticate(request) {
-      const token = bearerToken(request)
-      if (token === undefined) return undefined
-      let value = known.get(token)
-      if (value === undefined) {
-        let answer = pending.get(token)
-        if (!answer) {
-          answer = ask(token).finally(() => pending.delete(token))
-          pending.set(token, answer)
-        }
-        value = await answer
+  return createBearerScheme(options, async token => {
+    let value = known.get(token)
+    if (value === undefined) {
+      let answer = pending.get(token)
+      if (!answer) {
+        answer = ask(token).finally(() => pending.delete(token))
+        pending.set(token, answer)
       }
-      if (value === 'inactive') throw invalidToken('The access token is not valid')
-      return value
-    },
-  }
+      value = await answer
+    }
+    if (value === 'inactive') throw invalidToken('The access token is not valid')
+    return value
+  })
 }
 
 async function introspect(

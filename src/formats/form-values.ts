@@ -49,7 +49,10 @@ export function formValue(
   context: Pick<ReadContext, 'fields' | 'limits' | 'issues' | 'method'>,
 ): Item {
   const { fields, limits, issues = [], method } = context
-  if (pairs.length > limits.parameters) throw tooManyKeys(limits)
+  if (pairs.length > limits.parameters) {
+    const message = `A form may have at most ${limits.parameters} keys`
+    throw new HttpError(413, [{ message, type: 'too_many_keys' }])
+  }
   const methods = pairs.flatMap(([name, part]) => (name === METHOD_PARAMETER ? [part] : []))
   const isPatch = [method, ...methods].some(each => /^patch$/i.test(String(each)))
   const tree: Tree = new Map()
@@ -62,12 +65,6 @@ export function formValue(
   if (!context.issues) throwIfAny(issues)
   checkJson(value)
   return value
-}
-
-function tooManyKeys({ parameters }: Pick<ReadContext['limits'], 'parameters'>): HttpError {
-  return new HttpError(413, [
-    { message: `A form may have at most ${parameters} keys`, type: 'too_many_keys' },
-  ])
 }
 
 /** Objects of JSON controls: a patch replaces the present value by them, and does not merge. */

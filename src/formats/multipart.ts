@@ -42,7 +42,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     },
   })
   const reader = createPartReader(context)
-  const parts: [string, Promise<Part | undefined>][] = []
+  const parts: Promise<[name: string, part: Part | undefined]>[] = []
   let failure: { readonly error: unknown } | undefined
   let wake = () => {}
 
@@ -63,9 +63,9 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     if (failure) return
     try {
       const known = checkPartName(name)
-      const part = read(known)
+      const part = read(known).then((value): [string, Part | undefined] => [known, value])
       part.catch(fail)
-      parts.push([known, part])
+      parts.push(part)
     } catch (error) {
       fail(error)
     }
@@ -106,15 +106,12 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   } catch (error) {
     fail(error instanceof HttpError ? error : incompleteBody(error))
   }
-  const settled = await Promise.allSettled(parts.map(([, part]) => part))
+  const settled = await Promise.allSettled(parts)
   signal.removeEventListener('abort', abort)
-  const pairs: [string, Part][] = []
-  for (const [at, outcome] of settled.entries()) {
-    const name = parts[at]?.[0]
-    if (outcome.status === 'fulfilled' && outcome.value !== undefined && name !== undefined) {
-      pairs.push([name, outcome.value])
-    }
-  }
+  const pairs = settled.flatMap((outcome): [string, Part][] => {
+    const [name, part] = outcome.status === 'fulfilled' ? outcome.value : []
+    return name === undefined || part === undefined ? [] : [[name, part]]
+  })
   context.submitted?.(pairs)
   if (failure) {
     // Not awaited: a generator that waits for the network returns no sooner.

@@ -235,11 +235,15 @@ function* collectionRoutes(
       pattern,
       methods: withHead(methods),
       resolve(params) {
-        const parent = under && parseParent(under, params.parent)
-        if (under && !parent) return undefined
+        const parentId = under && parsePathId(under.collection, params.parent)
+        if (under && parentId === undefined) return undefined
         const id = hasId ? parsePathId(collection, params.id) : undefined
         if (hasId && id === undefined) return undefined
-        // A literal of one shape for all targets: a spread would cost a tenth of a read.
+        // Literals of one shape for all targets: a spread would cost a tenth of a read.
+        const parent =
+          under && parentId !== undefined
+            ? { collection: under.collection, id: parentId, field: under.field }
+            : undefined
         return { kind, version, collection, parent, id, action, property }
       },
     }
@@ -264,14 +268,6 @@ function* collectionRoutes(
 /** Whether a place of a collection is addressed by an id. */
 function isAddressedById({ kind, action }: Place): boolean {
   return kind === 'item' || kind === 'blob' || action?.on === 'item'
-}
-
-function parseParent(
-  { collection, field }: Pick<Parent, 'collection' | 'field'>,
-  text: string | undefined,
-): Parent | undefined {
-  const id = parsePathId(collection, text)
-  return id === undefined ? undefined : { collection, id, field }
 }
 
 function parsePathId(collection: CollectionDefinition, text: string | undefined): Id | undefined {

@@ -94,7 +94,8 @@ async function run(
   current: Stored | undefined,
   input: unknown,
 ): Promise<unknown> {
-  const { principal, request } = context
+  const { runtime, target, base, principal } = context
+  const { signal } = context.request
   let stored = current
   freezeDeep(current?.item)
   const before = { value: input, ...(current && { item: current.item }) }
@@ -103,11 +104,15 @@ async function run(
     input: value,
     ...(current && { item: current.item, id: current.id }),
     principal,
-    signal: request.signal,
+    signal,
     // A collection's own calls have the types of its schema.
     collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
       named: string | { readonly name: string },
-    ) => callsWithin(context, typeof named === 'string' ? named : named.name) as Calls<S, Ids>,
+    ) => {
+      const scope = { runtime, version: target.version, base, defaults: { principal, signal } }
+      const name = typeof named === 'string' ? named : named.name
+      return runtime.createCalls(scope, name) as Calls<S, Ids>
+    },
     update: async changes => {
       // The path names the parent that the item has now: a program may give it another.
       const anywhere = withTarget(context, { ...context.target, parent: undefined })
@@ -120,15 +125,6 @@ async function run(
   return acted && !context.inProcess
     ? serializeChanged(atCurrentParent(context, acted.item), acted.item)
     : returned
-}
-
-/** The operations of another collection of the same version, for this principal and while the client waits. */
-function callsWithin(
-  { runtime, target, base, principal, request }: OperationContext,
-  name: string,
-) {
-  const defaults = { principal, signal: request.signal }
-  return runtime.createCalls({ runtime, version: target.version, base, defaults }, name)
 }
 
 /** Changes the item acted on, at the version that was read. */

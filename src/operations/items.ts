@@ -1,7 +1,7 @@
 // The items that a request reaches: below the parent of its path, and visible to its principal.
 import { HttpError } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import type { CollectionTarget, Parent } from '../model/routes.ts'
+import type { CollectionTarget } from '../model/routes.ts'
 import { getValue } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item } from '../schema/values.ts'
 import type { Filter } from '../store/selection.ts'
@@ -66,14 +66,11 @@ export function findVisible(
 /** @throws HttpError 404 where the parent of the target does not exist. */
 export function requireParent(context: OperationContext): Awaitable<void> {
   const { parent } = context.target
-  return parent && requireVisible(context, parent)
-}
-
-async function requireVisible(
-  context: OperationContext,
-  { collection, id }: Parent,
-): Promise<void> {
-  if (!(await findVisible(context, collection, id))) throw notFound(collection, id)
+  if (!parent) return undefined
+  const { collection, id } = parent
+  return andThen(findVisible(context, collection, id), found => {
+    if (!found) throw notFound(collection, id)
+  })
 }
 
 /** Reads the item of the target. @throws HttpError 404 */

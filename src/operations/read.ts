@@ -1,7 +1,6 @@
 // read (specification, "Resource operations"), and the validators of an item.
 import { type Issue, throwIfAny } from '../errors.ts'
 import { itemTag, type Validators } from '../http/conditional.ts'
-import type { Parameter } from '../http/parameters.ts'
 import { checksum } from '../pagination.ts'
 import { CACHE_BUSTER, RESERVED, readFields } from '../query.ts'
 import type { Path } from '../schema/paths.ts'
@@ -30,15 +29,13 @@ function readItemFields({ parameters, target, api }: OperationContext): Path[] |
   const issues: Issue[] = []
   const fields = readFields(parameters, target.collection.selectableFields, issues, api.limits)
   for (const { name } of parameters) {
-    if (!RESERVED.has(name) && name !== CACHE_BUSTER) issues.push(unknownParameter(name))
+    if (RESERVED.has(name) || name === CACHE_BUSTER) continue
+    const field = name.slice(0, 64)
+    const message = `${field} has no meaning for a single item`
+    issues.push({ message, field, type: 'unknown_parameter' })
   }
   throwIfAny(issues)
   return fields
-}
-
-function unknownParameter(name: Parameter['name']): Issue {
-  const field = name.slice(0, 64)
-  return { message: `${field} has no meaning for a single item`, field, type: 'unknown_parameter' }
 }
 
 function buildItemResult(

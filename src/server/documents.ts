@@ -25,28 +25,23 @@ export interface ServedDocument {
   read(base: string): Json | Promise<Json>
 }
 
-/** The documents of an api with the steps that serve each, by their paths. */
-export function compileDocuments(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
-  return new Map(
-    [...buildDocuments(api)].map(([path, document]) => [
-      path,
-      { document, endpoints: serve(api, document) },
-    ]),
-  )
-}
-
 export interface DocumentEndpoint {
   readonly document: ServedDocument
   readonly endpoints: Endpoints
 }
 
-function serve(api: ApiDefinition, document: ServedDocument): Endpoints {
-  const read: Step = async context => {
-    context.result = await readDocument(context, document)
+/** The documents of an api with the steps that serve each, by their paths. */
+export function compileDocuments(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
+  const compile = (document: ServedDocument): DocumentEndpoint => {
+    const admission = document.uncounted ? [skipCounting] : admissionSteps(api)
+    const read: Step = async context => {
+      context.result = await readDocument(context, document)
+    }
+    const otherwise = [...admission, read, respond]
+    const byMethod = new Map([['OPTIONS', [preflight(api, ALLOW), ...otherwise]]])
+    return { document, endpoints: { byMethod, otherwise } }
   }
-  const admission = document.uncounted ? [skipCounting] : admissionSteps(api)
-  const otherwise = [...admission, read, respond]
-  return { byMethod: new Map([['OPTIONS', [preflight(api, ALLOW), ...otherwise]]]), otherwise }
+  return new Map([...buildDocuments(api)].map(([path, document]) => [path, compile(document)]))
 }
 
 function skipCounting(context: RequestContext): void {
@@ -77,9 +72,9 @@ async function readDocument(
 }
 
 /** The documents of an api by their paths, the api's own prefix included, each with and without a slash at its end. */
-export function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDocument> {
+function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDocument> {
   const documents = new Map<string, ServedDocument>()
-  const issuers = issuersOf(api)
+  const issuers = [...new Set(api.schemes.flatMap(({ issuer }) => issuer ?? []))]
   if (issuers.length > 0) {
     const scopes = scopesOf(api)
     const document: ServedDocument = {
@@ -100,10 +95,6 @@ export function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDo
   if (api.health) documents.set(`${api.prefix}/health`, health(api))
   for (const [path, document] of [...documents]) documents.set(`${path}/`, document)
   return documents
-}
-
-function issuersOf({ schemes }: ApiDefinition): string[] {
-  return [...new Set(schemes.flatMap(({ issuer }) => (issuer === undefined ? [] : [issuer])))]
 }
 
 function scopesOf({ versions, access }: ApiDefinition): string[] {

@@ -44,7 +44,7 @@ class FetchRequest implements HttpRequest {
     this.method = request.method
     this.target = request.url.slice(start)
     this.headers = readHeaders(request.headers, host)
-    this.headerCount = countHeaders(this.headers)
+    this.headerCount = Object.values(this.headers).filter(value => value !== undefined).length
     // What the host server has read is not there any more.
     const body = request.body && limitBodyTime(request.body, limits)
     this.body = request.bodyUsed ? { parsed: undefined } : (body ?? undefined)
@@ -86,10 +86,6 @@ function readHeaders(given: Headers, host: string): RequestHeaders {
   headers.host = host
   for (const [name, value] of given) headers[name] = value
   return headers
-}
-
-function countHeaders(headers: RequestHeaders): number {
-  return Object.values(headers).filter(value => value !== undefined).length
 }
 
 function toResponse({ status, headers, body }: HttpResponse): Response {

@@ -124,7 +124,9 @@ class NodeRequest implements HttpRequest {
   }
 
   get aborted(): boolean {
-    return this.#controller?.signal.aborted ?? isGone(this.#response)
+    const response = this.#response
+    // Whether the connection ended before the answer did.
+    return this.#controller?.signal.aborted ?? (isClosed(response) && !response.writableFinished)
   }
 
   abort(reason: Error): void {
@@ -150,11 +152,6 @@ function controllerOf(response: ServerResponse): AbortController {
 
 function isClosed(response: ServerResponse): boolean {
   return response.closed || response.destroyed
-}
-
-/** Whether the connection ended before the answer did. */
-function isGone(response: ServerResponse): boolean {
-  return isClosed(response) && !response.writableFinished
 }
 
 /** What a mount took from the front of the path. */

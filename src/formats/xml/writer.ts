@@ -130,10 +130,8 @@ function compileContent(shape: Shape): ContentWriter {
 }
 
 function listNames({ field }: Shape): string[] {
-  const names = [...(field.properties?.keys() ?? [])]
-  return names.concat(
-    (field.options ?? []).flatMap(option => [...(option.properties?.keys() ?? [])]),
-  )
+  const objects = [field, ...(field.options ?? [])]
+  return objects.flatMap(({ properties }) => [...(properties?.keys() ?? [])])
 }
 
 /** Prints `<color`, or `<member name="…"` for a name that XML does not allow. */
