@@ -150,11 +150,12 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
         else if ('issue' in name) issues.push(name.issue)
       }
     }
-    for (const name of BOUNDS) {
+    for (const bound of BOUNDS) {
+      const [name] = bound
       if (!seen.has(name)) continue
-      const field = name === 'since' || name === 'until' ? createdAt : id
-      const bound = readBound(name, parameters, field, fields, issues)
-      if (bound) where.push(bound)
+      const field = name.endsWith('_id') ? id : createdAt
+      const filter = readBound(bound, parameters, field, fields, issues)
+      if (filter) where.push(filter)
     }
     const sort = seen.has('sort') ? readOrder(parameters, issues) : defaultSort
     if (!selected && !search) return { where, sort }
@@ -239,26 +240,19 @@ function printFilter(
     if (operator === 'nin') return []
     throw new TypeError(`${path.join('.')}: no parameter says "${operator}" without a value`)
   }
-  switch (operator) {
-    case 'in':
-      return second ? [[`${name}[in]`, joinValues(texts)]] : texts.map(text => [name, text])
-    case 'nin':
-      return second
-        ? texts.map(text => [`${name}[ne]`, text])
-        : [[`${name}[nin]`, joinValues(texts)]]
-    case 'lte':
-      if (!second) break
-      return [[path.join() === id?.join() ? 'max_id' : 'until', text]]
-    case 'lt':
-      // A day as `until` was read as "before the next one".
-      if (second) return [['until', printInstant(parseInstant(text) - DAY_MS).slice(0, 10)]]
-      break
-    case 'gt':
-      if (second) return [['since_id', text]]
-      break
-    case 'gte':
-      if (second) return [['since', text]]
-      break
+  if (operator === 'in') {
+    return second ? [[`${name}[in]`, joinValues(texts)]] : texts.map(text => [name, text])
+  }
+  if (operator === 'nin') {
+    return second ? texts.map(text => [`${name}[ne]`, text]) : [[`${name}[nin]`, joinValues(texts)]]
+  }
+  if (second) {
+    if (operator === 'gt') return [['since_id', text]]
+    if (operator === 'gte') return [['since', text]]
+    if (operator === 'lte') return [[path.join() === id?.join() ? 'max_id' : 'until', text]]
+    // A day as `until` was read as "before the next one".
+    if (operator === 'lt')
+      return [['until', printInstant(parseInstant(text) - DAY_MS).slice(0, 10)]]
   }
   return [[`${name}[${operator}]`, text]]
 }

@@ -26,20 +26,20 @@ function invalid(field: string, why: string): HttpError {
  */
 export const simpleRest: Dialect = {
   name: 'simpleRest',
-  rewrite: parameters => parameters.flatMap(each => SIMPLE_REST.get(each.name)?.(each) ?? [each]),
+  rewrite: parameters => parameters.flatMap(readJson),
 }
 
-type Rewriting = (each: Parameter) => Parameter[] | undefined
-
-const SIMPLE_REST: ReadonlyMap<string, Rewriting> = new Map<string, Rewriting>([
-  ['sort', each => readJson(each, sortParameters)],
-  ['range', each => readJson(each, rangeParameters)],
-  ['filter', each => readJson(each, filterParameters)],
+const READERS: ReadonlyMap<string, (value: unknown) => Parameter[]> = new Map([
+  ['sort', sortParameters],
+  ['range', rangeParameters],
+  ['filter', value => filterParameters(value)],
 ])
 
 /** A value that does not begin like an array or an object is in our own language. */
-function readJson({ name, value }: Parameter, read: (value: unknown) => Parameter[]) {
-  if (!/^[[{]/.test(value)) return undefined
+function readJson(each: Parameter): Parameter[] {
+  const { name, value } = each
+  const read = READERS.get(name)
+  if (!read || !/^[[{]/.test(value)) return [each]
   try {
     return read(JSON.parse(value))
   } catch (error) {
@@ -93,23 +93,15 @@ function filterParameters(value: unknown, path = '', levels = MAX_LEVELS): Param
   })
 }
 
-const JSON_SERVER_OPERATORS: Readonly<Record<string, string>> = {
-  _gte: 'gte',
-  _lte: 'lte',
-  _ne: 'ne',
-  _like: 'like',
-}
-
 /** json-server 0.17: `_start`, `_end`, `_limit`, `_page`, `_sort`, `_order`, `price_gte`; `X-Total-Count`. */
 export const jsonServer: Dialect = {
   name: 'jsonServer',
   rewrite(parameters) {
     const issues: Issue[] = []
     const of = (name: string) => single(parameters, name, issues)
-    const start = whole('_start', of('_start'))
-    const end = whole('_end', of('_end'))
-    const size = whole('_limit', of('_limit'))
-    const page = whole('_page', of('_page'))
+    const [start, end, size, page] = ['_start', '_end', '_limit', '_page'].map(name =>
+      whole(name, of(name)),
+    )
     const [names, orders] = [of('_sort')?.split(',') ?? [], of('_order')?.split(',') ?? []]
     throwIfAny(issues)
     const given = parameters.filter(({ name }) => !OWN.has(name)).map(filterParameter)
@@ -148,5 +140,5 @@ function filterParameter(each: Parameter): Parameter {
   const name = each.name.slice(0, -suffix.length)
   // json-server's `_like` finds the text anywhere.
   const value = suffix === '_like' ? `%${each.value.replace(/[\\%_*]/g, '\\$&')}%` : each.value
-  return parameter(`${name}[${JSON_SERVER_OPERATORS[suffix]}]`, value)
+  return parameter(`${name}[${suffix.slice(1)}]`, value)
 }

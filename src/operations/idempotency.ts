@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
 import { printPath } from '../model/routes.ts'
-import { isObject, type Json } from '../schema/values.ts'
-import type { Awaitable, IdempotencyRecord } from '../store/store.ts'
+import { type Awaitable, isObject, type Json } from '../schema/values.ts'
+import type { IdempotencyRecord } from '../store/store.ts'
 import type { OperationContext, OperationResult, Uploads } from './context.ts'
 
 /**

@@ -26,17 +26,8 @@ export type Caps = Pick<
 
 /** Parameters that are not filters; `filter[name]=` reaches a field with such a name. */
 export const RESERVED: ReadonlySet<string> = new Set([
-  'fields',
-  'sort',
-  'offset',
-  'limit',
-  'cursor',
-  'since',
-  'until',
-  'since_id',
-  'max_id',
-  SUPPRESS_PARAMETER,
-  METHOD_PARAMETER,
+  ...['fields', 'sort', 'offset', 'limit', 'cursor', 'since', 'until', 'since_id', 'max_id'],
+  ...[SUPPRESS_PARAMETER, METHOD_PARAMETER],
 ])
 
 /** A filter without its values: found once for each name of a parameter. */
@@ -164,13 +155,20 @@ function describeValue(field: Field): string {
 
 // --- Bounds ----------------------------------------------------------------------------------
 
-export const BOUNDS = ['since', 'until', 'since_id', 'max_id'] as const
+/** The bounds on the creation date and on the id; a day as `until` is meant to its end (UTC). */
+export const BOUNDS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['since', 'gte'],
+  ['until', 'lte'],
+  ['since_id', 'gt'],
+  ['max_id', 'lte'],
+])
 
-export type BoundName = (typeof BOUNDS)[number]
+/** A day in milliseconds. */
+export const DAY_MS = 86_400_000
 
 /** Reads one of the bounds on the creation date or the id. */
 export function readBound(
-  name: BoundName,
+  [name, operator]: readonly [string, Operator],
   parameters: readonly Parameter[],
   field: string | undefined,
   fields: Fields,
@@ -185,30 +183,15 @@ export function readBound(
     return undefined
   }
   const [value] = parseFilterValues(text, known)
-  if (value !== undefined) return toBound(name, [field], value, text)
-  const message = `${name} must be ${describeValue(known)}, not ${JSON.stringify(text.slice(0, 64))}`
-  issues.push({ message, field: name, type: 'invalid_value' })
-  return undefined
-}
-
-/** A day in milliseconds. */
-export const DAY_MS = 86_400_000
-
-/** `since` and `until` are inclusive, a day as `until` to its end (UTC); `since_id` excludes, `max_id` includes. */
-function toBound(name: BoundName, path: Path, value: Scalar, text: string): Filter {
-  switch (name) {
-    case 'since':
-      return { path, operator: 'gte', values: [value] }
-    case 'until': {
-      if (!isDate(text)) return { path, operator: 'lte', values: [value] }
-      const nextDay = parseInstant(String(value)) + DAY_MS
-      // The last day has no next one.
-      const operator = nextDay > LAST_INSTANT ? 'lte' : 'lt'
-      return { path, operator, values: [printInstant(nextDay)] }
-    }
-    case 'since_id':
-      return { path, operator: 'gt', values: [value] }
-    case 'max_id':
-      return { path, operator: 'lte', values: [value] }
+  if (value === undefined) {
+    const shown = JSON.stringify(text.slice(0, 64))
+    const message = `${name} must be ${describeValue(known)}, not ${shown}`
+    issues.push({ message, field: name, type: 'invalid_value' })
+    return undefined
   }
+  if (name !== 'until' || !isDate(text)) return { path: [field], operator, values: [value] }
+  const nextDay = parseInstant(String(value)) + DAY_MS
+  // The last day has no next one.
+  const before = nextDay > LAST_INSTANT ? 'lte' : 'lt'
+  return { path: [field], operator: before, values: [printInstant(nextDay)] }
 }

@@ -123,9 +123,10 @@ function findKind(def: Def): string {
 
 /** @throws TypeError for a default that could not be sent back by a client that read it. */
 function checkDefault(value: unknown, schema: Schema, place: Place): void {
-  if (!isJsonable(value))
+  if (attempt(() => toPlainJson(value)) === undefined)
     throw invalid(place, `has a default that JSON cannot hold: ${String(value)}`)
-  const result = safeParseSync(schema, value)
+  // It throws where a check is asynchronous, or fails itself.
+  const result = attempt(() => z.safeParse(schema, value, NO_MESSAGES))
   if (result === undefined || result.success) return
   const [issue] = toIssues(result.error.issues, value)
   throw invalid(
@@ -134,19 +135,10 @@ function checkDefault(value: unknown, schema: Schema, place: Place): void {
   )
 }
 
-/** Whether there is a JSON text of a value that a program made. */
-function isJsonable(value: unknown): boolean {
+/** What some work gives; `undefined` where it throws. */
+function attempt<T>(work: () => T): T | undefined {
   try {
-    return toPlainJson(value) !== undefined
-  } catch {
-    return false
-  }
-}
-
-/** `undefined` where a check is asynchronous, or fails itself. */
-function safeParseSync(schema: Schema, value: unknown) {
-  try {
-    return z.safeParse(schema, value, NO_MESSAGES)
+    return work()
   } catch {
     return undefined
   }

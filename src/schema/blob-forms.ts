@@ -60,23 +60,20 @@ export type BlobInput = { readonly property: string } & (
 
 /** Parses the inputs of a binary property in all forms; a file of a multipart body is its record. */
 export function parseBlobInputs(name: string, body: Item): BlobInput[] {
-  const whole = getProperty(body, name)
   return [
-    ...parseData(`${name}_data`, getProperty(body, `${name}_data`)),
-    ...parseWhole(name, whole),
-    ...parseUrl(`${name}_url`, getProperty(body, `${name}_url`)),
+    ...parseInput('data', `${name}_data`, getProperty(body, `${name}_data`)),
+    ...parseWhole(name, getProperty(body, name)),
+    ...parseInput('url', `${name}_url`, getProperty(body, `${name}_url`)),
   ]
 }
 
-function parseData(property: string, data: Json | undefined): BlobInput[] {
-  if (data === undefined) return []
-  if (typeof data === 'string') return [{ property, kind: 'data', data }]
-  return [{ property, kind: data === null ? 'null' : 'invalid' }]
-}
-
-function parseUrl(property: string, url: Json | undefined): BlobInput[] {
-  if (url === undefined) return []
-  return [url === null ? { property, kind: 'null' } : { property, kind: 'url', url }]
+function parseInput(kind: 'data' | 'url', property: string, value: Json | undefined): BlobInput[] {
+  if (value === undefined) return []
+  if (value === null) return [{ property, kind: 'null' }]
+  if (kind === 'url') return [{ property, kind, url: value }]
+  return [
+    typeof value === 'string' ? { property, kind, data: value } : { property, kind: 'invalid' },
+  ]
 }
 
 /** Parses the object form, or the record of an upload. A null in the object has no meaning. */
@@ -86,8 +83,8 @@ function parseWhole(property: string, whole: Json | undefined): BlobInput[] {
   const key = getProperty(whole, 'key')
   const inputs: BlobInput[] = [
     ...(typeof key === 'string' ? [{ property, kind: 'record', key } as const] : []),
-    ...parseData(`${property}.data`, getProperty(whole, 'data') ?? undefined),
-    ...parseUrl(`${property}.url`, getProperty(whole, 'url') ?? undefined),
+    ...parseInput('data', `${property}.data`, getProperty(whole, 'data') ?? undefined),
+    ...parseInput('url', `${property}.url`, getProperty(whole, 'url') ?? undefined),
   ]
   return inputs.length > 0 ? inputs : [{ property, kind: 'invalid' }]
 }

@@ -115,33 +115,28 @@ export function listPaths(fields: Fields, prefix = ''): string[] {
   return paths
 }
 
+/** What the values of a kind are, in messages. */
+const DESCRIPTIONS: Readonly<Record<Exclude<Kind, 'union'>, string>> = {
+  string: 'a text',
+  any: 'a text',
+  number: 'a number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  date: 'a date such as 2026-01-31',
+  'date-time': 'a date and time such as 2026-01-31T12:00:00Z',
+  array: 'a text',
+  object: 'an object',
+  record: 'an object of named values',
+  blob: 'a file',
+}
+
 /** Describes the values of a field for a message: `one of red, blue`, `a whole number`. */
-export function describeField(field: Field): string {
-  if (field.choices) return describeChoices(field.choices)
-  if (field.uuid) return 'a UUID such as 01900000-0000-7000-8000-000000000000'
-  switch (field.kind) {
-    case 'string':
-    case 'any':
-      return 'a text'
-    case 'number':
-      return 'a number'
-    case 'integer':
-      return 'a whole number'
-    case 'boolean':
-      return 'true or false'
-    case 'date':
-      return 'a date such as 2026-01-31'
-    case 'date-time':
-      return 'a date and time such as 2026-01-31T12:00:00Z'
-    case 'array':
-      return field.element ? describeField(field.element) : 'a text'
-    case 'union':
-      return [...new Set(field.options?.map(describeField))].join(' or ')
-    case 'blob':
-      return 'a file'
-    default:
-      return `an ${field.kind === 'object' ? 'object' : 'object of named values'}`
-  }
+export function describeField({ kind, choices, uuid, element, options }: Field): string {
+  if (choices) return describeChoices(choices)
+  if (uuid) return 'a UUID such as 01900000-0000-7000-8000-000000000000'
+  if (kind === 'array' && element) return describeField(element)
+  if (kind === 'union') return [...new Set(options?.map(describeField))].join(' or ')
+  return DESCRIPTIONS[kind]
 }
 
 /** Describes the only values for a message: `one of red, blue`. */

@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import type { Field } from './fields.ts'
 import { isJson } from './json.ts'
+import { hasOneType } from './scalars.ts'
 import type { Schema } from './zod-fields.ts'
 
 /** A JSON Schema with the keywords that are read here. */
@@ -20,23 +21,11 @@ export interface JsonSchema {
 /** Prints a field as JSON Schema: enough for a parameter and for the properties that the server adds. */
 export function fieldSchema({ kind, choices, uuid, element }: Field): JsonSchema {
   if (choices) return { enum: choices }
-  switch (kind) {
-    case 'date':
-    case 'date-time':
-      return { type: 'string', format: kind }
-    case 'string':
-      return uuid ? { type: kind, format: 'uuid' } : { type: kind }
-    case 'number':
-    case 'integer':
-    case 'boolean':
-      return { type: kind }
-    case 'array':
-      return { type: 'array', ...(element && { items: fieldSchema(element) }) }
-    case 'record':
-      return { type: 'object', ...(element && { additionalProperties: fieldSchema(element) }) }
-    default:
-      return {}
-  }
+  if (kind === 'array') return { type: 'array', ...(element && { items: fieldSchema(element) }) }
+  if (kind === 'record')
+    return { type: 'object', ...(element && { additionalProperties: fieldSchema(element) }) }
+  if (kind === 'date' || kind === 'date-time') return { type: 'string', format: kind }
+  return hasOneType(kind) ? { type: kind, ...(uuid && { format: 'uuid' }) } : {}
 }
 
 /** The metadata of schemas without ids, which would become references, and without what JSON cannot hold. */

@@ -4,18 +4,9 @@ import type { Json } from './values.ts'
 
 /** Whether a value is exactly what its JSON text gives back. */
 export function isJson(value: unknown): value is Json {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return true
-    case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0)
-    case 'object':
-      break
-    default:
-      return false
-  }
-  if (value === null) return true
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
+  if (typeof value !== 'object') return false
   if (Array.isArray(value)) {
     // A gap of an array is undefined.
     for (let at = 0; at < value.length; at++) if (!isJson(value[at])) return false

@@ -15,38 +15,29 @@ export function getValue(item: Json | undefined, path: Path): Json | undefined {
   return value
 }
 
-type Tree = Map<string, Tree | undefined>
-
 /**
  * Compiles a picker of paths: it copies exactly those properties, in the order of the item. A path
  * wins over paths below it; a parent that the item lacks is left out.
  */
 export function picker(paths: readonly Path[]): (item: Item) => Item {
-  const tree: Tree = new Map()
-  for (const path of paths) plant(tree, path)
-  return item => pick(item, tree)
-}
-
-function plant(tree: Tree, path: Path): void {
-  const [name, ...rest] = path
-  if (name === undefined || (tree.has(name) && tree.get(name) === undefined)) return
-  if (rest.length === 0) {
-    tree.set(name, undefined)
-    return
+  const below = new Map<string, Path[]>()
+  for (const [name, ...rest] of paths) {
+    if (name !== undefined) below.set(name, [...(below.get(name) ?? []), rest])
   }
-  const branch = tree.get(name) ?? new Map()
-  tree.set(name, branch)
-  plant(branch, rest)
-}
-
-function pick(item: Item, tree: Tree): Item {
-  const picked: Item = {}
-  for (const [name, value] of Object.entries(item)) {
-    if (!tree.has(name)) continue
-    const branch = tree.get(name)
-    if (!branch) picked[name] = value
-    else if (isObject(value)) picked[name] = pick(value, branch)
-    else if (value === null) picked[name] = null
+  const pickers = new Map(
+    Array.from(below, ([name, parts]) => {
+      const whole = parts.some(part => part.length === 0)
+      return [name, whole ? undefined : picker(parts)] as const
+    }),
+  )
+  return item => {
+    const picked: Item = {}
+    for (const [name, value] of Object.entries(item)) {
+      if (!pickers.has(name)) continue
+      const pick = pickers.get(name)
+      if (!pick || value === null) picked[name] = value
+      else if (isObject(value)) picked[name] = pick(value)
+    }
+    return picked
   }
-  return picked
 }

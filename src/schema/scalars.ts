@@ -28,36 +28,25 @@ function rank(value: Json): number {
   return typeof value === 'string' ? 1 : 2
 }
 
-const ONE_TYPE: ReadonlySet<Kind> = new Set<Kind>([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'date',
-  'date-time',
-])
+/** The kinds whose values have one type, as `typeof` names it. */
+const TYPES: Readonly<Partial<Record<Kind, string>>> = {
+  string: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  date: 'string',
+  'date-time': 'string',
+}
 
 /** Whether all values of a kind have one type, and so one order. */
 export function hasOneType(kind: Kind | undefined): boolean {
-  return kind !== undefined && ONE_TYPE.has(kind)
+  return kind !== undefined && TYPES[kind] !== undefined
 }
 
 /** Whether a value can be of a kind that has one type; false for kinds that have several. */
 export function isOfKind(value: unknown, kind: Kind): boolean {
-  switch (kind) {
-    case 'number':
-    case 'integer':
-      return typeof value === 'number'
-    case 'boolean':
-      return typeof value === 'boolean'
-    case 'date-time':
-      return typeof value === 'string' && !Number.isNaN(parseInstant(value))
-    case 'string':
-    case 'date':
-      return typeof value === 'string'
-    default:
-      return false
-  }
+  if (typeof value !== TYPES[kind]) return false
+  return kind !== 'date-time' || !Number.isNaN(parseInstant(String(value)))
 }
 
 const INTEGER = /^[+-]?\d{1,16}$/

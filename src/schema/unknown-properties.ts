@@ -16,67 +16,64 @@ export type UnknownFinder = (
   found: Issue[],
 ) => void
 
+/** Where zod reports unknown properties itself, or there are none. */
+const NOTHING: UnknownFinder = () => {}
+
 /**
- * Compiles the search for unknown properties; `undefined` where zod reports them itself, or there are none.
- * Below a `z.union` every object is strict or loose: nothing is searched there.
+ * Compiles the search for unknown properties. Below a `z.union` every object is strict or loose: nothing
+ * is searched there.
  */
-export function compileUnknownFinder(schema: Schema): UnknownFinder | undefined {
-  return compile(schema, new Map())
-}
-
-type Compiled = Map<Schema, { find: UnknownFinder | undefined }>
-
-function compile(schema: Schema, compiled: Compiled): UnknownFinder | undefined {
+export function compileUnknownFinder(
+  schema: Schema,
+  compiled: Compiled = new Map(),
+): UnknownFinder {
   const known = compiled.get(schema)
   // A recursive schema meets itself before it is compiled.
-  if (known) return (...search) => known.find?.(...search)
-  const entry: { find: UnknownFinder | undefined } = { find: undefined }
+  if (known) return (...search) => known.find(...search)
+  const entry = { find: NOTHING }
   compiled.set(schema, entry)
   entry.find = compileKind(schema, compiled)
   return entry.find
 }
 
-function compileKind(schema: Schema, compiled: Compiled): UnknownFinder | undefined {
+type Compiled = Map<Schema, { find: UnknownFinder }>
+
+function compileKind(schema: Schema, compiled: Compiled): UnknownFinder {
   const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
+  const compile = (part: Schema) => compileUnknownFinder(part, compiled)
   switch (def.type) {
     case 'object':
-      return inObject(def, compiled, schema)
+      return inObject(def, compile, schema)
     case 'array':
-      return inList([], compile(def.element, compiled))
+      return inList([], compile(def.element))
     case 'tuple':
-      return inList(
-        def.items.map(item => compile(item, compiled)),
-        def.rest ? compile(def.rest, compiled) : undefined,
-      )
+      return inList(def.items.map(compile), def.rest ? compile(def.rest) : NOTHING)
     case 'record':
-      return inObject({ shape: {}, catchall: def.valueType }, compiled, schema)
+      return inObject({ shape: {}, catchall: def.valueType }, compile, schema)
     case 'union':
       return 'discriminator' in def
-        ? inOption(String(def.discriminator), def.options, compiled)
-        : undefined
+        ? inOption(String(def.discriminator), def.options, compile)
+        : NOTHING
     case 'lazy':
-      return compile(def.getter(), compiled)
+      return compile(def.getter())
     default:
-      return 'innerType' in def ? compile(def.innerType, compiled) : undefined
+      return 'innerType' in def ? compile(def.innerType) : NOTHING
   }
 }
 
 function inObject(
   { shape, catchall }: Pick<z.core.$ZodObjectDef, 'shape' | 'catchall'>,
-  compiled: Compiled,
+  compile: (part: Schema) => UnknownFinder,
   schema: Schema,
-): UnknownFinder | undefined {
-  const others = catchall && compile(catchall, compiled)
-  const below = new Map<string, UnknownFinder | 'nothing'>()
-  for (const [name, part] of Object.entries(shape))
-    below.set(name, compile(part, compiled) ?? 'nothing')
-  if (catchall && !others && [...below.values()].every(find => find === 'nothing')) return undefined
-  const undeclared = catchall ? (others ?? 'nothing') : undefined
+): UnknownFinder {
+  const others = catchall && compile(catchall)
+  const below = new Map(Object.entries(shape).map(([name, part]) => [name, compile(part)]))
+  if (others === NOTHING && [...below.values()].every(find => find === NOTHING)) return NOTHING
   return (value, current, prefix, found) => {
     if (!isObject(value)) return
     for (const name in value) {
-      const find = below.get(name) ?? undeclared
-      if (find === 'nothing') continue
+      const find = below.get(name) ?? others
+      if (find === NOTHING) continue
       if (find) find(value[name], getProperty(current, name), `${prefix}${name}.`, found)
       else if (
         found.length < MAX_ISSUES &&
@@ -93,17 +90,14 @@ function hasSame(current: Json | undefined, name: string, value: Record<string, 
   return known !== undefined && sameJson(known, value[name])
 }
 
-function inList(
-  items: readonly (UnknownFinder | undefined)[],
-  rest: UnknownFinder | undefined,
-): UnknownFinder | undefined {
-  if (!rest && !items.some(Boolean)) return undefined
+function inList(items: readonly UnknownFinder[], rest: UnknownFinder): UnknownFinder {
+  if ([...items, rest].every(find => find === NOTHING)) return NOTHING
   return (value, current, prefix, found) => {
     if (!Array.isArray(value)) return
     const before = elementsBefore(current, value)
     for (const [at, each] of value.entries()) {
-      const find = at < items.length ? items[at] : rest
-      find?.(each, before[at], `${prefix}${at}.`, found)
+      const find = items[at] ?? rest
+      find(each, before[at], `${prefix}${at}.`, found)
     }
   }
 }
@@ -111,17 +105,17 @@ function inList(
 function inOption(
   discriminator: string,
   options: readonly Schema[],
-  compiled: Compiled,
-): UnknownFinder | undefined {
+  compile: (part: Schema) => UnknownFinder,
+): UnknownFinder {
   const finders = options.map(option => ({
     values: option._zod.propValues?.[discriminator],
-    find: compile(option, compiled),
+    find: compile(option),
   }))
-  if (!finders.some(({ find }) => find)) return undefined
+  if (finders.every(({ find }) => find === NOTHING)) return NOTHING
   return (value, current, prefix, found) => {
     const chosen = getProperty(value, discriminator)
     const option = finders.find(({ values }) => isScalar(chosen) && values?.has(chosen))
-    option?.find?.(value, current, prefix, found)
+    option?.find(value, current, prefix, found)
   }
 }
 

@@ -76,7 +76,7 @@ export function buildChecker(schema: Schema): (value: unknown, current?: Json) =
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
     }
     const issues: Issue[] = []
-    findUnknown?.(value, current, '', issues)
+    findUnknown(value, current, '', issues)
     return andThen(parse(value), ({ data, error }) => {
       if (error) issues.push(...toIssues(error.issues, value, field))
       throwIfAny(issues)

@@ -37,10 +37,6 @@ export function nextId(identity: Identity, last: Id | undefined, now: number): I
 
 /** In lower case alone, as ids are compared as texts. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** The bits of a UUIDv7 beside the time, the version and the variant. */
-const RANDOM_BITS = 74n
-const RANDOM_MASK = (1n << RANDOM_BITS) - 1n
-
 /**
  * The next UUIDv7, lower case: of this millisecond where that is later than the last one's, else
  * the last one counted on by a random step (RFC 9562 §6.2, method 2). Always greater than the last,
@@ -56,26 +52,14 @@ export function nextUuid(last: string | undefined, now: number): string {
     bytes.writeUInt8((bytes.readUInt8(2) & 0x3f) | 0x80, 2)
     return dashed(now.toString(16).padStart(12, '0') + bytes.toString('hex'))
   }
-  const step = BigInt(1 + random(4).readUInt32BE())
-  return unpack(pack(known) + step)
-}
-
-/** The bits of a UUID without its version and variant, as one number. */
-function pack(uuid: string): bigint {
-  const bits = BigInt(`0x${uuid.replaceAll('-', '')}`)
-  const time = bits >> 80n
-  const high = (bits >> 64n) & 0xfffn
-  const low = bits & ((1n << 62n) - 1n)
-  return (time << RANDOM_BITS) | (high << 62n) | low
-}
-
-function unpack(bits: bigint): string {
-  const time = bits >> RANDOM_BITS
-  const rest = bits & RANDOM_MASK
-  const high = (rest >> 62n) | 0x7000n
-  const low = (rest & ((1n << 62n) - 1n)) | (1n << 63n)
-  const whole = (time << 80n) | (high << 64n) | low
-  return dashed(whole.toString(16).padStart(32, '0'))
+  const hex = known.replaceAll('-', '')
+  const time = BigInt(`0x${hex.slice(0, 12)}${hex.slice(13, 16)}`)
+  // Without the version and the variant, so that a sum carries on to the time.
+  const bits = (time << 62n) | BigInt.asUintN(62, BigInt(`0x${hex.slice(16)}`))
+  const next = bits + BigInt(1 + random(4).readUInt32BE())
+  const high = (next >> 62n).toString(16).padStart(15, '0')
+  const low = BigInt.asUintN(62, next) | (1n << 63n)
+  return dashed(`${high.slice(0, 12)}7${high.slice(12)}${low.toString(16)}`)
 }
 
 function dashed(hex: string): string {

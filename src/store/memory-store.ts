@@ -59,8 +59,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = Date.now, keys = 100_000 } = options
   const places = new Map<Id, Place>()
   const records = createIdempotencyRecords(clock, keys)
-  // Versions never come again: the prefix is of this store, the count of this process.
-  const prefix = createVersion().slice(0, 8)
+  /** Made at the first write: Workers refuse randomness before the first request. */
+  let prefix: string | undefined
   let written = 0
   let shape: Shape | undefined
   let source: WritableSource = { fields: new Map(), indexes: [], revision: 0, examined: 0 }
@@ -83,6 +83,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const created = (old && own.createdAt && old[own.createdAt]) || date
     const item = freeze(assemble(own, id, values, String(created), date))
     for (const unique of uniques) unique.check(item, id)
+    // Versions never come again: the prefix is of this store, the count of this process.
+    prefix ??= createVersion().slice(0, 8)
     const version = `${prefix}${(written++).toString(36)}`
     // With `printed` all rows have one hidden class.
     const row: Stored = { id, item, version, updatedAt: now, printed: undefined }

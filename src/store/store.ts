@@ -4,8 +4,6 @@ import type { Fields } from '../schema/fields.ts'
 import type { Awaitable, Item, Json, Scalar } from '../schema/values.ts'
 import type { Selection } from './selection.ts'
 
-export type { Awaitable } from '../schema/values.ts'
-
 /** What identifies an item: a text, or a whole number where the collection says so. */
 export type Id = string | number
 

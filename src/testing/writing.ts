@@ -19,12 +19,16 @@ import {
 
 const MISSING = '01890000-0000-7000-8000-000000000000'
 
-function isUnique(...fields: string[]): (error: unknown) => boolean {
-  return error => {
-    assert.ok(error instanceof UniqueError, String(error))
-    assert.deepEqual([...error.fields], fields)
-    return true
-  }
+/** Asserts that some work fails because another item has the same values in these fields. */
+async function refuses(work: () => unknown, ...fields: string[]): Promise<void> {
+  await assert.rejects(
+    async () => work(),
+    error => {
+      assert.ok(error instanceof UniqueError, String(error))
+      assert.deepEqual([...error.fields], fields)
+      return true
+    },
+  )
 }
 
 const basics: Check[] = [
@@ -60,8 +64,8 @@ const basics: Check[] = [
       const where = [filter('weight', 'lt', 2)]
       const page = await store.list({ where, sort: by('-weight') }, ALL, 'exact')
       assert.deepEqual([idsOf(page.items), page.total], [[light.id], 1])
-      await assert.rejects(async () => store.create({ code: 'C', weight: 1.5 }), isUnique('weight'))
-      await assert.rejects(async () => store.create({ code: 'B' }), isUnique('code'))
+      await refuses(() => store.create({ code: 'C', weight: 1.5 }), 'weight')
+      await refuses(() => store.create({ code: 'B' }), 'code')
       assert.equal(present(await store.get(other.id)).item.price, 3)
     },
   },
@@ -171,7 +175,7 @@ const ids: Check[] = (['uuid', 'integer'] as const).flatMap((kind): Check[] => [
       const made = await createMany(store, 3)
       const newest = present(made[2])
       await store.delete(newest.id, newest.version)
-      await assert.rejects(async () => store.create({ code: 'n0', price: 1 }), isUnique('code'))
+      await refuses(() => store.create({ code: 'n0', price: 1 }), 'code')
       const next = await store.create({ code: 'next', price: 1 })
       assert.ok(next.id > newest.id)
       assert.equal(typeof next.id, kind === 'integer' ? 'number' : 'string')
@@ -200,10 +204,7 @@ const chosen: Check[] = [
       const { items } = await store.list({ where: [], sort: by() }, ALL, 'exact')
       assert.deepEqual(idsOf(items), ["'; --", '10', '9', 'B', 'b', 'ä/ö?#', '\uFF5E', '\u{1F600}'])
       for (const id of names) assert.equal((await store.get(id))?.item.code, id)
-      await assert.rejects(
-        async () => store.create({ id: 'b', code: 'other', price: 1 }),
-        isUnique('id'),
-      )
+      await refuses(() => store.create({ id: 'b', code: 'other', price: 1 }), 'id')
       const made = await store.create({ code: 'made', price: 1 })
       assert.match(String(made.id), /^[0-9a-f-]{36}$/)
       const before = { where: [], sort: by() }
@@ -219,13 +220,14 @@ const unique: Check[] = [
     async check(store) {
       const made = await fill(store)
       const take = async (values: Item) => store.create({ price: 1, ...values })
-      await assert.rejects(take({ code: 'A' }), isUnique('code'))
+      await refuses(() => take({ code: 'A' }), 'code')
       const clio = { name: 'Clio', year: 1990 }
-      await assert.rejects(take({ code: 'N', model: clio }), isUnique('model.name', 'model.year'))
+      await refuses(() => take({ code: 'N', model: clio }), 'model.name', 'model.year')
       const second = present(made[1])
-      await assert.rejects(
-        async () => store.update(second.id, second.version, { code: 'B', price: 1, model: clio }),
-        isUnique('model.name', 'model.year'),
+      await refuses(
+        () => store.update(second.id, second.version, { code: 'B', price: 1, model: clio }),
+        'model.name',
+        'model.year',
       )
       assert.deepEqual((await store.get(second.id))?.item, second.item)
       await take({ code: 'N', model: { name: 'Clio', year: null } })
@@ -293,9 +295,9 @@ const idempotency: Check[] = [
       assert.equal(record.state, 'done')
       assert.deepEqual('answer' in record && record.answer, toAnswer(made))
       await store.claim('failing', 'print')
-      await assert.rejects(
-        async () => store.create({ code: 'A', price: 1 }, { idempotencyKey: 'failing' }),
-        isUnique('code'),
+      await refuses(
+        () => store.create({ code: 'A', price: 1 }, { idempotencyKey: 'failing' }),
+        'code',
       )
       assert.equal((await store.claim('failing', 'print')).state, 'running')
     },
