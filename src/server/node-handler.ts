@@ -21,6 +21,7 @@ import {
 import { readRawHeaders } from '../http/request-headers.ts'
 import { splitTarget } from '../http/target.ts'
 import { BodyTimer } from '../http/timeouts.ts'
+import { takeTurn } from '../http/turns.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
 
@@ -43,8 +44,10 @@ export function nodeHandler(runtime: ServerRuntime): Handler {
   return (request, response, next) => {
     if (response.socket === null && queued.has(response)) {
       // Node gives it the connection when the answers before it are sent.
-      response.once('socket', ({ destroyed }: Socket) => {
-        if (!destroyed && !takenOver.has(response)) answerTo(runtime, request, response, next)
+      response.once('socket', async (socket: Socket) => {
+        await takeTurn()
+        if (!socket.destroyed && !takenOver.has(response))
+          answerTo(runtime, request, response, next)
       })
     } else answerTo(runtime, request, response, next)
   }
@@ -258,7 +261,7 @@ function sendAnswer(
   }
   if (isStream(body)) {
     const closes = length === undefined && request.httpVersion === '1.0'
-    const sent = Readable.from(closes ? untilClose(body, response) : body)
+    const sent = Readable.from(inTurns(closes ? untilClose(body, response) : body))
     return pipeline(sent, response, { end: false }).then(() => endSent(response))
   }
   if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
@@ -271,6 +274,14 @@ function sendAnswer(
   }
   if (!request.readableEnded) drain(request, unread)
   return undefined
+}
+
+/** Reads each piece of a body but the first in a turn: writes that the socket takes at once reach no event loop. */
+async function* inTurns(body: StreamBody): AsyncGenerator<BodyChunk> {
+  for await (const chunk of body) {
+    yield chunk
+    await takeTurn()
+  }
 }
 
 /**
