@@ -57,8 +57,7 @@ export function findRule(
   otherwise: AccessRule = [],
 ): AccessRule {
   const own = (name: string) => (Object.hasOwn(access, name) ? access[name] : undefined)
-  const parent = INHERITS_FROM.get(operation)
-  const inherited = parent === undefined ? undefined : own(parent)
+  const inherited = own(INHERITS_FROM.get(operation) ?? operation)
   return own(operation) ?? inherited ?? own('default') ?? otherwise
 }
 

@@ -127,16 +127,14 @@ function checkJwtOptions(options: BearerJwtOptions) {
 
 async function prepare({ jwksUri = '', keys }: BearerJwtOptions) {
   const jose = await loadJose()
-  if (keys) {
-    // jose checks the members of a JWK when it uses the key.
-    const set = jose.createLocalJWKSet({ keys: [...keys] as Jose.JWK[] })
-    return { jose, keys: withOutage(set) }
-  }
-  const remote = jose.createRemoteJWKSet(new URL(jwksUri), {
-    timeoutDuration: FETCH_TIMEOUT_MS,
-    cooldownDuration: FETCH_COOLDOWN_MS,
-  })
-  return { jose, keys: withOutage(remote) }
+  const set = keys
+    ? // jose checks the members of a JWK when it uses the key.
+      jose.createLocalJWKSet({ keys: [...keys] as Jose.JWK[] })
+    : jose.createRemoteJWKSet(new URL(jwksUri), {
+        timeoutDuration: FETCH_TIMEOUT_MS,
+        cooldownDuration: FETCH_COOLDOWN_MS,
+      })
+  return { jose, keys: withOutage(set) }
 }
 
 async function loadJose(): Promise<typeof Jose> {

@@ -89,12 +89,7 @@ function within<T>(timeout: number, result: Promise<T>): Promise<T> {
 }
 
 function isResult(thrown: unknown): thrown is LimiterResult {
-  return (
-    typeof thrown === 'object' &&
-    thrown !== null &&
-    !(thrown instanceof Error) &&
-    'msBeforeNext' in thrown
-  )
+  return !(thrown instanceof Error) && 'msBeforeNext' in Object(thrown)
 }
 
 /** A login that is counted as failed. */

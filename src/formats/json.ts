@@ -75,27 +75,24 @@ function printStored(stored: Stored | readonly Stored[]): { body: string; length
 export function parseJson(text: string, maxDepth: number, maxMembers: number): Json {
   // Each property or element takes a character.
   if (text.length > maxMembers) checkExtent(text, maxDepth, maxMembers)
-  const value = parse(text, () => checkExtent(text, maxDepth, maxMembers))
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    if (text.trim() === '') throw invalidJson('The body is empty; send a JSON value')
+    // What is too much counts before a syntax error.
+    checkExtent(text, maxDepth, maxMembers)
+    // V8's message quotes the input: only its position is repeated.
+    const position = /position (\d+)/.exec(String(error))?.[1]
+    const where = position === undefined ? '' : ` (at character ${position})`
+    throw invalidJson(`The body is not valid JSON${where}`)
+  }
   // Without a backslash no text holds U+0000 or half of a surrogate pair.
   const isPlain = !text.includes('\\') && text.isWellFormed()
   if (isPlain && isValidJson(value, maxDepth)) return value as Json // every value of it is checked
   checkExtent(text, maxDepth, maxMembers)
   checkJson(value)
   return value
-}
-
-/** @param explain throws the error that counts before a syntax error. */
-function parse(text: string, explain: () => void): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (text.trim() === '') throw invalidJson('The body is empty; send a JSON value')
-    explain()
-    // V8's message quotes the input: only its position is repeated.
-    const position = /position (\d+)/.exec(String(error))?.[1]
-    const where = position === undefined ? '' : ` (at character ${position})`
-    throw invalidJson(`The body is not valid JSON${where}`)
-  }
 }
 
 function invalidJson(message: string): HttpError {

@@ -8,7 +8,7 @@ import type { Json } from '../schema/values.ts'
 export interface PageLink {
   readonly name: string
   readonly href: string
-  readonly description?: string
+  readonly description?: string | undefined
 }
 
 /** An operation or action that the client may perform at the address, with its input fields. */
@@ -20,8 +20,8 @@ export interface FormAction {
   readonly method: string
   readonly href: string
   /** The writable fields; absent where it takes no input. */
-  readonly fields?: Fields
-  readonly description?: string
+  readonly fields?: Fields | undefined
+  readonly description?: string | undefined
 }
 
 /** Everything that a page shows around a representation. All addresses of this api are paths. */

@@ -17,7 +17,6 @@ export function printAction(action: FormAction, view: PageView): Markup {
   const form = printForm({
     action,
     state: fillForm(fields),
-    errors: [],
     button: name,
     tag: getTag(view),
     quiet: !fields,

@@ -73,11 +73,9 @@ export function restoreForm(fields: Fields, submitted: Submitted): FormState {
 
 /** The values of a submitted form, by the paths of their fields. */
 export function listSubmitted(submitted: Submitted): [path: string, text: string][] {
-  const values = [...readControls(submitted)].map(([path, { text }]): [string, string] => [
-    path,
-    text,
-  ])
-  return values.filter(([path]) => !PROTOCOL.has(path))
+  return [...readControls(submitted)].flatMap(([path, { text }]): [string, string][] =>
+    PROTOCOL.has(path) ? [] : [[path, text]],
+  )
 }
 
 type Submitted = readonly (readonly [name: string, part: unknown])[]

@@ -19,7 +19,8 @@ import { type Markup, markup, raw } from './markup.ts'
 export interface FormOptions {
   readonly action: FormAction
   readonly state: FormState
-  readonly errors: readonly ErrorEntry[]
+  /** The issues of a form that was refused. */
+  readonly errors?: readonly ErrorEntry[]
   /** The text of the button. */
   readonly button: string
   readonly danger?: boolean
@@ -82,7 +83,7 @@ export function findControl(
   return below === undefined ? first : `${first}.${below}`
 }
 
-function findFirstInvalid({ errors, state }: FormOptions, fields: Fields): string | undefined {
+function findFirstInvalid({ errors = [], state }: FormOptions, fields: Fields): string | undefined {
   const wrong = errors.flatMap(({ field }) => findControl(field, fields) ?? [])
   return listControls(fields, state).find(path =>
     wrong.some(each => each === path || path.startsWith(`${each}.`)),
@@ -121,7 +122,7 @@ interface Control {
   readonly required: boolean
 }
 
-function printIssues({ errors, fields, id }: Drawing, path: string): Markup | undefined {
+function printIssues({ errors = [], fields, id }: Drawing, path: string): Markup | undefined {
   const issues = errors.filter(({ field }) => findControl(field, fields) === path)
   if (issues.length === 0) return undefined
   return markup`<p class="issue" id="${controlId(id, path)}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`

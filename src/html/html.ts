@@ -92,7 +92,7 @@ ${printPages(view)}
 <div class="actions">${create.map(action =>
       disclose(
         `New ${itemName}`,
-        printForm({ action, state: fillForm(action.fields), errors: [], button: 'Create' }),
+        printForm({ action, state: fillForm(action.fields), button: 'Create' }),
       ),
     )}${others.map(action => printAction(action, view))}</div>
 ${related.length > 0 && printLinks(related)}`,
@@ -127,7 +127,6 @@ ${
     printForm({
       action: edit,
       state: fillForm(edit.fields, item),
-      errors: [],
       button: 'Save',
       item,
       tag,
@@ -141,7 +140,6 @@ ${
     printForm({
       action: remove,
       state: fillForm(),
-      errors: [],
       button: `Delete ${title}`,
       danger: true,
       tag,
@@ -183,7 +181,6 @@ ${
       printForm({
         action: again,
         state: restoreAction(again, view),
-        errors: [],
         button: again.name,
       }),
     )

@@ -16,18 +16,16 @@ export async function retryContested(
 ): Promise<OperationResult> {
   const { collection, id = '' } = target
   // Most writes meet no other. Those that do wait in line: else all but one would lose every round.
-  return (await attempt()) ?? runInLine(collection.store, id, () => retry(attempt))
-}
-
-async function retry(
-  attempt: () => Promise<OperationResult | undefined>,
-): Promise<OperationResult> {
-  for (let count = 1; count < MAX_ATTEMPTS; count++) {
-    const result = await attempt()
-    if (result) return result
-  }
-  const message = 'Too many clients are writing this item at the moment. Try again.'
-  throw new HttpError(503, [{ message, type: 'contended' }], { headers: ['Retry-After', '1'] })
+  const first = await attempt()
+  if (first) return first
+  return runInLine(collection.store, id, async () => {
+    for (let count = 1; count < MAX_ATTEMPTS; count++) {
+      const result = await attempt()
+      if (result) return result
+    }
+    const message = 'Too many clients are writing this item at the moment. Try again.'
+    throw new HttpError(503, [{ message, type: 'contended' }], { headers: ['Retry-After', '1'] })
+  })
 }
 
 const lines = new WeakMap<Store, Map<Id, Promise<void>>>()

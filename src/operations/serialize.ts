@@ -77,16 +77,17 @@ function isInline(
   const small = size <= (collection.shape.fields.get(name)?.inlineBelow ?? 0)
   // Who may not download the bytes is not given them with the item either.
   const given = small && inline && context.can(collection, DOWNLOAD)
-  return given || isAsked(collection, name, fields)
+  return given || listRequested(collection, fields).includes(name)
 }
 
-function isAsked(
-  { binary }: CollectionDefinition,
-  name: string,
-  fields: readonly Path[] | undefined,
-): boolean {
-  const wanted = binary === 'flat' ? `${name}_data` : `${name}.data`
-  return fields?.some(path => path.join('.') === wanted) === true
+/** Lists the binary properties whose contents `fields` asks for. */
+function listRequested(
+  { binary, shape }: CollectionDefinition,
+  fields: readonly Path[] = [],
+): string[] {
+  const paths = fields.map(path => path.join('.'))
+  const data = binary === 'flat' ? '_data' : '.data'
+  return listBlobFields(shape.fields).filter(name => paths.includes(name + data))
 }
 
 /**
@@ -99,8 +100,7 @@ export function requireDownload(
 ): void {
   const { collection } = context.target
   if (!collection.blobs || !fields) return
-  const names = listBlobFields(collection.shape.fields)
-  if (names.some(name => isAsked(collection, name, fields))) authorize(context, [DOWNLOAD])
+  if (listRequested(collection, fields).length > 0) authorize(context, [DOWNLOAD])
 }
 
 /**
@@ -113,9 +113,7 @@ export function requireRoom(
   fields: readonly Path[] | undefined,
 ): void {
   if (!collection.blobs || !fields) return
-  const names = listBlobFields(collection.shape.fields).filter(name =>
-    isAsked(collection, name, fields),
-  )
+  const names = listRequested(collection, fields)
   const size = items.reduce((sum, { item }) => sum + sizeOfContents(item, names), 0)
   if (size <= limits.inline) return
   const address = collection.binary === 'flat' ? `${names[0]}_url` : `${names[0]}.url`

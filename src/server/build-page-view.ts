@@ -2,7 +2,7 @@
 // client may do there.
 import { isWriter, type Representation } from '../formats/format.ts'
 import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
-import type { HeaderList, HttpRequest } from '../http/message.ts'
+import type { HttpRequest } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ActionDefinition, ApiDefinition } from '../model/definition.ts'
 import {
@@ -14,13 +14,6 @@ import {
 } from '../model/routes.ts'
 import type { RequestContext } from '../operations/context.ts'
 
-/** The response of a page. */
-export interface ViewOutput {
-  readonly status: number
-  readonly headers: HeaderList
-  readonly representation: Representation
-}
-
 /** What the parts of one view share. */
 interface Builder {
   readonly context: RequestContext
@@ -30,7 +23,11 @@ interface Builder {
 
 export function buildView(
   context: RequestContext,
-  { status, headers, representation }: ViewOutput,
+  {
+    status,
+    headers,
+    representation,
+  }: Pick<PageView, 'status' | 'headers'> & { readonly representation: Representation },
 ): PageView {
   const { api, request, method, parameters, submitted } = context
   const base = basePath(api, request)
@@ -72,7 +69,11 @@ function describeTarget(
 ): Partial<PageView> {
   const { href, context } = builder
   if (target.kind === 'root') {
-    const versions = target.version ? [] : listVersions(builder)
+    const named = target.version ? [] : context.api.versions.filter(({ name }) => name !== '')
+    const versions = named.map(version => ({
+      name: version.name,
+      href: href({ kind: 'root', version }),
+    }))
     return { related: listCollections(target.version, builder), versions }
   }
   const { collection, kind } = target
@@ -159,14 +160,8 @@ function listCollections(version: Target['version'], { api, href, context }: Bui
     .map(collection => ({
       name: collection.name,
       href: href({ kind: 'collection', version: version ?? api.defaultVersion, collection }),
-      ...(collection.description !== undefined && { description: collection.description }),
+      description: collection.description,
     }))
-}
-
-function listVersions({ api, href }: Builder): PageLink[] {
-  return api.versions
-    .filter(({ name }) => name !== '')
-    .map(version => ({ name: version.name, href: href({ kind: 'root', version }) }))
 }
 
 /** Lists the writes of the target by their methods, then its actions. */
@@ -187,7 +182,7 @@ function listActions(
         kind: name === 'create' || name === 'delete' ? name : 'change',
         method,
         href: href(target),
-        ...(name !== 'delete' && { fields }),
+        fields: name === 'delete' ? undefined : fields,
       }),
     )
   const actions = [...collection.actions.values()]
@@ -197,17 +192,10 @@ function listActions(
 }
 
 function toFormAction(
-  { name, method, inputFields, description }: ActionDefinition,
+  { name, method, inputFields: fields, description }: ActionDefinition,
   href: string,
 ): FormAction {
-  return {
-    name,
-    kind: 'action',
-    method,
-    href,
-    ...(inputFields && { fields: inputFields }),
-    ...(description !== undefined && { description }),
-  }
+  return { name, kind: 'action', method, href, fields, description }
 }
 
 /** Lists the count of a list, or the sub-collections of an item. */
