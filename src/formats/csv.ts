@@ -4,6 +4,7 @@
 // Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of
 // these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection").
 import type { Field, Fields } from '../schema/fields.ts'
+import { memoize } from '../schema/memoize.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json } from '../schema/values.ts'
 import { printChunks } from './chunks.ts'
@@ -80,15 +81,7 @@ function printDocument(name: string, data: Json, fields: Fields | undefined): st
   return printTable([...names].map(column), values)
 }
 
-const tables = new WeakMap<Fields, readonly Column[]>()
-
-function toColumns(fields: Fields): readonly Column[] {
-  const known = tables.get(fields)
-  if (known) return known
-  const columns = listColumns(fields, [])
-  tables.set(fields, columns)
-  return columns
-}
+const toColumns = memoize((fields: Fields): readonly Column[] => listColumns(fields, []))
 
 function listColumns(fields: Fields, parents: Path): Column[] {
   return [...fields].flatMap(([name, field]) => {

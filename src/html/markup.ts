@@ -1,5 +1,6 @@
 // HTML by a tagged template that escapes every value except `Markup`. Values may stand in text and in
 // double-quoted attributes; those of `href`, `src` and `action` must be addresses.
+import { memoize } from '../schema/memoize.ts'
 
 /** Safe HTML. */
 export class Markup {
@@ -34,14 +35,10 @@ export function raw(html: string): Markup {
 
 type Slot = 'text' | 'address'
 
-const known = new WeakMap<TemplateStringsArray, readonly Slot[]>()
-
 /** Finds the slots of a template. @throws TypeError for an attribute without double quotes. */
-function findSlots(strings: TemplateStringsArray): readonly Slot[] {
-  const found = known.get(strings)
-  if (found) return found
+const findSlots = memoize((strings: TemplateStringsArray): readonly Slot[] => {
   let context: Context = 'text'
-  const slots = strings.slice(0, -1).map((before, at): Slot => {
+  return strings.slice(0, -1).map((before, at): Slot => {
     context = contextAfter(before, context)
     const bare = context === 'tag' ? /=\s*(?:'[^']*)?$/ : /^\s*[\w-]+=\s*'?$/
     if (context !== 'quoted' && bare.test(before)) {
@@ -50,9 +47,7 @@ function findSlots(strings: TemplateStringsArray): readonly Slot[] {
     const whole = /(?:^|\s)(?:href|src|action|formaction)="$/.test(before)
     return whole && strings[at + 1]?.startsWith('"') ? 'address' : 'text'
   })
-  known.set(strings, slots)
-  return slots
-}
+})
 
 type Context = 'text' | 'tag' | 'quoted'
 

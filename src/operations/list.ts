@@ -4,9 +4,10 @@ import { evaluate, type Validators } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
-import { compileListReader, type ListReader, type ListRequest } from '../pagination/list-reader.ts'
+import { compileListReader, type ListRequest } from '../pagination/list-reader.ts'
 import { checksum, type Found, pageHeaders, type Window } from '../pagination.ts'
 import type { Query } from '../query.ts'
+import { memoize } from '../schema/memoize.ts'
 import { picker } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item } from '../schema/values.ts'
 import { isSortKey, sortKeyOf } from '../store/selection.ts'
@@ -170,42 +171,32 @@ export async function count(context: OperationContext): Promise<OperationResult>
 function readList(context: OperationContext): ListRequest {
   // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
   const ranged = context.method === 'GET' && context.preconditions.ifRange === undefined
-  const read = findReader(context)
+  const { list: readAll, search } = readersOf(context.api)(context.target.collection)
+  const read = context.operation === 'search' ? search : readAll
   return read(context.parameters, ranged ? context.range : undefined, context.plainQuery)
 }
 
-/** The readers of collections, of which the limits are the api's. */
-const readers = new WeakMap<
-  ApiDefinition,
-  Map<CollectionDefinition, Record<ListKind, ListReader>>
->()
-
-type ListKind = 'list' | 'search'
-
-function findReader({ api, target: { collection }, operation }: OperationContext): ListReader {
-  const ofApi = readers.get(api) ?? new Map<CollectionDefinition, Record<ListKind, ListReader>>()
-  const known = ofApi.get(collection)
-  const kind = operation === 'search' ? 'search' : 'list'
-  if (known) return known[kind]
-  const { shape, search } = collection
-  const options = {
-    fields: shape.fields,
-    selectable: collection.selectableFields,
-    id: shape.identity.name,
-    sort: collection.sort,
-    caps: api.limits,
-    ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
-    unit: collection.name,
-    defaultLimit: collection.defaultLimit,
-    maxLimit: collection.maxLimit,
-  }
-  const made = {
-    list: compileListReader(options),
-    search: compileListReader({ ...options, ...(search && { search }) }),
-  }
-  readers.set(api, ofApi.set(collection, made))
-  return made[kind]
-}
+/** The readers of an api's collections: its limits are theirs. */
+const readersOf = memoize((api: ApiDefinition) =>
+  memoize((collection: CollectionDefinition) => {
+    const { shape, search } = collection
+    const options = {
+      fields: shape.fields,
+      selectable: collection.selectableFields,
+      id: shape.identity.name,
+      sort: collection.sort,
+      caps: api.limits,
+      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      unit: collection.name,
+      defaultLimit: collection.defaultLimit,
+      maxLimit: collection.maxLimit,
+    }
+    return {
+      list: compileListReader(options),
+      search: compileListReader({ ...options, ...(search && { search }) }),
+    }
+  }),
+)
 
 function sliceOf(window: Window, { sort }: Query, { target }: OperationContext): Slice {
   if (window.by !== 'cursor') return { limit: window.limit, offset: window.offset }

@@ -4,7 +4,8 @@ import type { Issue } from '../errors.ts'
 import type { Parameter } from '../http/parameters.ts'
 import { toFilterTexts } from '../http/value-list.ts'
 import type { CollectionDefinition, ListParameters } from '../model/definition.ts'
-import { compileQueryReader, type QueryReader, RESERVED } from '../query.ts'
+import { compileQueryReader, RESERVED } from '../query.ts'
+import { memoize } from '../schema/memoize.ts'
 import { type Item, isScalar } from '../schema/values.ts'
 import { type Filter, matcher } from '../store/selection.ts'
 
@@ -38,16 +39,9 @@ function nothing({ shape }: CollectionDefinition): Filter {
 const FILTERS_ONLY = { parameters: 0, words: 0, sortKeys: 0 }
 const CAPS = { ...FILTERS_ONLY, filters: 100, values: 100_000, pattern: 8192 }
 
-const readers = new WeakMap<CollectionDefinition, QueryReader>()
-
-/** The reader of a collection's rules, compiled once. */
-function readerOf(collection: CollectionDefinition): QueryReader {
-  const { fields, identity } = collection.shape
-  const known = readers.get(collection)
-  const reader = known ?? compileQueryReader({ fields, id: identity.name, caps: CAPS })
-  if (!known) readers.set(collection, reader)
-  return reader
-}
+const readerOf = memoize(({ shape: { fields, identity } }: CollectionDefinition) =>
+  compileQueryReader({ fields, id: identity.name, caps: CAPS }),
+)
 
 /** The rule compiled like the filters of a query; `undefined` where no item can fulfil it. */
 function filtersOf(

@@ -1,6 +1,7 @@
 // The meaning of an element without a `type` attribute, by its field. Writer and reader share it: the
 // reader fills in what the writer leaves out.
 import type { Field, Fields } from '../../schema/fields.ts'
+import { memoize } from '../../schema/memoize.ts'
 import { parseScalars } from '../../schema/scalars.ts'
 import type { Json } from '../../schema/values.ts'
 
@@ -22,26 +23,17 @@ export interface Shape {
 }
 
 const ANY: Field = { kind: 'any', nullable: true, optional: true }
-const shapes = new WeakMap<Field, Shape>()
-const roots = new WeakMap<Fields, Shape>()
+const findShape = memoize(createShape)
 
 /** Finds the shape of a field, or of any value. */
 export function shapeOf(field: Field = ANY): Shape {
-  const known = shapes.get(field)
-  if (known) return known
-  const shape = createShape(field)
-  shapes.set(field, shape)
-  return shape
+  return findShape(field)
 }
 
 /** Finds the shape of an object with these properties. */
-export function objectShape(fields: Fields): Shape {
-  const known = roots.get(fields)
-  if (known) return known
-  const shape = shapeOf({ kind: 'object', nullable: false, optional: false, properties: fields })
-  roots.set(fields, shape)
-  return shape
-}
+export const objectShape = memoize((properties: Fields) =>
+  createShape({ kind: 'object', nullable: false, optional: false, properties }),
+)
 
 /** Whether a value needs a `type` attribute to be read back as it is. */
 export function needsType(value: Json, type: Type, shape: Shape): boolean {

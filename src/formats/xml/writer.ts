@@ -1,4 +1,5 @@
 // JSON values to XML elements, by shapes.
+import { memoize } from '../../schema/memoize.ts'
 import { type Item, isObject, type Json } from '../../schema/values.ts'
 import { needsType, type Shape, type Type } from './shape.ts'
 import { isElementName, printAttribute, printJsonText, printText } from './syntax.ts'
@@ -96,17 +97,13 @@ interface ContentWriter {
   object(value: Item): string
 }
 
-const writers = new WeakMap<Shape, ContentWriter>()
-
 /** Compiles the writer of the content of an array or an object, once for each shape. */
-function compileContent(shape: Shape): ContentWriter {
-  const known = writers.get(shape)
-  if (known) return known
-  const properties = new Map<string, ElementWriter>()
-  for (const name of listNames(shape))
-    properties.set(name, compileElement(name, shape.property(name)))
+const compileContent = memoize((shape: Shape): ContentWriter => {
+  const properties = new Map(
+    listNames(shape).map(name => [name, compileElement(name, shape.property(name))]),
+  )
   let element: ElementWriter | undefined
-  const writer: ContentWriter = {
+  return {
     array(values) {
       // Lazily: the elements of an `any` are an `any` again.
       element ??= compileElement(ELEMENT, shape.element())
@@ -125,9 +122,7 @@ function compileContent(shape: Shape): ContentWriter {
       return text
     },
   }
-  writers.set(shape, writer)
-  return writer
-}
+})
 
 function listNames({ field }: Shape): string[] {
   const objects = [field, ...(field.options ?? [])]
