@@ -7,13 +7,9 @@ import { type Filter, type Operator, type SortKey, withTieBreak } from '../store
 import { parseSort } from '../store/sort.ts'
 import type { Id, Identity, Shape, Slice, Store, Stored } from '../store/store.ts'
 
-/** One case: its store is new, empty and attached to {@link shapeWith} these ids. */
-export interface Check {
-  readonly name: string
-  /** Default `uuid`. */
-  readonly ids?: Identity['kind']
-  check(store: Store): Promise<void>
-}
+/** Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. */
+export type Checks = Readonly<Record<string, (store: Store) => Promise<void>>>
+export type CheckGroup = readonly [ids: Identity['kind'], checks: Checks]
 
 const text: Field = { kind: 'string', nullable: false, optional: false }
 export const maybe = { nullable: true, optional: true }

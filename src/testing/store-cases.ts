@@ -2,7 +2,7 @@
 //   for (const { name, run } of storeCases(() => myStore())) test(name, run)
 import type { Store } from '../store/store.ts'
 import { READING } from './reading.ts'
-import { type Check, shapeWith } from './sample.ts'
+import { shapeWith } from './sample.ts'
 import { WRITING } from './writing.ts'
 
 export interface StoreCase {
@@ -13,7 +13,9 @@ export interface StoreCase {
   run(): Promise<void>
 }
 
-const CASES: readonly Check[] = [...READING, ...WRITING]
+const CASES = [...READING, ...WRITING].flatMap(([ids, checks]) =>
+  Object.entries(checks).map(([name, check]) => ({ name, ids, check })),
+)
 
 /**
  * The contract of {@link Store} as cases. Not tried: what outlives the process, what `close` frees, how long
@@ -30,7 +32,7 @@ export function storeCases(
   for (const name of Object.keys(exceptions)) {
     if (!CASES.some(each => each.name === name)) throw new TypeError(`Unknown case "${name}"`)
   }
-  return CASES.map(({ name, ids = 'uuid', check }) => ({
+  return CASES.map(({ name, ids, check }) => ({
     name,
     ...(exceptions[name] !== undefined && { exception: exceptions[name] }),
     async run() {
