@@ -264,17 +264,14 @@ export function checksum(texts: readonly string[]): string {
   let high = 0xdeadbeef
   let low = 0x41c6ce57
   for (const text of texts) {
-    for (let at = 0; at < text.length; at += 2) {
-      // Two units at a time; behind the last one stands a zero.
-      const units = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16)
-      high = Math.imul(high ^ units, 2654435761)
-      low = Math.imul(low ^ units, 1597334677)
-      // A product passes bits upwards alone.
-      high ^= high >>> 15
-      low ^= low >>> 15
+    for (let at = 0; at < text.length; at++) {
+      const unit = text.charCodeAt(at)
+      high = Math.imul(high ^ unit, 2654435761)
+      low = Math.imul(low ^ unit, 1597334677)
     }
-    high = Math.imul(high ^ 1, 2654435761)
-    low = Math.imul(low ^ 1, 1597334677)
+    // No unit is so large.
+    high = Math.imul(high ^ 0x10000, 2654435761)
+    low = Math.imul(low ^ 0x10000, 1597334677)
   }
   high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
   low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
