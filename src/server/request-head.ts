@@ -148,22 +148,23 @@ export function prepareOperation(context: OperationContext): void {
 
 /** Takes out `_method` and, for formats whose forms send every control, empty values; then rewrites dialects. */
 function cleanParameters(context: OperationContext): void {
-  const { api, target, negotiated } = context
+  const { api, target, negotiated, parameters: sent } = context
   const skipsBlanks = negotiated?.format.skipsBlanks === true
-  const given = context.parameters.filter(
+  const given = sent.filter(
     ({ name, value }) => name !== METHOD_PARAMETER && !(skipsBlanks && value === ''),
   )
-  if (given.length < context.parameters.length || api.dialects.length > 0) {
-    context.plainQuery = undefined
-  }
   // Set before a dialect may throw: a page shows them again.
   context.parameters = given
   // Dialects are for lists: the input of an action is its own.
-  if (target.action) return
-  context.parameters = api.dialects.reduce(
-    (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten),
-    given,
-  )
+  if (!target.action) {
+    context.parameters = api.dialects.reduce(
+      (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten),
+      given,
+    )
+  }
+  const { parameters } = context
+  if (parameters.length !== sent.length || parameters.some((each, at) => each !== sent[at]))
+    context.plainQuery = undefined
 }
 
 /** A quoted string as the draft has it, or the bare text that clients send. @throws HttpError 400 */
