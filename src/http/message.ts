@@ -37,6 +37,8 @@ export interface HttpRequest {
   readonly aborted: boolean
   /** Aborts the signal. */
   readonly abort: (reason: Error) => void
+  /** Waits until a piece of a stream may be read; absent where the host is fair by itself. */
+  readonly takeTurn?: () => Promise<void> | undefined
 }
 
 export type BodyChunk = Uint8Array | string

@@ -120,6 +120,10 @@ class NodeRequest implements HttpRequest {
     return complete || readableEnded ? 0 : (this.#body?.left ?? 0)
   }
 
+  takeTurn(): Promise<void> | undefined {
+    return takeTurn()
+  }
+
   /** Made when somebody asks: most requests end without. */
   get signal(): AbortSignal {
     this.#controller ??= controllerOf(this.#response)
@@ -261,7 +265,7 @@ function sendAnswer(
   }
   if (isStream(body)) {
     const closes = length === undefined && request.httpVersion === '1.0'
-    const sent = Readable.from(inTurns(closes ? untilClose(body, response) : body))
+    const sent = Readable.from(closes ? untilClose(body, response) : body)
     return pipeline(sent, response, { end: false }).then(() => endSent(response))
   }
   if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
@@ -274,14 +278,6 @@ function sendAnswer(
   }
   if (!request.readableEnded) drain(request, unread)
   return undefined
-}
-
-/** Reads each piece of a body but the first in a turn: writes that the socket takes at once reach no event loop. */
-async function* inTurns(body: StreamBody): AsyncGenerator<BodyChunk> {
-  for await (const chunk of body) {
-    yield chunk
-    await takeTurn()
-  }
 }
 
 /**

@@ -75,8 +75,8 @@ test.each([
   const all = await Promise.all([1, 2, 3].map(() => converse(served.port, [last(path)])))
   for (const { answers } of all) expect(answers.map(({ status }) => status)).toEqual([200])
   expect(begun.length).toBe(3 * PIECES)
-  // The first piece comes with the head of the response; one more finds nobody in the line.
-  expect(new Set(begun).size).toBeGreaterThanOrEqual(3 * (PIECES - 1) - 1)
+  // The first two of a stream share a pass; one finds nobody in the line, and two passes may meet.
+  expect(new Set(begun).size).toBeGreaterThanOrEqual(3 * (PIECES - 1) - 2)
 })
 
 test('others are answered one after another while requests are queued', async () => {
