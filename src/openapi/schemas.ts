@@ -2,6 +2,7 @@
 // their forms.
 import type { CollectionDefinition } from '../model/definition.ts'
 import { listBlobFields } from '../schema/blob.ts'
+import type { Fields } from '../schema/fields.ts'
 import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
 
 /**
@@ -11,12 +12,7 @@ import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema
  */
 export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
   const { shape, schema, binary } = collection
-  const blobs = new Map(
-    listBlobFields(shape.fields).map(name => [
-      name,
-      givenBlob(name, nullable(collection, name), binary),
-    ]),
-  )
+  const blobs = buildBlobs(shape.fields, (name, empty) => givenBlob(name, empty, binary))
   const added = serverProperties(collection)
   const change = (object: JsonSchema) => {
     const { properties, required = [], ...rest } = withBlobs(object, blobs)
@@ -45,11 +41,8 @@ export function bodySchema(
 ): JsonSchema {
   const { shape, schema, binary } = collection
   const replaces = operation === 'replace'
-  const blobs = new Map(
-    listBlobFields(shape.fields).map(name => {
-      const empty = nullable(collection, name)
-      return [name, files ? fileBlob(name) : takenBlob(name, empty, binary, replaces)]
-    }),
+  const blobs = buildBlobs(shape.fields, (name, empty) =>
+    files ? fileBlob(name) : takenBlob(name, empty, binary, replaces),
   )
   // What a PUT takes back from a GET.
   const ignored = replaces ? serverProperties(collection) : {}
@@ -100,8 +93,12 @@ function dataSchema(type: JsonSchema['type']): JsonSchema {
   return { type, contentEncoding: 'base64' }
 }
 
-function nullable({ shape }: CollectionDefinition, name: string): boolean {
-  return shape.fields.get(name)?.nullable === true
+function buildBlobs(
+  fields: Fields,
+  build: (name: string, empty: boolean) => Blob,
+): ReadonlyMap<string, Blob> {
+  const blobs = [...fields].filter(([, { kind }]) => kind === 'blob')
+  return new Map(blobs.map(([name, { nullable }]) => [name, build(name, nullable)]))
 }
 
 /** A type, or null besides. */

@@ -41,6 +41,12 @@ class ProgramRequest implements HttpRequest {
 /** A signal that never fires, for calls without one. Made by the first: Workers make none while they load. */
 let never: AbortSignal | undefined
 
+interface CallInput {
+  readonly value?: unknown
+  readonly parameters?: ListParameters | undefined
+  readonly options?: CallOptions | undefined
+}
+
 /** @throws TypeError where the version has no such collection. */
 export function createCalls(scope: CallScope, name: string): Calls {
   const { runtime, version, base, defaults = {} } = scope
@@ -50,19 +56,15 @@ export function createCalls(scope: CallScope, name: string): Calls {
     throw new TypeError(`There is no collection "${name}". Collections: ${names}.`)
   }
 
-  const run = async (
+  const run = async <Result>(
     operation: string,
     place: Omit<CollectionTarget, 'version' | 'collection'>,
-    {
-      value,
-      parameters = {},
-      options = {},
-    }: { value?: unknown; parameters?: ListParameters; options?: CallOptions | undefined },
-  ): Promise<unknown> => {
+    { value, parameters = {}, options = {} }: CallInput,
+  ): Promise<Result> => {
     never ??= new AbortController().signal
     const signal = options.signal ?? defaults.signal ?? never
     const target = { version, collection, ...place }
-    const method = target.action?.method ?? METHODS[operation] ?? 'POST'
+    const method = target.action?.method ?? METHODS[operation] ?? 'GET'
     const request = new ProgramRequest(method, signal)
     const context = Object.assign(new RequestContext(runtime, request, base, true), {
       target,
@@ -78,31 +80,23 @@ export function createCalls(scope: CallScope, name: string): Calls {
       }),
     })
     signal.throwIfAborted()
-    return (await compilePerform(target, operation)(context)).value
+    const result = await compilePerform(target, operation)(context)
+    return result.value as Result // it is what `Calls` says of the operation
   }
   const item = (id: Id) => ({ kind: 'item', id: normalizeId(collection, id) }) as const
 
-  const calls = {
-    list: (parameters?: ListParameters, options?: CallOptions) =>
-      run(
-        'q' in (parameters ?? {}) && collection.search ? SEARCH : 'list',
-        { kind: 'collection' },
-        { ...(parameters && { parameters }), options },
-      ),
-    count: (parameters?: ListParameters, options?: CallOptions) =>
-      run('count', { kind: 'count' }, { ...(parameters && { parameters }), options }),
-    read: (id: Id, options?: CallOptions) => run('read', item(id), { options }),
-    create: (value: unknown, options?: CallOptions) =>
-      run('create', { kind: 'collection' }, { value, options }),
-    replace: (id: Id, value: unknown, options?: CallOptions) =>
-      run('replace', item(id), { value, options }),
-    patch: (id: Id, value: unknown, options?: CallOptions) =>
-      run('patch', item(id), { value, options }),
-    delete: (id: Id, options?: CallOptions) => run('delete', item(id), { options }),
-    act: (
-      action: string,
-      { id, input, ...options }: CallOptions & { id?: Id | undefined; input?: unknown } = {},
-    ) => {
+  return {
+    list: (parameters, options) => {
+      const operation = parameters && 'q' in parameters && collection.search ? SEARCH : 'list'
+      return run(operation, { kind: 'collection' }, { parameters, options })
+    },
+    count: (parameters, options) => run('count', { kind: 'count' }, { parameters, options }),
+    read: (id, options) => run('read', item(id), { options }),
+    create: (value, options) => run('create', { kind: 'collection' }, { value, options }),
+    replace: (id, value, options) => run('replace', item(id), { value, options }),
+    patch: (id, value, options) => run('patch', item(id), { value, options }),
+    delete: (id, options) => run('delete', item(id), { options }),
+    act(action, { id, input, ...options } = {}) {
       const known = collection.actions.get(action)
       if (!known) throw new TypeError(`${name} has no action "${action}"`)
       if ((known.on === 'item') !== (id !== undefined)) {
@@ -114,15 +108,11 @@ export function createCalls(scope: CallScope, name: string): Calls {
       return run(action, target, { value: input ?? {}, options })
     },
   }
-  // Each operation's result is what `Calls` says of it: operations.ts makes them.
-  return calls as Calls
 }
 
+/** The methods of operations that change something. */
 const METHODS: Readonly<Record<string, string>> = {
-  list: 'GET',
-  search: 'GET',
-  count: 'GET',
-  read: 'GET',
+  create: 'POST',
   replace: 'PUT',
   patch: 'PATCH',
   delete: 'DELETE',

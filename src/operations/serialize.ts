@@ -179,9 +179,10 @@ export function representItem(
   context: OperationContext,
   stored: Stored,
   fields?: readonly Path[],
+  read: typeof serialize = serialize,
 ): Awaitable<Representation> {
   if (!context.target.collection.blobs) return represent(context, stored.item, fields, stored)
-  return serialize(context, stored.item, { fields }).then(item => represent(context, item, fields))
+  return read(context, stored.item, { fields }).then(item => represent(context, item, fields))
 }
 
 /** Represents an item after a change. */
@@ -189,8 +190,7 @@ export function representChanged(
   context: OperationContext,
   stored: Stored,
 ): Awaitable<Representation> {
-  if (!context.target.collection.blobs) return represent(context, stored.item, undefined, stored)
-  return serializeChanged(context, stored.item).then(item => represent(context, item, undefined))
+  return representItem(context, stored, undefined, serializeChanged)
 }
 
 function represent(

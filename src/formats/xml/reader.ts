@@ -99,13 +99,6 @@ function toText(node: Node): string {
   return section.map(({ [TEXT]: text }) => String(text)).join('')
 }
 
-/** The meaning of an element's attributes. */
-interface Attributes {
-  nil: boolean
-  type: Type | undefined
-  json: boolean
-}
-
 /** The field of an element with a `type` attribute. */
 const PLAIN: Readonly<Record<Type, Field>> = {
   string: { kind: 'string', nullable: false, optional: false },
@@ -122,34 +115,30 @@ function isType(text: string): text is Type {
 function readElement(element: Element, shape: Shape, path: string, issues: Issue[]): Json {
   const { nil, type, json } = readAttributes(element, path, issues)
   const { text, children } = element
-  if (nil) {
-    if (children.length > 0 || !isBlank(text)) {
-      issues.push(issue(path, 'is nil, and has content', 'invalid_xml'))
-    }
+  const fail = (what: string, errorType: ErrorType) => {
+    issues.push(issue(path, what, errorType))
     return null
+  }
+  if (nil) {
+    const isEmpty = children.length === 0 && isBlank(text)
+    return isEmpty ? null : fail('is nil, and has content', 'invalid_xml')
   }
   if (json) {
     if (children.length === 0) return jsonText(text, path, issues)
-    issues.push(issue(path, 'has an encoding, and elements in it', 'invalid_xml'))
-    return null
+    return fail('has an encoding, and elements in it', 'invalid_xml')
   }
   const wanted = type ?? shape.only ?? (children.length > 0 ? shape.structure : undefined)
   if (wanted === 'object' || wanted === 'array') {
     if (!isBlank(text)) {
       const expected = wanted === 'object' ? 'an object' : 'a list'
-      issues.push(
-        issue(path, `must be ${expected}: elements, no text between them`, 'invalid_type'),
-      )
-      return null
+      return fail(`must be ${expected}: elements, no text between them`, 'invalid_type')
     }
     return wanted === 'object'
       ? readObject(children, shape, path, issues)
       : children.map((child, at) => readElement(child, shape.element(), below(path, at), issues))
   }
-  if (children.length > 0) {
-    issues.push(issue(path, `must be ${describeField(shape.field)}, not elements`, 'invalid_type'))
-    return null
-  }
+  if (children.length > 0)
+    return fail(`must be ${describeField(shape.field)}, not elements`, 'invalid_type')
   if (wanted === 'string' || (wanted === undefined && shape.takesText)) return text
   return readScalar(text, type === undefined ? shape.field : PLAIN[type], path, issues)
 }
@@ -192,8 +181,12 @@ function readScalar(text: string, field: Field, path: string, issues: Issue[]): 
   return text
 }
 
-function readAttributes(element: Element, path: string, issues: Issue[]): Attributes {
-  const attributes: Attributes = { nil: false, type: undefined, json: false }
+function readAttributes(
+  element: Element,
+  path: string,
+  issues: Issue[],
+): { nil: boolean; type?: Type; json: boolean } {
+  const attributes: ReturnType<typeof readAttributes> = { nil: false, json: false }
   for (const [name, value] of element.attributes) {
     if (name === 'nil' || name === 'xsi:nil') {
       attributes.nil = value === 'true' || value === '1'
