@@ -85,9 +85,11 @@ function firstPosition(window: Window, { count, more, total }: Found): number {
   return total === undefined ? position : Math.max(0, Math.min(position, total - count))
 }
 
+type LinkParameter = Pick<Parameter, 'name' | 'raw'>
+
 /** The parameters that the links of a list keep: prepared once for a query, for each of its pages. */
 export class LinkQuery {
-  readonly #parameters: readonly Pick<Parameter, 'name' | 'raw'>[]
+  readonly #parameters: readonly LinkParameter[]
   #address = ''
   #start = ''
   #bare = ''
@@ -96,7 +98,7 @@ export class LinkQuery {
   #last = ''
 
   /** @param parameters without those that name a place. */
-  constructor(parameters: readonly Pick<Parameter, 'name' | 'raw'>[]) {
+  constructor(parameters: readonly LinkParameter[]) {
     this.#parameters = parameters
   }
 
@@ -135,10 +137,7 @@ export class LinkQuery {
   }
 }
 
-function printTarget(
-  address: string,
-  parameters: readonly Pick<Parameter, 'name' | 'raw'>[],
-): string {
+function printTarget(address: string, parameters: readonly LinkParameter[]): string {
   const query = parameters.map(({ raw }) => raw).join('&')
   return `<${escapeTarget(query === '' ? address : `${address}?${query}`)}`
 }

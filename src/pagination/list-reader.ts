@@ -59,10 +59,11 @@ export function compileListReader(options: ListReaderOptions): ListReader {
     const query = readQuery(parameters, issues)
     const window = readWindow(parameters, range, { ...options, sort: query.sort }, issues)
     throwIfAny(issues)
-    const kept: Pick<Parameter, 'name' | 'raw'>[] = parameters.filter(
-      ({ name }) => !unlinked.has(name),
-    )
-    if (window.by === 'range') kept.push({ name: 'limit', raw: `limit=${window.limit}` })
+    const kept = parameters.filter(({ name }) => !unlinked.has(name))
+    if (window.by === 'range') {
+      const value = String(window.limit)
+      kept.push({ name: 'limit', value, raw: `limit=${value}` })
+    }
     const places = parameters.filter(({ name }) => PLACE.has(name)).length
     const sized = parameters.some(({ name }) => name === 'limit')
     return {

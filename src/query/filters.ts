@@ -16,7 +16,7 @@ import {
 import { type Path, toPath } from '../schema/paths.ts'
 import { parseScalars } from '../schema/scalars.ts'
 import { isUuid, type Scalar } from '../schema/values.ts'
-import { findOperator, isPattern, OPERATOR_WORDS, unsupportedReason } from '../store/operators.ts'
+import { findOperator, OPERATOR_WORDS, PATTERNS, unsupportedReason } from '../store/operators.ts'
 import type { Filter, Operator } from '../store/selection.ts'
 
 export type Caps = Pick<
@@ -117,7 +117,7 @@ export function readFilter(
   }
   const long = operator === 'like' && parts.find(part => part.length > caps.pattern)
   if (long) return add(`${name} has a pattern of ${tooLong(long, caps)}`, 'pattern_too_long')
-  const pattern = isPattern(operator)
+  const pattern = PATTERNS.has(operator)
   const values: Scalar[] = []
   for (const text of parts) {
     const found = parseFilterValues(text, field, pattern)

@@ -107,12 +107,10 @@ export function selectFields(fields: Fields, paths: readonly Path[]): Fields {
 
 /** Lists every dotted path of a field table, parents first; records and arrays end a path. */
 export function listPaths(fields: Fields, prefix = ''): string[] {
-  const paths: string[] = []
-  for (const [name, field] of fields) {
-    paths.push(prefix + name)
-    if (field.properties) paths.push(...listPaths(field.properties, `${prefix}${name}.`))
-  }
-  return paths
+  return [...fields].flatMap(([name, { properties = new Map() }]) => [
+    prefix + name,
+    ...listPaths(properties, `${prefix}${name}.`),
+  ])
 }
 
 /** What the values of a kind are, in messages. */

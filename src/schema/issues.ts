@@ -61,7 +61,9 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 function describeIssue(issue: z.core.$ZodIssue, field: Field | undefined): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${field && hasScalars(field) ? describeField(field) : (TYPES[issue.expected] ?? issue.expected)}`
+      if (field && (hasOneType(field.kind) || field.kind === 'blob'))
+        return `must be ${describeField(field)}`
+      return `must be ${TYPES[issue.expected] ?? issue.expected}`
     case 'invalid_value':
       return `must be ${describeChoices(issue.values)}`
     case 'too_small':
@@ -93,10 +95,6 @@ const TYPES: Readonly<Record<string, string>> = {
   tuple: 'a list',
   object: 'an object',
   record: 'an object',
-}
-
-function hasScalars({ kind }: Field): boolean {
-  return hasOneType(kind) || kind === 'blob'
 }
 
 /** What is counted of a value that is no number. */

@@ -62,20 +62,20 @@ export function embedSchema(
     io,
     unrepresentable: 'any',
     metadata: METADATA,
-    ...(open && { override: opened }),
+    override({
+      zodSchema: {
+        _zod: { def },
+      },
+      jsonSchema,
+    }) {
+      if (open && def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
+    },
   })
   const { items = {}, $defs }: { items?: JsonSchema; $defs?: JsonSchema['$defs'] } = JSON.parse(
     JSON.stringify(list),
   )
   const described = eachObject(items, $defs ?? {}, change)
   return $defs ? { $id, ...described, $defs } : described
-}
-
-type Override = NonNullable<NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override']>
-
-const opened: Override = ({ zodSchema, jsonSchema }) => {
-  const { def } = zodSchema._zod
-  if (def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
 }
 
 /** Changes the object that a schema is, or each option of a union. */

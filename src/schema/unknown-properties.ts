@@ -78,16 +78,11 @@ function inObject(
       else if (
         found.length < MAX_ISSUES &&
         Object.hasOwn(value, name) &&
-        !hasSame(current, name, value)
+        !sameJson(getProperty(current, name), value[name])
       )
         found.push(unknownProperty(prefix + name, buildField(schema, 'input').properties))
     }
   }
-}
-
-function hasSame(current: Json | undefined, name: string, value: Record<string, Json>): boolean {
-  const known = getProperty(current, name)
-  return known !== undefined && sameJson(known, value[name])
 }
 
 function inList(items: readonly UnknownFinder[], rest: UnknownFinder): UnknownFinder {

@@ -4,7 +4,7 @@ import type { Kind } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import { hasOneType, isOfKind } from '../schema/scalars.ts'
 import { compareText, type Json, type Scalar } from '../schema/values.ts'
-import { isOrdering } from './operators.ts'
+import { ORDERINGS } from './operators.ts'
 import type { Filter } from './selection.ts'
 import type { Stored } from './store.ts'
 
@@ -62,7 +62,7 @@ export function toKeys({ values }: Filter, kind: Kind): Key[] | undefined {
 
 /** Whether a filter bounds a range of a column's values. */
 export function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
-  return isOrdering(operator) && value !== undefined && isOfKind(value, kind)
+  return ORDERINGS.has(operator) && value !== undefined && isOfKind(value, kind)
 }
 
 /** Compares an entry with keys, which may be fewer than its own. */

@@ -13,11 +13,11 @@ import type { Slice, Stored } from './store.ts'
 
 /** What a selection is made from. */
 export interface Source {
-  readonly fields: Fields
+  fields: Fields
   /** At least the one of the ids alone. */
-  readonly indexes: readonly MemoryIndex[]
+  indexes: readonly MemoryIndex[]
   /** Grows with every change of an index: what was planned before holds no longer. */
-  readonly revision: number
+  revision: number
   /** The number of items looked at so far. */
   examined: number
 }

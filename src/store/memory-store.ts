@@ -48,8 +48,6 @@ interface Place {
   readonly entries: Entry[]
 }
 
-type WritableSource = { -readonly [Name in keyof Source]: Source[Name] }
-
 /**
  * A store in memory, gone with the process. An item is frozen, and the same object until the next
  * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
@@ -63,7 +61,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   let prefix: string | undefined
   let written = 0
   let shape: Shape | undefined
-  let source: WritableSource = { fields: new Map(), indexes: [], revision: 0, examined: 0 }
+  let source: Source = { fields: new Map(), indexes: [], revision: 0, examined: 0 }
   let uniques: readonly UniqueValues[] = []
   let last: Id | undefined
   let closed = false

@@ -34,23 +34,15 @@ export function listOperators(field: Field): string[] {
 /** Names the kind of values that an operator needs, where a field holds others. */
 export function unsupportedReason(operator: Operator, field: Field): string | undefined {
   const leaf = field.kind === 'array' ? field.element : field
-  if (isPattern(operator) && !isText(leaf)) return 'texts'
-  if (isOrdering(operator) && !isOrdered(leaf)) return 'values with an order'
+  if (PATTERNS.has(operator) && !isText(leaf)) return 'texts'
+  if (ORDERINGS.has(operator) && !isOrdered(leaf)) return 'values with an order'
   return undefined
 }
 
-const PATTERNS: ReadonlySet<Operator> = new Set<Operator>(['like', 'prefix'])
-const ORDERINGS: ReadonlySet<Operator> = new Set<Operator>(['gt', 'gte', 'lt', 'lte'])
-
-/** Whether an operator's value is part of a text, rather than a value of the field. */
-export function isPattern(operator: Operator): boolean {
-  return PATTERNS.has(operator)
-}
-
-/** Whether an operator bounds the values of a field. */
-export function isOrdering(operator: Operator): boolean {
-  return ORDERINGS.has(operator)
-}
+/** The operators whose value is part of a text, rather than a value of the field. */
+export const PATTERNS: ReadonlySet<Operator> = new Set<Operator>(['like', 'prefix'])
+/** The operators that bound the values of a field. */
+export const ORDERINGS: ReadonlySet<Operator> = new Set<Operator>(['gt', 'gte', 'lt', 'lte'])
 
 function isText(field: Field | undefined): boolean {
   if (field?.kind === 'union') return (field.options ?? []).some(isText)
