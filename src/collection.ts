@@ -24,7 +24,7 @@ import { checkObjectSchema, checkSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
 import { toReadableFields } from './schema/blob-forms.ts'
 import { type Field, type Fields, findField, listPaths } from './schema/fields.ts'
-import { type Path, toPath } from './schema/paths.ts'
+import { toPath } from './schema/paths.ts'
 import { buildChecker, buildValidator } from './schema/validate.ts'
 import { buildField, fieldsOf, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/handlers.ts'
@@ -145,17 +145,11 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   checkObjectSchema(name, schema)
   const shape = shapeOf(options)
   const { fields, identity, createdAt } = shape
-  const known = (dotted: string, what: string): { path: Path; field: Field } => {
-    const path = toPath(dotted)
-    const field = findField(fields, path)
-    if (!field) throw noField(name, what, dotted, fields)
-    return { path, field }
-  }
   const defaultOrder = identity.kind === 'text' && createdAt !== undefined ? createdAt : ''
   const sort = parseSort(options.sort ?? defaultOrder)
   for (const { path } of sort) {
     const dotted = path.join('.')
-    const objection = invalidSortReason(known(dotted, 'sort').field)
+    const objection = invalidSortReason(requireField(name, fields, 'sort', dotted))
     if (objection) throw new TypeError(`${name}: sort: "${dotted}" ${objection}: it has no order`)
   }
   const { maxLimit = 100, defaultLimit = Math.min(25, maxLimit) } = options
@@ -188,8 +182,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     maxLimit,
     sort: withTieBreak(sort, identity.name),
     search: options.search?.map(dotted => {
-      const { path, field } = known(dotted, 'search')
-      if (holdsText(field)) return path
+      if (holdsText(requireField(name, fields, 'search', dotted))) return toPath(dotted)
       throw new TypeError(`${name}: search looks through texts; "${dotted}" holds none`)
     }),
     total: options.total ?? 'exact',
@@ -212,11 +205,14 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   })
 }
 
-function noField(name: string, option: string, dotted: string, fields: Fields): TypeError {
+/** Finds the field that an option names. */
+function requireField(name: string, fields: Fields, option: string, dotted: string): Field {
+  const field = findField(fields, toPath(dotted))
+  if (field) return field
   const hint = /^(?:parents|relation)$/.test(option)
     ? `; it takes { <a field of ${name}>: '<a collection>' }`
     : suggestion(dotted, listPaths(fields))
-  return new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
+  throw new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
 }
 
 /** @returns whether there are any. */
@@ -305,9 +301,7 @@ function setOf(
   paths: readonly string[],
 ): readonly string[] {
   for (const dotted of paths) {
-    const field = findField(fields, toPath(dotted))
-    if (!field) throw noField(name, option, dotted, fields)
-    const objection = invalidSortReason(field)
+    const objection = invalidSortReason(requireField(name, fields, option, dotted))
     if (objection) throw new TypeError(`${name}: "${dotted}" ${objection} and cannot be indexed`)
   }
   return paths

@@ -1,6 +1,6 @@
 // The JSON values that every format accepts: what each store gives back byte for byte, and no name
 // that reaches an object's prototype.
-import { HttpError } from '../errors.ts'
+import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { toPlainJson } from '../schema/json.ts'
 import { isObject, type Json } from '../schema/values.ts'
 
@@ -65,8 +65,11 @@ function checkText(text: string, path: string): void {
 }
 
 function invalidValue(path: string, what: string): HttpError {
+  return new HttpError(400, [valueIssue(path, what, 'invalid_value')])
+}
+
+/** The issue of one value of a body; of the whole body where the path is empty. */
+export function valueIssue(path: string, what: string, type: ErrorType): Issue {
   const field = path.slice(0, 128)
-  return new HttpError(400, [
-    { message: `${field || 'The body'} ${what}`, ...(field && { field }), type: 'invalid_value' },
-  ])
+  return { message: `${field || 'The body'} ${what}`, ...(field && { field }), type }
 }

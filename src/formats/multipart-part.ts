@@ -7,6 +7,7 @@ import { findField } from '../schema/fields.ts'
 import { namesOf, type Part } from './form-values.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson } from './json.ts'
+import { valueIssue } from './json-value.ts'
 import { decodeText } from './read-body.ts'
 import { parseXml } from './xml/reader.ts'
 import { shapeOf } from './xml/shape.ts'
@@ -118,6 +119,5 @@ function checkEncoding(name: string, encoding: string): void {
 }
 
 function partError(name: string, what: string): HttpError {
-  const field = name.slice(0, 128)
-  return new HttpError(400, [{ message: `${field} ${what}`, field, type: 'invalid_part' }])
+  return new HttpError(400, [valueIssue(name, what, 'invalid_part')])
 }

@@ -6,7 +6,7 @@ import type { Limits } from '../../http/limits.ts'
 import { describeField, type Field } from '../../schema/fields.ts'
 import { parseScalars } from '../../schema/scalars.ts'
 import type { Item, Json } from '../../schema/values.ts'
-import { checkJson, checkName } from '../json-value.ts'
+import { checkJson, checkName, valueIssue } from '../json-value.ts'
 import type { Shape, Type } from './shape.ts'
 import { checkXml, isBlank, readAttribute, readText } from './syntax.ts'
 import { MEMBER } from './writer.ts'
@@ -116,7 +116,7 @@ function readElement(element: Element, shape: Shape, path: string, issues: Issue
   const { nil, type, json } = readAttributes(element, path, issues)
   const { text, children } = element
   const fail = (what: string, errorType: ErrorType) => {
-    issues.push(issue(path, what, errorType))
+    issues.push(valueIssue(path, what, errorType))
     return null
   }
   if (nil) {
@@ -155,7 +155,7 @@ function readObject(
     const at = below(path, name)
     checkName(name, at)
     if (Object.hasOwn(value, name)) {
-      issues.push(issue(at, 'is given more than once', 'repeated_key'))
+      issues.push(valueIssue(at, 'is given more than once', 'repeated_key'))
       continue
     }
     value[name] = readElement(child, shape.property(name), at, issues)
@@ -177,7 +177,7 @@ function readScalar(text: string, field: Field, path: string, issues: Issue[]): 
   const [value] = parseScalars(text.trim(), open)
   if (value !== undefined) return value
   const got = JSON.stringify(text.slice(0, 64))
-  issues.push(issue(path, `must be ${describeField(field)}, not ${got}`, 'invalid_type'))
+  issues.push(valueIssue(path, `must be ${describeField(field)}, not ${got}`, 'invalid_type'))
   return text
 }
 
@@ -201,7 +201,7 @@ function readAttributes(
       if (name === 'name' || value === 'json') continue
     } else if (/^(?:xmlns$|xmlns:|xml:|xsi:)/.test(name)) continue
     const what = `has an unknown attribute: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
-    issues.push(issue(path, what, 'unknown_attribute'))
+    issues.push(valueIssue(path, what, 'unknown_attribute'))
   }
   return attributes
 }
@@ -213,15 +213,12 @@ function jsonText(literal: string, path: string, issues: Issue[]): string {
   } catch {
     // V8's message quotes the input.
   }
-  issues.push(issue(path, 'must be a JSON string in quotes, as its encoding says', 'invalid_xml'))
+  issues.push(
+    valueIssue(path, 'must be a JSON string in quotes, as its encoding says', 'invalid_xml'),
+  )
   return ''
 }
 
 function below(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`
-}
-
-function issue(path: string, what: string, type: ErrorType): Issue {
-  const field = path.slice(0, 128)
-  return { message: `${field || 'The body'} ${what}`, ...(field && { field }), type }
 }
