@@ -130,12 +130,28 @@ export function parseLike(pattern: string): LikeStep[] {
   return literal ? [...steps, { char: '\\' }] : steps
 }
 
+/** A shorter text is found as fast by the pattern itself. */
+const MIN_LITERAL = 4
+
+/** Finds the longest text that every match contains behind a run; `undefined` where it is short. */
+export function findLiteral(steps: readonly LikeStep[]): string | undefined {
+  let longest = ''
+  let literal = ''
+  for (const step of steps.slice(steps.indexOf('run') + 1)) {
+    literal = typeof step === 'object' ? literal + step.char : ''
+    if (literal.length > longest.length) longest = literal
+  }
+  return steps.includes('run') && longest.length >= MIN_LITERAL ? longest : undefined
+}
+
 /**
  * Compiles a pattern to a test. After a mismatch the last run alone takes one more character, so that at
  * worst every character of the text is compared with every one of the pattern.
  */
 function likeTest(steps: readonly LikeStep[]): (text: string) => boolean {
+  const literal = findLiteral(steps)
   return text => {
+    if (literal !== undefined && !text.includes(literal)) return false
     let at = 0
     let step = 0
     /** Where what follows the last run was tried; -1 before the first run. */

@@ -20,7 +20,7 @@ import {
   readQuery,
   type SortKey,
 } from '../../src/rules/index.ts'
-import { type LikeStep, parseLike } from '../../src/store/selection.ts'
+import { findLiteral, type LikeStep, parseLike } from '../../src/store/selection.ts'
 
 describe('parseParameters and printParameters', () => {
   it.each<[string, [string, string][] | undefined]>([
@@ -327,6 +327,20 @@ describe('parseLike', () => {
   })
 })
 
+describe('findLiteral: what is looked for before the whole pattern', () => {
+  it.each<[string, string | undefined]>([
+    ['abcd', undefined],
+    ['abcdef*', undefined],
+    ['*abcd', 'abcd'],
+    ['ab*cdef_ghijk*', 'ghijk'],
+    ['*abc_def*', undefined],
+    ['*a\\%cd', 'a%cd'],
+    ['*', undefined],
+  ])('%j', (pattern, literal) => {
+    expect(findLiteral(parseLike(pattern))).toBe(literal)
+  })
+})
+
 const ITEM: Item = {
   id: 'i',
   name: 'Clio 100% é😀',
@@ -361,6 +375,10 @@ describe('matcher', () => {
     ['name[like]=%25100\\%25%25', true],
     ['name[like]=*😀', true],
     ['name[like]=Clio', false],
+    ['name[like]=*io 100*', true],
+    ['name[like]=*lio 100_*', true],
+    ['name[like]=*Clio 101*', false],
+    ['name[like]=*Clio 100', false],
     ['name[like]=Clio _00*é_', true],
     ['name[like]=', false],
     ['name[prefix]=Clio 1', true],
