@@ -177,23 +177,33 @@ function normalizeReferences(
  * Checks the values of a new item and runs the `before` hook.
  * @throws HttpError 400 with every issue.
  */
-export async function createValues(context: OperationContext, id?: Id): Promise<Item> {
+export function createValues(context: OperationContext, id?: Id): Awaitable<Item> {
   const { collection } = context.target
+  const { issues = [] } = context.body ?? {}
   const body = requireBody(context)
   const check = () =>
     andThen(prepareNew(context, body, id), values => collection.validator.create(values))
-  const checked = await (context.body?.issues?.length
-    ? withReadIssues(context.body.issues, async () => check())
-    : check())
-  const values = collection.hooks.before ? await runValueHook(context, {}, checked) : checked
+  return andThen(
+    issues.length > 0 ? withReadIssues(issues, async () => check()) : check(),
+    checked => {
+      const values = collection.hooks.before ? runValueHook(context, {}, checked) : checked
+      return andThen(values, each => requireCreatable(context, each, checked))
+    },
+  )
+}
+
+/** The limits of an item and its place: what the schema cannot know. @throws HttpError 400, 403, 413 */
+function requireCreatable(context: OperationContext, values: Item, checked: Item): Awaitable<Item> {
+  const { collection } = context.target
   const { name } = collection.shape.identity
   const chosen = values[name]
   const reason = chosen === undefined ? undefined : invalidIdReason(collection, String(chosen))
   if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
   requireSize(context, values)
   if (collection.visible) assertVisible(context, values)
-  if (collection.parents.size > 0) await checkReferences(context, values, { sent: checked })
-  return values
+  return collection.parents.size > 0
+    ? checkReferences(context, values, { sent: checked }).then(() => values)
+    : values
 }
 
 /**

@@ -4,6 +4,7 @@ import { type HeaderList, isRead } from '../http/message.ts'
 import { cannotFollow } from '../http/method-override.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { Operation } from '../model/definition.ts'
+import { type Awaitable, andThen } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { atCurrentParent } from './items.ts'
@@ -34,10 +35,10 @@ export function chooseWriteResponse(context: OperationContext): OperationContext
 }
 
 /** 201 with the created item. */
-export async function buildCreatedResult(
+export function buildCreatedResult(
   request: OperationContext,
   stored: Stored,
-): Promise<OperationResult> {
+): Awaitable<OperationResult> {
   const context = request.target.parent ? atCurrentParent(request, stored.item) : request
   context.uploads?.keep(stored.item)
   const { target, returns } = context
@@ -46,14 +47,14 @@ export async function buildCreatedResult(
   const minimal = returns === 'minimal'
   if (!minimal) headers.push('Content-Location', location)
   addApplied(headers, context)
-  return {
+  return andThen(minimal ? undefined : representChanged(context, stored), representation => ({
     status: 201,
     headers,
-    representation: minimal ? undefined : await representChanged(context, stored),
+    representation,
     validators: itemValidators(stored, context.variant),
     vary: VARY_PREFER,
     value: stored.item,
-  }
+  }))
 }
 
 /**

@@ -2,8 +2,15 @@
 import { HttpError } from '../errors.ts'
 import { mergeForm } from '../formats/form-values.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../formats/patch.ts'
-import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import { type Stored, toAnswer, UniqueError } from '../store/store.ts'
+import {
+  type Awaitable,
+  andThen,
+  type Item,
+  isObject,
+  type Json,
+  sameJson,
+} from '../schema/values.ts'
+import { type Stored, toAnswer, UniqueError, type WriteOptions } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import { retryContested } from './contention.ts'
@@ -27,24 +34,29 @@ import { findCurrent, refuseIfMatch, requireCurrent } from './write-precondition
 import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
-export async function create(context: OperationContext): Promise<OperationResult> {
+export function create(context: OperationContext): Awaitable<OperationResult> {
+  const { idempotencyKey, request } = context
+  return andThen(requireParent(context), () => {
+    refuseIfMatch(context)
+    if (idempotencyKey === undefined)
+      return andThen(createItem(context, request), stored => buildCreatedResult(context, stored))
+    return once(
+      context,
+      async key =>
+        toAnswer(
+          await createItem(
+            context,
+            key === undefined ? request : { signal: request.signal, idempotencyKey: key },
+          ),
+        ),
+      stored => buildCreatedResult(context, stored),
+    )
+  })
+}
+
+function createItem(context: OperationContext, options: WriteOptions): Awaitable<Stored> {
   const { store } = context.target.collection
-  if (context.target.parent) await requireParent(context)
-  refuseIfMatch(context)
-  const work = async (idempotencyKey: string | undefined): Promise<Stored> => {
-    const values = await createValues(context)
-    const { request } = context
-    const options =
-      idempotencyKey === undefined ? request : { signal: request.signal, idempotencyKey }
-    return store.create(values, options)
-  }
-  if (context.idempotencyKey === undefined)
-    return buildCreatedResult(context, await work(undefined))
-  return once(
-    context,
-    async key => toAnswer(await work(key)),
-    stored => buildCreatedResult(context, stored),
-  )
+  return andThen(createValues(context), values => store.create(values, options))
 }
 
 /** `PUT /<collection>/<id>`: replaces the whole item. */
