@@ -223,14 +223,8 @@ function pageLinks(
   if (total !== undefined && total > 0) {
     const offset = total - ((total - 1) % limit) - 1
     const position = Math.max(0, total - limit)
-    const last = byCursor
-      ? links.last(
-          address,
-          total,
-          limit,
-          () => to(undefined, true, position) ?? `offset=${position}`,
-        )
-      : `${start}offset=${offset}`
+    const toEnd = () => to(undefined, true, position) ?? `offset=${position}`
+    const last = byCursor ? links.last(address, total, limit, toEnd) : `${start}offset=${offset}`
     printed.push(`${last}>; rel="last"`)
   }
   if (previous !== undefined) printed.push(`${previous}>; rel="prev"`)
@@ -244,15 +238,15 @@ function pageLinks(
 const MAX_CURSOR = 1024
 
 function cursorTo(place: Cursor, sort: readonly SortKey[]): string | undefined {
-  for (const value of place.key ?? []) {
-    if (
-      typeof value === 'string' ? value.length > MAX_CURSOR : typeof value === 'object' && value
-    ) {
-      return undefined
-    }
-  }
+  if (place.key?.some(isUnfit)) return undefined
   const text = printCursor(place, sort)
   return text.length > MAX_CURSOR ? undefined : `cursor=${text}`
+}
+
+function isUnfit(value: Json): boolean {
+  return typeof value === 'string'
+    ? value.length > MAX_CURSOR
+    : typeof value === 'object' && value !== null
 }
 
 /**

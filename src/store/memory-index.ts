@@ -247,13 +247,11 @@ export class MemoryIndex {
     offset: number,
   ): Generator<Entry> {
     const before = (one: Entry, other: Entry): boolean => {
-      const [a, b] = [one.keys, other.keys]
-      let order = 0
-      for (let at = 0; at < descending.length && order === 0; at++) {
-        const ascending = compareKey(a[depth + at], b[depth + at])
-        order = descending[at] ? -ascending : ascending
+      for (let at = 0; at < descending.length; at++) {
+        const order = compareKey(one.keys[depth + at], other.keys[depth + at])
+        if (order !== 0) return descending[at] ? order > 0 : order < 0
       }
-      return order < 0
+      return false
     }
     let left = offset
     const heads = walks.flatMap(each => {

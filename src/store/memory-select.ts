@@ -84,10 +84,8 @@ export function findSlice(
     // A walk meets a match every `width / matches` items; collecting looks at each of the narrowest part.
     const looks = ((offset + limit) * walk.width) / Math.max(narrow.width, 1)
     if (isExact(walk, selection) || looks < narrow.width) {
-      return {
-        items: inOrder(takeFrom(walk, selection, sort, after, offset, limit, source)),
-        total,
-      }
+      const items = takeFrom(walk, selection, sort, after, offset, limit, source)
+      return { items: inOrder(items), total }
     }
   }
   const matches = collect(narrow, selection, source)

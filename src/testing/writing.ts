@@ -73,8 +73,7 @@ const basics: Checks = {
     assert.deepEqual((await store.get(id))?.item.model, { name: 'Clio' })
   },
   async 'an update replaces all values, keeps the creation date, and makes a new version'(store) {
-    const [first] = await fill(store)
-    const old = present(first)
+    const old = present((await fill(store))[0])
     const made = present(await store.update(old.id, old.version, { code: 'A2', price: null }))
     const { created_at, updated_at, ...rest } = made.item
     assert.deepEqual(rest, { id: old.id, code: 'A2', price: null })
@@ -92,8 +91,7 @@ const basics: Checks = {
     assert.deepEqual(idsOf(items), [old.id])
   },
   async 'a stale version changes and deletes nothing'(store) {
-    const [first] = await fill(store)
-    const old = present(first)
+    const old = present((await fill(store))[0])
     const now = present(await store.update(old.id, old.version, { code: 'A', price: 2 }))
     assert.equal(await store.update(old.id, old.version, { code: 'A', price: 3 }), undefined)
     assert.equal(await store.delete(old.id, old.version), false)
@@ -203,8 +201,7 @@ const unique: Checks = {
     assert.equal(await store.count({ where: [] }, 'exact'), SAMPLES.length + 2)
   },
   async 'a deleted or changed item frees its values; of many takers one gets them'(store) {
-    const [first] = await fill(store)
-    const { id, version } = present(first)
+    const { id, version } = present((await fill(store))[0])
     const moved = present(await store.update(id, version, { code: 'moved', price: 1 }))
     const takers = await Promise.allSettled(
       Array.from({ length: 20 }, async () => store.create({ code: 'A', price: 1 })),
