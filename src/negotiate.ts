@@ -43,6 +43,8 @@ export interface Negotiated {
   readonly format: Format
   /** The media type to print: the format's first, or another of its types that the client prefers. */
   readonly type: string
+  /** The type as `Content-Type` says it: without a charset many clients read a text as latin1. */
+  readonly contentType: string
   /** The format of errors, if it differs: problem details (RFC 9457). */
   readonly errors?: Negotiated
 }
@@ -66,7 +68,11 @@ export function chooseFormat(
 }
 
 function toNegotiated(format: Format | undefined): Negotiated | undefined {
-  return format && { format, type: format.types[0] ?? '' }
+  return format && withType(format, format.types[0] ?? '')
+}
+
+function withType(format: Format, type: string): Negotiated {
+  return { format, type, contentType: type.startsWith('text/') ? `${type}; charset=utf-8` : type }
 }
 
 /** `Accept` may name this many types: the cost of negotiation grows with their square. */
@@ -106,7 +112,10 @@ function byAccept(writers: readonly Format[], accept: string): Negotiated | unde
   const base = (type: string) => writers.find(({ name }) => name === findSuffix(type))
   const chosen = (format: Format, type: string, asked = type): Negotiated => {
     const problems = prefersProblem(accept, asked) ? base(PROBLEM_TYPE) : undefined
-    return { format, type, ...(problems && { errors: { format: problems, type: PROBLEM_TYPE } }) }
+    return {
+      ...withType(format, type),
+      ...(problems && { errors: withType(problems, PROBLEM_TYPE) }),
+    }
   }
   const known = best === undefined ? undefined : named(best)
   if (known && best !== undefined) return chosen(known, best)

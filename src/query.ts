@@ -52,10 +52,20 @@ export interface QueryOptions extends SortOptions {
 /** The query language of a stock client. A list request is rewritten before anything reads it. */
 export interface Dialect {
   readonly name: string
-  /** Rewrites the parameters of the dialect into ours; others stay as they are. */
-  rewrite(parameters: readonly Parameter[]): readonly Parameter[]
+  /**
+   * Rewrites the parameters of the dialect into ours; others stay as they are.
+   * @throws HttpError 400
+   */
+  rewrite(parameters: readonly Parameter[], list: DialectList): readonly Parameter[]
   /** Headers that the client looks for, beside ours. */
   headers?(headers: HeaderList): HeaderList
+}
+
+/** What a dialect may know of the list that is requested. */
+export interface DialectList {
+  /** The name of the id. */
+  readonly id: string
+  readonly maxLimit: number
 }
 
 const CAPS = buildLimits()

@@ -3,10 +3,10 @@
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
 import { type Parameter, printParameters, single } from '../http/parameters.ts'
-import type { Dialect } from '../query.ts'
+import type { Dialect, DialectList } from '../query.ts'
 import { isObject } from '../schema/values.ts'
 
-export type { Dialect } from '../query.ts'
+export type { Dialect, DialectList } from '../query.ts'
 
 function parameter(givenName: string, givenValue: string): Parameter {
   const [name, value] = [givenName.toWellFormed(), givenValue.toWellFormed()]
@@ -26,7 +26,26 @@ function invalid(field: string, why: string): HttpError {
  */
 export const simpleRest: Dialect = {
   name: 'simpleRest',
-  rewrite: parameters => parameters.flatMap(readJson),
+  rewrite: (parameters, list) => withLimit(parameters.flatMap(readJson), list),
+}
+
+/** Parameters that name a page, in any dialect. */
+const PAGE = new Set(['offset', 'limit', 'cursor', 'range', '_start', '_end', '_limit', '_page'])
+
+/**
+ * Asks for as many items as there are ids, where no page is asked for: clients that look up
+ * references expect all of them.
+ * @throws HttpError 400 for more ids than a page may have.
+ */
+function withLimit(
+  parameters: readonly Parameter[],
+  { id, maxLimit }: DialectList,
+): readonly Parameter[] {
+  const ids = parameters.filter(({ name }) => name === id || name === `filter[${id}]`).length
+  if (ids < 2 || parameters.some(({ name }) => PAGE.has(name))) return parameters
+  if (ids <= maxLimit) return [...parameters, parameter('limit', String(ids))]
+  const message = `${id} has ${ids} values; at most ${maxLimit} items are returned at once`
+  throw new HttpError(400, [{ message, field: id, type: 'too_many_values' }])
 }
 
 const READERS: ReadonlyMap<string, (value: unknown) => Parameter[]> = new Map([
@@ -96,7 +115,7 @@ function filterParameters(value: unknown, path = '', levels = MAX_LEVELS): Param
 /** json-server 0.17: `_start`, `_end`, `_limit`, `_page`, `_sort`, `_order`, `price_gte`; `X-Total-Count`. */
 export const jsonServer: Dialect = {
   name: 'jsonServer',
-  rewrite(parameters) {
+  rewrite(parameters, list) {
     const issues: Issue[] = []
     const of = (name: string) => single(parameters, name, issues)
     const [start, end, size, page] = ['_start', '_end', '_limit', '_page'].map(name =>
@@ -116,7 +135,7 @@ export const jsonServer: Dialect = {
     if (offset !== undefined) given.push(parameter('offset', String(offset)))
     if (limit !== undefined || page !== undefined)
       given.push(parameter('limit', String(limit ?? 10)))
-    return given
+    return withLimit(given, list)
   },
   headers(headers) {
     const total = getHeader(headers, 'X-Result-Count')

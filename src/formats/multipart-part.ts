@@ -8,6 +8,7 @@ import { namesOf, type Part } from './form-values.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson } from './json.ts'
 import { valueIssue } from './json-value.ts'
+import { NO_FILE_NAME } from './multipart-heads.ts'
 import { decodeText } from './read-body.ts'
 import { parseXml } from './xml/reader.ts'
 import { shapeOf } from './xml/shape.ts'
@@ -71,7 +72,8 @@ export function createPartReader(context: ReadContext): PartReader {
       const part = parseStructured(name, mimeType, () => value.replace(/^\ufeff/, ''))
       return part ?? store(name, undefined, mimeType, oneChunk(Buffer.from(value)))
     },
-    async file(name, stream, { filename, mimeType, encoding }) {
+    async file(name, stream, { filename: given, mimeType, encoding }) {
+      const filename = given === NO_FILE_NAME ? undefined : given
       try {
         checkEncoding(name, encoding)
         if (/[\0-\x1f\x7f]/.test(filename ?? '')) {

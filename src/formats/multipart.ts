@@ -8,7 +8,7 @@ import { form } from './form.ts'
 import { formValue, namesOf, type Part } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { checkName } from './json-value.ts'
-import { BoundaryCounter } from './multipart-boundaries.ts'
+import { PartHeads } from './multipart-heads.ts'
 import { createPartReader } from './multipart-part.ts'
 
 /** `multipart/form-data`, read only: forms with files. */
@@ -28,7 +28,7 @@ export const multipart: Format = {
 async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json> {
   const { limits, signal } = context
   const boundary = boundaryOf(context)
-  const delimiters = new BoundaryCounter(boundary)
+  const heads = new PartHeads(boundary)
   const parser = busboy({
     headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
     defParamCharset: 'utf8',
@@ -95,12 +95,12 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
         chunks.next().then(resolve, reject)
       })
       if (failure || !next || next.done) break
-      delimiters.push(next.value)
-      if (delimiters.count - 1 > limits.parts) throw tooManyParts(limits.parts)
-      if (!parser.write(next.value) && !failure) await until('drain')
+      const bytes = heads.push(next.value)
+      if (heads.count - 1 > limits.parts) throw tooManyParts(limits.parts)
+      if (!parser.write(bytes) && !failure) await until('drain')
     }
     if (!failure) {
-      parser.end()
+      parser.end(heads.end())
       await until('finish')
     }
   } catch (error) {
@@ -118,7 +118,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     chunks.return?.()?.then(undefined, () => {})
     throw failure.error
   }
-  if (delimiters.count - 1 !== parts.length) {
+  if (heads.count - 1 !== parts.length) {
     throw malformed('has a part without a Content-Disposition of form-data')
   }
   return formValue(pairs, context)

@@ -191,10 +191,10 @@ const readersOf = memoize((api: ApiDefinition) =>
       defaultLimit: collection.defaultLimit,
       maxLimit: collection.maxLimit,
     }
-    return {
-      list: compileListReader(options),
-      search: compileListReader({ ...options, ...(search && { search }) }),
-    }
+    const searched = compileListReader({ ...options, ...(search && { search }) })
+    // The clients of the dialects search by `q` on the list itself.
+    const asSearch = api.dialects.length > 0 && search && !shape.fields.has('q')
+    return { list: asSearch ? searched : compileListReader(options), search: searched }
   }),
 )
 

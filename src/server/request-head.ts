@@ -15,6 +15,7 @@ import {
 import { type Parameter, parseParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
 import type { ApiDefinition } from '../model/definition.ts'
+import { authorize } from '../operations/authorize.ts'
 import type { OperationContext, RequestContext } from '../operations/context.ts'
 import { chooseWriteResponse } from '../operations/write-results.ts'
 
@@ -157,10 +158,15 @@ function cleanParameters(context: OperationContext): void {
   context.parameters = given
   // Dialects are for lists: the input of an action is its own.
   if (!target.action) {
+    const { shape, maxLimit, search } = target.collection
+    const list = { id: shape.identity.name, maxLimit }
     context.parameters = api.dialects.reduce(
-      (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten),
+      (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten, list),
       given,
     )
+    // The rule of a search may be stricter than that of the list.
+    if (api.dialects.length > 0 && search && context.parameters.some(({ name }) => name === 'q'))
+      authorize(context, ['search'])
   }
   const { parameters } = context
   if (parameters.length !== sent.length || parameters.some((each, at) => each !== sent[at]))

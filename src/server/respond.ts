@@ -25,7 +25,8 @@ import { buildView } from './build-page-view.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
 
-const JSON_FORMAT: Negotiated = { format: json, type: 'application/json' }
+const JSON_TYPE = 'application/json'
+const JSON_FORMAT: Negotiated = { format: json, type: JSON_TYPE, contentType: JSON_TYPE }
 
 /** Makes the answer of the context's result: 304 where a read finds what the client has already. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
@@ -97,10 +98,10 @@ function withBody(
       ? { status, headers, body: undefined }
       : { status, headers, body: data, length: size }
   }
-  const { format, type } = negotiated ?? JSON_FORMAT
+  const { format, type, contentType } = negotiated ?? JSON_FORMAT
   if (!representation) {
     if (isHead && status === 200) {
-      headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
+      headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
       if (format.headers) headers.push(...format.headers)
     } else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
@@ -117,7 +118,7 @@ function withBody(
     if (evaluateRead(context.preconditions, method, { tag: own }))
       return { status: 304, headers, body: undefined }
   }
-  headers.push('Content-Type', type, 'X-Content-Type-Options', 'nosniff')
+  headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
   if (format.headers) headers.push(...format.headers)
   if (length !== undefined) headers.push('Content-Length', String(length))
   return { status, headers, body: isHead ? undefined : body, length }

@@ -89,7 +89,7 @@ describe.each(PAGES)('%s', (_, path, status, title) => {
   it('is a page', async () => {
     const { response, page, ...answer } = await ask(path())
     expect(answer.status).toBe(status)
-    expect(response.headers.get('content-type')).toBe('text/html')
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(page).toMatch(/^<!doctype html>\n<html lang="en"><head><meta charset="utf-8">/)
     expect(page).toContain('<meta name="viewport" content="width=device-width, initial-scale=1">')
     expect(/<h1>([^<]*)<\/h1>/.exec(page)?.[1]).toContain(title)

@@ -4,13 +4,17 @@ import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
 import { type Dialect, HttpError } from '../../src/index.ts'
 import { parseParameters } from '../../src/rules/index.ts'
 
+const LIST = { id: 'id', maxLimit: 3 }
+
 function rewritten(dialect: Dialect, query: string): string[] {
-  return dialect.rewrite(parseParameters(query) ?? []).map(({ name, value }) => `${name}=${value}`)
+  return dialect
+    .rewrite(parseParameters(query) ?? [], LIST)
+    .map(({ name, value }) => `${name}=${value}`)
 }
 
 function statusOf(dialect: Dialect, query: string): number | undefined {
   try {
-    dialect.rewrite(parseParameters(query) ?? [])
+    dialect.rewrite(parseParameters(query) ?? [], LIST)
     return undefined
   } catch (error) {
     return error instanceof HttpError ? error.status : 500
@@ -29,7 +33,12 @@ describe('simpleRest', () => {
     ['range=[0,-1]', ['offset=0', 'limit=0']],
     ['filter={}', []],
     ['filter={"color":"red"}', ['filter[color]=red']],
-    ['filter={"id":["a","b"]}', ['filter[id]=a', 'filter[id]=b']],
+    ['filter={"id":["a","b"]}', ['filter[id]=a', 'filter[id]=b', 'limit=2']],
+    ['filter={"id":["a"]}', ['filter[id]=a']],
+    [
+      'filter={"id":["a","b"]}&range=[0,0]',
+      ['filter[id]=a', 'filter[id]=b', 'offset=0', 'limit=1'],
+    ],
     ['filter={"price":5,"on":true}', ['filter[price]=5', 'filter[on]=true']],
     ['filter={"model":{"name":"Clio"}}', ['filter[model.name]=Clio']],
     ['filter={"model.name":"Clio"}', ['filter[model.name]=Clio']],
@@ -78,6 +87,7 @@ describe('simpleRest', () => {
     'filter={"a"',
     'filter=["a"]',
     'filter={"id":[]}',
+    'filter={"id":["a","b","c","d"]}',
     'filter={"a":[{"b":1}]}',
     'filter={"a":[["b"]]}',
     'filter={"a":["b",["c"]]}',
@@ -107,6 +117,7 @@ describe('simpleRest', () => {
   it('what it writes reads the same again', () => {
     const once = simpleRest.rewrite(
       parseParameters('filter={"a b":"c%26d=é\\ud800"}&sort=["x","DESC"]') ?? [],
+      LIST,
     )
     const raw = once.map(each => each.raw).join('&')
     expect(rewritten(simpleRest, raw)).toEqual(once.map(({ name, value }) => `${name}=${value}`))
@@ -135,7 +146,10 @@ describe('jsonServer', () => {
     ['color_like=100%25_', ['color[like]=%100\\%\\_%']],
     ['color_like=\\*', ['color[like]=%\\\\\\*%']],
     ['color_likes=re', ['color_likes=re']],
-    ['id=1&id=2', ['id=1', 'id=2']],
+    ['id=1&id=2', ['id=1', 'id=2', 'limit=2']],
+    ['id=1', ['id=1']],
+    ['id=1&id=2&_limit=1', ['id=1', 'id=2', 'limit=1']],
+    ['id=1&id=2&_page=2', ['id=1', 'id=2', 'offset=10', 'limit=10']],
     ['q=clio', ['q=clio']],
     ['_method=PUT', ['_method=PUT']],
     ['sort=-color&limit=5', ['sort=-color', 'limit=5']],

@@ -110,6 +110,25 @@ describe('Dialects', () => {
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ field }] } })
       })
 
+      it.each([
+        ['simpleRest getMany', (ids: string[]) => encode({ filter: { id: ids } })],
+        ['jsonServer getMany', (ids: string[]) => ids.map(id => `id=${id}`).join('&')],
+      ])('%s gives every item that is asked for, more than a page by default', async (_, query) => {
+        const ids = made().items.map(({ id }) => String(id))
+        const answer = await door.request(`/cars?${query(ids)}`)
+        expect((answer.json as Item[]).map(({ id }) => id).sort()).toEqual(ids.sort())
+        const many = await door.request(`/cars?${query([...ids, ...ids, ...ids])}`)
+        expect(many).toMatchObject({ status: 400, json: { errors: [{ field: 'id' }] } })
+      })
+
+      it.each(['q=AA-01', encode({ filter: { q: 'AA-01' } })])('%s searches', async query => {
+        const answer = await door.request(`/cars?${query}`)
+        const expected = await door.request('/cars/search?q=AA-01')
+        expect(answer).toMatchObject({ status: 200, json: expected.json })
+        expect((answer.json as Item[]).length).toBeGreaterThan(0)
+        expect((answer.json as Item[]).length).toBeLessThan(25)
+      })
+
       it('an unknown field is 400 as in our words', async () => {
         const answer = await door.request(`/cars?${encode({ filter: { colr: 'red' } })}`)
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ type: 'unknown_field' }] } })

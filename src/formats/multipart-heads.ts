@@ -1,0 +1,77 @@
+// The delimiters and the heads of the parts of a multipart body (RFC 2046 §5.1.1), before busboy reads
+// them. busboy silently skips parts whose headers it cannot read: only the count of delimiters reveals
+// them. It decodes a part without a file name as a text: an image gets a name, which is no file's.
+
+/** The file name of a part that has none. */
+export const NO_FILE_NAME = 'rest-conventions-no-file-name'
+
+/** The longest head that is held back until it is whole; busboy refuses longer ones. */
+const MAX_HEAD = 17 * 1024
+
+/** Counts the delimiters of a body in chunks, and names the files without a name. */
+export class PartHeads {
+  /** The delimiters so far, with the closing one: one more than the parts. */
+  count = 0
+  readonly #delimiter: Buffer
+  /** Whether the closing delimiter was passed: what follows is no part. */
+  #closed = false
+  #held: Buffer = Buffer.from('\r\n')
+
+  constructor(boundary: string) {
+    this.#delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
+  }
+
+  /** Takes a chunk and returns what busboy can read so far. */
+  push(chunk: Uint8Array): Buffer {
+    return this.#pass(Buffer.concat([this.#held, chunk]), MAX_HEAD)
+  }
+
+  /** Returns the rest, at the end of the body. */
+  end(): Buffer {
+    const passed = this.#pass(this.#held, 0)
+    return this.#closed ? passed : Buffer.concat([passed, this.#held])
+  }
+
+  #pass(data: Buffer, maxHead: number): Buffer {
+    const passed: Buffer[] = []
+    let at = 0
+    let keepFrom = data.length - this.#delimiter.length + 1
+    let start = data.indexOf(this.#delimiter)
+    while (start !== -1) {
+      const head = start + this.#delimiter.length
+      const end = data.indexOf('\r\n\r\n', head)
+      // A delimiter in the head of a part, or after the closing one, is only counted.
+      const opens = start >= at && !this.#closed
+      if (opens && end === -1 && data.length - head < maxHead) {
+        keepFrom = start
+        break
+      }
+      this.count++
+      if (opens && data.toString('latin1', head, head + 2) === '--') {
+        this.#closed = true
+        passed.push(data.subarray(at, head + 2))
+      } else if (opens && end !== -1 && end - head < MAX_HEAD) {
+        passed.push(data.subarray(at, head), nameFile(data.subarray(head, end)))
+        at = end
+      }
+      start = data.indexOf(this.#delimiter, head)
+    }
+    keepFrom = Math.max(at, keepFrom)
+    if (!this.#closed) passed.push(data.subarray(at, keepFrom))
+    this.#held = data.subarray(keepFrom)
+    return Buffer.concat(passed)
+  }
+}
+
+const TYPE = /\r\ncontent-type:[ \t]*([\w.+-]+\/[\w.+-]+)/i
+const DISPOSITION = /\r\ncontent-disposition:[ \t]*form-data/i
+/** Types that are read as values of properties. */
+const VALUE = /^text\/(?:plain|xml)$|^application\/(?:xml|json|[\w.-]+\+json)$/i
+
+/** Adds a file name to the head of a part of a binary type that lacks one. */
+function nameFile(head: Buffer): Buffer {
+  const text = head.toString('latin1')
+  const type = TYPE.exec(text)?.[1]
+  if (type === undefined || VALUE.test(type) || /filename/i.test(text)) return head
+  return Buffer.from(text.replace(DISPOSITION, `$&; filename=${NO_FILE_NAME}`), 'latin1')
+}
