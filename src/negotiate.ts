@@ -3,7 +3,7 @@
 import Negotiator from 'negotiator'
 import { HttpError } from './errors.ts'
 import { type Format, isWriter, type Reader } from './formats/format.ts'
-import { PROBLEM_TYPE } from './formats/json.ts'
+import { json, PROBLEM_TYPE } from './formats/json.ts'
 import { splitList } from './http/message.ts'
 
 export interface MediaType {
@@ -47,6 +47,13 @@ export interface Negotiated {
   readonly contentType: string
   /** The format of errors, if it differs: problem details (RFC 9457). */
   readonly errors?: Negotiated
+}
+
+/** JSON, whatever the client accepts. */
+export const AS_JSON: Negotiated = {
+  format: json,
+  type: 'application/json',
+  contentType: 'application/json',
 }
 
 /**

@@ -235,6 +235,7 @@ test('rest-conventions/dialects', async () => {
       "jsonServer",
       "simpleRest",
       "type Dialect",
+      "type DialectList",
     ]
   `)
 })

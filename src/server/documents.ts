@@ -1,9 +1,9 @@
 // Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
 
 import { HttpError } from '../errors.ts'
-import { json } from '../formats/json.ts'
 import { isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
+import { AS_JSON } from '../negotiate.ts'
 import { METADATA_PATH } from '../operations/authorize.ts'
 import type { OperationResult, RequestContext, Step } from '../operations/context.ts'
 import type { Json } from '../schema/values.ts'
@@ -56,7 +56,7 @@ async function readDocument(
   context: RequestContext,
   { name, read }: ServedDocument,
 ): Promise<OperationResult> {
-  context.negotiated = { format: json, type: 'application/json' }
+  context.negotiated = AS_JSON
   // Its format is given as if by an extension: nothing else is consulted.
   context.extension = 'json'
   const { method, api, base } = context

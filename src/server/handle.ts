@@ -1,11 +1,11 @@
 // One request from its plain data to its answer: the only place where what was thrown becomes an answer.
 import { HttpError } from '../errors.ts'
-import { json } from '../formats/json.ts'
 import { resolveProxies } from '../http/base-url.ts'
 import type { HttpRequest, HttpResponse } from '../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/routes.ts'
+import { AS_JSON } from '../negotiate.ts'
 import { RequestContext, type Runtime } from '../operations/context.ts'
 import type { Awaitable } from '../schema/values.ts'
 import { countRequest } from './admission.ts'
@@ -116,7 +116,7 @@ async function fail(context: RequestContext, thrown: unknown): Promise<HttpRespo
     response = respondWithError(context, answer)
   } catch (broken) {
     // A format that cannot print even this: JSON can.
-    context.negotiated = { format: json, type: 'application/json' }
+    context.negotiated = AS_JSON
     answer = toErrorResponse(context, broken)
     response = respondWithError(context, answer)
   }

@@ -3,7 +3,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
-import { json } from '../formats/json.ts'
 import {
   evaluateRead,
   NO_PRECONDITIONS,
@@ -18,15 +17,12 @@ import { suppressedStatus } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { printPath } from '../model/routes.ts'
-import { chooseFormat, type Negotiated } from '../negotiate.ts'
+import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
 import { buildView } from './build-page-view.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
-
-const JSON_TYPE = 'application/json'
-const JSON_FORMAT: Negotiated = { format: json, type: JSON_TYPE, contentType: JSON_TYPE }
 
 /** Makes the answer of the context's result: 304 where a read finds what the client has already. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
@@ -98,7 +94,7 @@ function withBody(
       ? { status, headers, body: undefined }
       : { status, headers, body: data, length: size }
   }
-  const { format, type, contentType } = negotiated ?? JSON_FORMAT
+  const { format, type, contentType } = negotiated ?? AS_JSON
   if (!representation) {
     if (isHead && status === 200) {
       headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
@@ -244,7 +240,7 @@ export function toErrorResponse(context: RequestContext, thrown: unknown): HttpE
 
 export function respondWithError(context: RequestContext, error: HttpError): HttpResponse {
   const negotiated = context.negotiated ?? negotiateError(context)
-  context.negotiated = negotiated?.errors ?? negotiated ?? JSON_FORMAT
+  context.negotiated = negotiated?.errors ?? negotiated ?? AS_JSON
   const { status, errors } = error
   const headers = error.headers.slice()
   addCommon(headers, context, undefined)

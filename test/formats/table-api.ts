@@ -196,10 +196,16 @@ export function check(answer: Answer, status: number, name: string, vary: string
   const { headers } = answer
   expect([answer.status, headers.get('content-type'), headers.get('vary')]).toEqual([
     status,
-    FORMATS[name]?.type,
+    contentTypeOf(name),
     vary,
   ])
   expect(headers.get('x-content-type-options')).toBe('nosniff')
+}
+
+/** Texts say their charset: without one, clients read them as latin1. */
+export function contentTypeOf(name: string): string | undefined {
+  const type = FORMATS[name]?.type
+  return type?.startsWith('text/') ? `${type}; charset=utf-8` : type
 }
 
 export const varyOf = (way: Way, more?: string) =>

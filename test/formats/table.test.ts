@@ -6,6 +6,7 @@ import {
   ask,
   carOf,
   check,
+  contentTypeOf,
   documents,
   ERROR,
   FORMATS,
@@ -143,7 +144,7 @@ eachHandler(
       const headers = accept === undefined ? {} : { accept }
       for (const path of ['/', '/v1/cars', '/v1/cars/1', '/v1/cars/999'])
         expect((await handler.request(path, { headers })).headers.get('content-type')).toBe(
-          FORMATS[name]?.type,
+          contentTypeOf(name),
         )
     })
 
