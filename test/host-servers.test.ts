@@ -46,6 +46,14 @@ async function hosted(...handlers: express.RequestHandler[]) {
   return (server.address() as AddressInfo).port
 }
 
+test('404 shows the path as the client sent it, below a mount prefix too', async () => {
+  const { handler } = photosApi()
+  const port = await hosted(express.Router().use('/api', handler))
+  const answer = await fetch(`http://127.0.0.1:${port}/api/lorries?x=1`)
+  expect(answer.status).toBe(404)
+  expect(await answer.text()).toContain('/api/lorries')
+})
+
 describe('100 Continue is sent where the body is wanted', () => {
   const own: express.RequestHandler = (request, response) => {
     response.json(request.body)

@@ -35,7 +35,9 @@ export function basic(options: BasicOptions): Scheme {
       const credentials = parseCredentials(request, 'Basic')
       if (credentials === undefined) return undefined
       if (!isConfidential(request)) {
-        const message = 'Passwords must be sent over TLS. Change this one: others may have read it.'
+        const message =
+          'Passwords must be sent over TLS. Change this one: others may have read it. ' +
+          'If TLS ends at a proxy, the server needs trustProxy; in a fetch handler, clientAddress.'
         throw new HttpError(403, [{ message, type: 'insecure_transport' }])
       }
       const pair = parsePair(credentials)

@@ -90,6 +90,7 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     const principal = toPrincipal(payload, options.principal)
     if (!principal) throw invalidToken('The access token names no principal')
     const { exp = 0 } = payload
+    if (!Number.isFinite(exp)) throw invalidToken('The access token has no date of expiry')
     const until = Math.min(Date.now() + cache * 1000, exp * 1000)
     if (cache > 0) known.set(token, principal, until)
     return principal

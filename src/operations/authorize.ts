@@ -73,7 +73,7 @@ export function hideTarget(context: RequestContext): HttpError {
 }
 
 export function noSuchPath({ request }: RequestContext): HttpError {
-  const path = request.target.split('?', 1)[0] ?? ''
+  const path = request.prefix + (request.target.split('?', 1)[0] ?? '')
   const message = `Nothing exists at ${JSON.stringify(path.slice(0, 128))}. The root lists the collections.`
   return new HttpError(404, [{ message, type: 'no_such_path' }])
 }

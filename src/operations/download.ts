@@ -20,7 +20,7 @@ const INERT: HeaderList = [
 ]
 
 export async function download(context: OperationContext): Promise<OperationResult> {
-  const { target, method, range, preconditions } = context
+  const { target, method, range, preconditions, suppressed } = context
   const { collection, property = '' } = target
   const stored = await requireItem(context)
   await runBefore(context, { item: stored.item }, undefined)
@@ -35,8 +35,12 @@ export async function download(context: OperationContext): Promise<OperationResu
   const headers = [...INERT, 'Content-Disposition', printDisposition(record)]
   const common = { status: 200, headers, validators, value: record }
   const whole = { kind: 'bytes', type: record.type, size: record.size } as const
+  // A 200 of a part would look like the whole.
   const counts =
-    method === 'GET' && range !== undefined && rangeHolds(preconditions.ifRange, validators)
+    method === 'GET' &&
+    range !== undefined &&
+    !suppressed &&
+    rangeHolds(preconditions.ifRange, validators)
   const part = counts ? parseByteRange(range, record.size) : undefined
   if (!part) {
     return {

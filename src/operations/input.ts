@@ -94,7 +94,9 @@ export async function prepareValues(
   const { collection } = target
   const { identity } = collection.shape
   const given = Object.hasOwn(sent, identity.name) ? sent[identity.name] : id
-  if ((typeof given === 'string' ? normalizeId(collection, given) : given) !== id) {
+  const named =
+    typeof given === 'string' ? normalizeId(collection, parseId(collection, given) ?? given) : given
+  if (named !== id) {
     throw immutableId(identity.name, id)
   }
   const own = ownValues(collection, sent)
@@ -135,11 +137,14 @@ function prepareNew(context: OperationContext, sent: Json, id: Id | undefined): 
   if (id !== undefined) return prepareValues(context, id, sent, undefined)
   if (!isObject(sent)) return sent
   const { name } = collection.shape.identity
-  if (Object.hasOwn(sent, name) && !choosesId(collection)) {
+  const given = Object.hasOwn(sent, name) ? sent[name] : null
+  if (given !== null && !choosesId(collection)) {
     const message = `${name} is chosen by the server. Leave it out.`
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
-  const values = fillParents(target, ownValues(collection, sent))
+  const own = ownValues(collection, sent)
+  if (given === null) delete own[name]
+  const values = fillParents(target, own)
   return collection.blobs ? receiveBlobs(context, values, undefined) : values
 }
 

@@ -12,7 +12,7 @@ import {
   SUPPRESS_PARAMETER,
   withIfMatch,
 } from '../http/method-override.ts'
-import { type Parameter, parseParameters } from '../http/parameters.ts'
+import { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { authorize } from '../operations/authorize.ts'
@@ -162,7 +162,7 @@ function cleanParameters(context: OperationContext): void {
     const list = { id: shape.identity.name, maxLimit }
     context.parameters = api.dialects.reduce(
       (rewritten: readonly Parameter[], dialect) => dialect.rewrite(rewritten, list),
-      given,
+      joinFields(given),
     )
     // The rule of a search may be stricter than that of the list.
     if (api.dialects.length > 0 && search && context.parameters.some(({ name }) => name === 'q'))
@@ -171,6 +171,15 @@ function cleanParameters(context: OperationContext): void {
   const { parameters } = context
   if (parameters.length !== sent.length || parameters.some((each, at) => each !== sent[at]))
     context.plainQuery = undefined
+}
+
+/** Joins `fields[]=a&fields[]=b`, as many clients print a list, to `fields=a,b`. */
+function joinFields(parameters: readonly Parameter[]): readonly Parameter[] {
+  const lists = parameters.filter(({ name }) => name === 'fields[]')
+  if (lists.length === 0) return parameters
+  const value = lists.map(each => each.value).join(',')
+  const joined = { name: 'fields', value, raw: printParameters([['fields', value]]) }
+  return [...parameters.filter(each => !lists.includes(each)), joined]
 }
 
 /** A quoted string as the draft has it, or the bare text that clients send. @throws HttpError 400 */

@@ -90,6 +90,18 @@ describe('Naming conventions for fields', () => {
         json: { errors: [{ field: 'identifier', type: 'immutable_field' }] },
       })
       expect((await create('/v1/numbers', { name: 'a' })).item).toMatchObject({ identifier: 1 })
+      const same = await door.request('/v1/numbers/1', {
+        method: 'PUT',
+        json: { name: 'a', identifier: '1' },
+      })
+      expect(same).toMatchObject({ status: 303 })
+      const other = await door.request('/v1/numbers/1', {
+        method: 'PUT',
+        json: { name: 'a', identifier: '2' },
+      })
+      expect(other.status).toBe(400)
+      const created = await create('/v1/numbers', { name: 'b', identifier: null })
+      expect(created.item).toMatchObject({ identifier: 2 })
       expect(await door.request('/v1/numbers/1')).toMatchObject({ json: { identifier: 1 } })
     })
 

@@ -267,6 +267,7 @@ const FIELDS: readonly (readonly [string, string, (item: Item) => unknown])[] = 
   ],
   ['the same twice', 'fields=color,color', ({ color }) => ({ color })],
   ['escaped commas', 'fields=id%2Ccolor', ({ id, color }) => ({ id, color })],
+  ['one by one', 'fields[]=color&fields[]=id', ({ id, color }) => ({ id, color })],
   ['server-owned ones', 'fields=created_at', ({ created_at }) => ({ created_at })],
 ]
 
