@@ -47,8 +47,11 @@ async function hosted(...handlers: express.RequestHandler[]) {
 }
 
 test('404 shows the path as the client sent it, below a mount prefix too', async () => {
-  const { handler } = photosApi()
-  const port = await hosted(express.Router().use('/api', handler))
+  const { api } = photosApi()
+  const router = express.Router().use('/api', (request, response) => {
+    void api.handler(request, response)
+  })
+  const port = await hosted(router)
   const answer = await fetch(`http://127.0.0.1:${port}/api/lorries?x=1`)
   expect(answer.status).toBe(404)
   expect(await answer.text()).toContain('Nothing exists at \\"/api/lorries')
