@@ -137,9 +137,9 @@ function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): v
 
 function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition {
   const { name, schema, store } = options
-  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
+  if (!/^(?!(?:openapi|docs)$)[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
     throw new TypeError(
-      `A collection's name is made of letters, digits, _ and -, not ${JSON.stringify(name)}`,
+      `A collection's name is made of letters, digits, _ and -, and is neither openapi nor docs; not ${JSON.stringify(name)}`,
     )
   }
   checkObjectSchema(name, schema)

@@ -23,7 +23,7 @@ export { xml } from './formats/xml/xml.ts'
 export type { CorsOptions } from './http/cors.ts'
 export type { Limits } from './http/limits.ts'
 export type { HttpRequest } from './http/message.ts'
-export { DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
+export { type Contact, DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
 export type {
   Action,
@@ -40,6 +40,7 @@ export type {
   OperationEvent,
   RowRule,
 } from './model/definition.ts'
+export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
 export { sweepBlobs } from './operations/sweep.ts'
 export type { Dialect } from './query.ts'
 export { type BlobOptions, blob } from './schema/blob.ts'

@@ -41,6 +41,8 @@ export type Representation =
       readonly name: string
       readonly fields?: Fields
       readonly data: Json
+      /** The data as JSON, where it is printed already. */
+      readonly text?: string | undefined
     }
   | {
       /** The content of a binary property, or a part of it. No format prints it. */

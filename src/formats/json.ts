@@ -30,8 +30,9 @@ function printJson(representation: Representation, type: string): string {
   switch (representation.kind) {
     case 'item':
     case 'list':
-    case 'document':
       return JSON.stringify(representation.data)
+    case 'document':
+      return representation.text ?? JSON.stringify(representation.data)
     case 'errors': {
       const { status, errors } = representation
       return JSON.stringify(

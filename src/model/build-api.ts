@@ -15,6 +15,8 @@ import { buildLimits, type LimitOptions } from '../http/limits.ts'
 import {
   ANYTHING,
   BOOLEAN,
+  checkOptions,
+  FILLED_TEXT,
   FUNCTION,
   having,
   listOf,
@@ -26,8 +28,21 @@ import {
 import type { Dialect } from '../query.ts'
 import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
 
+/** Who is responsible for an api (OpenAPI, "Contact Object"). */
+export interface Contact {
+  readonly name?: string | undefined
+  readonly url?: string | undefined
+  readonly email?: string | undefined
+}
+
 /** How collections are served: everything an api says besides its collections. What is undefined has its default. */
 export interface Policies {
+  /** The name of the api in its OpenAPI document. Default `API`. */
+  readonly title?: string | undefined
+  /** What the api is, for people: in its OpenAPI document. Default none. */
+  readonly description?: string | undefined
+  /** Who is responsible for the api: in its OpenAPI document. Default none. */
+  readonly contact?: Contact | undefined
   /**
    * The public address of the api's root, such as `https://api.example`. Without, addresses are made
    * from each request's `Host`.
@@ -78,6 +93,9 @@ const FORMAT: Rule = {
 }
 
 export const POLICY_RULES: Rules<Policies> = {
+  title: FILLED_TEXT,
+  description: TEXT,
+  contact: OBJECT,
   baseUrl: TEXT,
   prefix: TEXT,
   trustProxy: ANYTHING,
@@ -105,6 +123,7 @@ export function buildApi(
   return Object.freeze({
     versions: newest,
     defaultVersion,
+    info: infoOf(policies),
     baseUrl: baseUrlOf(policies.baseUrl),
     prefix: prefixOf(policies.prefix),
     trustProxy: hopsOf(policies.trustProxy),
@@ -121,6 +140,13 @@ export function buildApi(
     serverTiming: policies.serverTiming ?? false,
     onError: policies.onError ?? logFailure,
   })
+}
+
+const CONTACT_RULES: Rules<Contact> = { name: TEXT, url: TEXT, email: TEXT }
+
+function infoOf({ title = 'API', description, contact }: Policies): ApiDefinition['info'] {
+  if (contact) checkOptions('contact', contact, CONTACT_RULES)
+  return Object.freeze({ title, description, contact })
 }
 
 function hopsOf(trusted: boolean | number = false): number {

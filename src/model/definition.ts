@@ -261,6 +261,12 @@ export interface ApiDefinition {
   readonly versions: readonly VersionDefinition[]
   /** The version that the root describes: the newest that is not deprecated. */
   readonly defaultVersion: VersionDefinition
+  /** What its OpenAPI document says of it. */
+  readonly info: {
+    readonly title: string
+    readonly description: string | undefined
+    readonly contact: object | undefined
+  }
   /** The public address of the root, no slash at its end; without, it comes from each request. */
   readonly baseUrl: string | undefined
   /** The path under which requests arrive when no host server strips it; `''` or `/api`. */

@@ -178,7 +178,8 @@ function decodeSegment(raw: string): string {
 
 type RouteRow = Route & Pick<CompiledRoute<unknown>, 'resolve'>
 
-function* listRoutes(versions: readonly VersionDefinition[]): Generator<RouteRow> {
+/** Lists the routes of versions: their roots, and all places of their collections. */
+export function* listRoutes(versions: readonly VersionDefinition[]): Generator<RouteRow> {
   yield rootRoute(undefined)
   for (const version of versions) {
     if (version.name !== '') yield rootRoute(version)
@@ -306,6 +307,13 @@ function escapeText(text: string): string {
   return /^[\w-]*$/.test(text) ? text : stringify({ tokens: [{ type: 'text', value: text }] })
 }
 
+/** Prints a template as a URI template with `{parent}` and `{id}`. */
+export function printTemplate(template: string): string {
+  return compile(template, PRINTING)({ parent: '{parent}', id: '{id}' })
+}
+
+const PRINTING = { encode: false, encodePath: encodeURI } as const
+
 const printers = new Map<string, PathFunction<Record<string, string>>>()
 
 /** Prints the path of a target below the api's root. */
@@ -314,7 +322,7 @@ export function printPath(target: Target, formats: readonly Format[]): string {
   if (target.kind === 'root') return template === '/' ? '/' : `${template}/`
   let print = printers.get(template)
   if (!print) {
-    print = compile(template, { encode: false, encodePath: encodeURI })
+    print = compile(template, PRINTING)
     printers.set(template, print)
   }
   const { id, parent, kind } = target

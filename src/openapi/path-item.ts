@@ -36,13 +36,23 @@ export function describeTarget(
 ): Item {
   const known = descriptions.get(methods)
   if (known !== undefined) return known
-  const entries = [...methods].map(([method, name]) => [
-    method.toLowerCase(),
-    describeMethod({ target, formats, method, name, id: operationId(target, method, name) }),
-  ])
-  const description = plain({ summary: summaryOf(target), ...Object.fromEntries(entries) })
+  const description = buildPathItem({ target, methods }, formats)
   descriptions.set(methods, description)
   return description
+}
+
+/** Builds a path item. @param extend gives more properties of the operation with this name. */
+export function buildPathItem(
+  { target, methods }: Pick<Match, 'target' | 'methods'>,
+  formats: readonly Format[],
+  extend?: (name: string) => object,
+): Item {
+  const entries = [...methods].map(([method, name]) => {
+    const id = operationId(target, method, name)
+    const operation = describeMethod({ target, formats, method, name, id })
+    return [method.toLowerCase(), { ...operation, ...extend?.(name) }]
+  })
+  return toPlainItem({ summary: summaryOf(target), ...Object.fromEntries(entries) })
 }
 
 function summaryOf(target: Target): string {
@@ -95,7 +105,7 @@ function operationId(target: Target, method: string, name: string): string {
   return parts.join('.')
 }
 
-/** Without `undefined` and without functions: what JSON keeps. */
-function plain(value: object): Item {
+/** Keeps what JSON keeps: no `undefined`, no functions. */
+export function toPlainItem(value: object): Item {
   return JSON.parse(JSON.stringify(value))
 }

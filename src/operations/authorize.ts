@@ -1,21 +1,12 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
-import { type AccessRule, findRule, satisfies } from '../auth/access.ts'
+import { satisfies } from '../auth/access.ts'
 import { insufficientScope, type Principal, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { resolveProxies } from '../http/base-url.ts'
+import { findAccessRule } from '../model/access.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
 import type { RequestContext } from './context.ts'
-
-/** Finds the rule for an operation on a collection, or for the root. */
-function ruleFor(
-  { access }: ApiDefinition,
-  collection: CollectionDefinition | undefined,
-  operation: string,
-): AccessRule {
-  if (!collection) return findRule(access, 'root')
-  return findRule(collection.access, operation, findRule(access, 'default'))
-}
 
 /** Whether a principal may do something to a collection; without schemes everybody may. */
 export function can(
@@ -24,7 +15,9 @@ export function can(
   operation: string,
   principal: Principal | undefined,
 ): boolean {
-  return api.schemes.length === 0 || satisfies(ruleFor(api, collection, operation), principal)
+  return (
+    api.schemes.length === 0 || satisfies(findAccessRule(api, collection, operation), principal)
+  )
 }
 
 export function collectionOf(target: Target): CollectionDefinition | undefined {
@@ -40,7 +33,7 @@ export function authorize(context: RequestContext, operations: readonly string[]
   const { api, target, request, authenticated, principal, base } = context
   if (context.inProcess || api.schemes.length === 0 || !target) return
   const collection = collectionOf(target)
-  const rules = operations.map(operation => ruleFor(api, collection, operation))
+  const rules = operations.map(operation => findAccessRule(api, collection, operation))
   if (rules.some(rule => satisfies(rule, principal))) return
   // A form may stand for no operation at all here: that is a 405, once it is read.
   const needed = rules.find(rule => rule !== 'public')

@@ -1,6 +1,8 @@
 // The root: what exists (specification, "Resource operations").
+import { printLink } from '../http/link.ts'
 import { type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
 import type { RootTarget } from '../model/routes.ts'
+import { OPENAPI_PATH } from '../openapi/document.ts'
 import type { Json } from '../schema/values.ts'
 import type { OperationResult, RequestContext } from './context.ts'
 
@@ -21,15 +23,18 @@ export function describeRoot(context: RequestContext, { version }: RootTarget): 
       versions.map(each => [each.name, { url: context.href({ kind: 'root', version: each }) }]),
     )
   }
+  const prefix = version?.name ? `/${version.name}` : ''
+  const service = { rel: 'service-desc', href: `${context.base}${prefix}${OPENAPI_PATH}` }
   return {
     status: 200,
-    headers: [],
+    headers: ['Link', printLink([service])],
     representation: { kind: 'document', name: 'api', data },
     value: data,
   }
 }
 
-function canAnything(context: RequestContext, collection: CollectionDefinition): boolean {
+/** Whether the principal may do anything to a collection. */
+export function canAnything(context: RequestContext, collection: CollectionDefinition): boolean {
   const operations = [...OPERATIONS, ...collection.actions.keys()]
   return operations.some(operation => context.can(collection, operation))
 }

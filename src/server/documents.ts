@@ -1,14 +1,15 @@
 // Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
 
 import { HttpError } from '../errors.ts'
-import { isRead } from '../http/message.ts'
+import { type HeaderList, isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { AS_JSON } from '../negotiate.ts'
 import { METADATA_PATH } from '../operations/authorize.ts'
 import type { OperationResult, RequestContext, Step } from '../operations/context.ts'
-import type { Json } from '../schema/values.ts'
+import type { Awaitable, Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { methodNotAllowed } from './body.ts'
+import { listDescriptions } from './descriptions.ts'
 import type { Endpoints } from './endpoint.ts'
 import { preflight } from './preflight.ts'
 import { respond } from './respond.ts'
@@ -21,8 +22,16 @@ export interface ServedDocument {
   readonly uncounted: boolean
   /** Whether addresses stand in it: without a `baseUrl` they need a `Host`. */
   readonly addressed: boolean
-  /** @param base the public address of the api's root. */
-  read(base: string): Json | Promise<Json>
+  /** Its media type. Default `application/json`. */
+  readonly type?: string
+  read(context: RequestContext): Awaitable<DocumentContent>
+}
+
+export interface DocumentContent {
+  readonly data: Json
+  /** The data as JSON, where it is printed already. */
+  readonly text?: string
+  readonly headers?: HeaderList
 }
 
 export interface DocumentEndpoint {
@@ -54,19 +63,24 @@ const ALLOW = ['Allow', METHODS, 'Access-Control-Allow-Methods', METHODS]
 /** Reads a document: JSON, whatever is accepted. @throws HttpError 405, and what the document throws */
 async function readDocument(
   context: RequestContext,
-  { name, read }: ServedDocument,
+  { name, read, type }: ServedDocument,
 ): Promise<OperationResult> {
+  const { method, api } = context
+  const isDescription = method === 'OPTIONS'
   context.negotiated = AS_JSON
   // Its format is given as if by an extension: nothing else is consulted.
   context.extension = 'json'
-  const { method, api, base } = context
-  const isDescription = method === 'OPTIONS'
   if (!isDescription && !isRead(method)) throw methodNotAllowed(method, METHODS)
-  const data = isDescription ? {} : await read(base)
+  if (isDescription) {
+    const representation = { kind: 'document', name, data: {} } as const
+    return { status: 200, headers: [...ALLOW, ...api.cors.preflight], representation, value: {} }
+  }
+  const { data, text, headers = [] } = await read(context)
+  if (type) context.negotiated = { ...AS_JSON, type }
   return {
     status: 200,
-    headers: isDescription ? [...ALLOW, ...api.cors.preflight] : [],
-    representation: { kind: 'document', name, data },
+    headers,
+    representation: { kind: 'document', name, data, text },
     value: data,
   }
 }
@@ -82,16 +96,19 @@ function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDocument>
       template: METADATA_PATH,
       uncounted: false,
       addressed: true,
-      read: base => ({
-        resource: base,
-        authorization_servers: issuers,
-        ...(scopes.length > 0 && { scopes_supported: scopes }),
-        bearer_methods_supported: ['header'],
+      read: ({ base }) => ({
+        data: {
+          resource: base,
+          authorization_servers: issuers,
+          ...(scopes.length > 0 && { scopes_supported: scopes }),
+          bearer_methods_supported: ['header'],
+        },
       }),
     }
     // RFC 9728 §3.1 puts the resource's path behind the well-known one; below a mount only the other can be reached.
     documents.set(api.prefix + METADATA_PATH, document).set(METADATA_PATH + api.prefix, document)
   }
+  for (const [path, document] of listDescriptions(api)) documents.set(api.prefix + path, document)
   if (api.health) documents.set(`${api.prefix}/health`, health(api))
   for (const [path, document] of [...documents]) documents.set(`${path}/`, document)
   return documents
@@ -144,7 +161,7 @@ function health({ versions }: ApiDefinition): ServedDocument {
           cause,
         })
       }
-      return { status: 'ok' }
+      return { data: { status: 'ok' } }
     },
   }
 }

@@ -55,9 +55,9 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
   // Errors of the head itself are suppressed too.
   context.suppressed = query !== '' && query.includes(SUPPRESS_PARAMETER)
   context.requestId = parseRequestId(request.headers['x-request-id'])
-  const served = documents.size > 0 ? documents.get(path) : undefined
-  const below = served ? undefined : belowPrefix(path, api.prefix, request.method)
+  const below = belowPrefix(path, api.prefix, request.method)
   const match = below === undefined ? undefined : findMatch(router, below, fallThrough)
+  const served = match ? undefined : documents.get(path)
   if (!match && !served && fallThrough) return false
   if (match) {
     context.match = match

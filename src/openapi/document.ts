@@ -1,0 +1,116 @@
+// The OpenAPI 3.1 document of an api, or of one of its versions.
+import { findAccessRule } from '../model/access.ts'
+import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
+import { listRoutes, printTemplate, type Route, type Target } from '../model/routes.ts'
+import { fieldSchema } from '../schema/json-schema.ts'
+import type { Item } from '../schema/values.ts'
+import { buildPathItem, toPlainItem } from './path-item.ts'
+import { describeRule, describeSchemes } from './security.ts'
+
+export const OPENAPI_PATH = '/openapi.json'
+
+const OPENAPI_VERSION = '3.1.1'
+
+export interface OpenApiOptions {
+  /** The number of a version. Default: the root of the api, with the newest version that is not deprecated. */
+  readonly version?: number | undefined
+  /** The public address of the api's root. Default: that of the api, else a relative one. */
+  readonly baseUrl?: string | undefined
+}
+
+/**
+ * Builds the OpenAPI 3.1 document of an api: what `GET /openapi.json` answers, with every collection.
+ * @throws TypeError for an unknown version
+ */
+export function openApiDocument(
+  { definition }: { readonly definition: ApiDefinition },
+  { version, baseUrl }: OpenApiOptions = {},
+): Item {
+  const found = definition.versions.find(({ number }) => number === version)
+  if (version !== undefined && !found) throw new TypeError(`The api has no version ${version}`)
+  const described = version === undefined ? undefined : found
+  const url = baseUrl ?? definition.baseUrl ?? definition.prefix
+  return withServer(
+    buildDocument(definition, described, () => true),
+    url,
+  )
+}
+
+/** Adds the address of the api's root to a document, which is the same at every address. */
+export function withServer(document: Item, base: string): Item {
+  return { openapi: OPENAPI_VERSION, servers: [{ url: base || '/' }], ...document }
+}
+
+/** Prints a document with a server; its own text is kept. */
+export function printWithServer(text: string, base: string): string {
+  return `${JSON.stringify(withServer({}, base)).slice(0, -1)},${text.slice(1)}`
+}
+
+/**
+ * Builds a document without its servers.
+ * @param version absent for the root of the api, which describes the default version.
+ */
+export function buildDocument(
+  api: ApiDefinition,
+  version: VersionDefinition | undefined,
+  isVisible: (collection: CollectionDefinition) => boolean,
+): Item {
+  const described = version ?? api.defaultVersion
+  const schemes = describeSchemes(api.schemes)
+  const paths: Record<string, Item> = {}
+  for (const route of listRoutes(api.versions)) {
+    const { pattern, methods, template } = route
+    const isHere = pattern.version === described || (!version && !pattern.version)
+    if (!isHere || methods.size === 0 || !collectionsOf(pattern).every(isVisible)) continue
+    const path = printTemplate(template)
+    paths[path] ??= describePath(api, route, [...schemes.keys()])
+  }
+  const collections = [...described.collections.values()].filter(isVisible)
+  return toPlainItem({
+    info: { ...api.info, version: String(described.number ?? 1) },
+    tags: collections.map(({ name, description }) => ({ name, description })),
+    paths,
+    ...(schemes.size > 0 && { components: { securitySchemes: Object.fromEntries(schemes) } }),
+  })
+}
+
+/** The collections that a path names. */
+function collectionsOf(target: Target): readonly CollectionDefinition[] {
+  if (target.kind === 'root') return []
+  const { collection, parent } = target
+  return parent ? [collection, parent.collection] : [collection]
+}
+
+function describePath(
+  api: ApiDefinition,
+  { pattern, methods, template }: Route,
+  schemes: readonly string[],
+): Item {
+  const collection = pattern.kind === 'root' ? undefined : pattern.collection
+  const parent = pattern.kind === 'root' ? undefined : pattern.parent?.collection
+  const extend = (operation: string) => ({
+    ...(collection && { tags: [collection.name] }),
+    ...(schemes.length > 0 && {
+      security: describeRule(findAccessRule(api, collection, operation), schemes),
+    }),
+  })
+  const parameters = [
+    ...(parent ? [idParameter('parent', parent)] : []),
+    ...(collection && template.includes('/:id') ? [idParameter('id', collection)] : []),
+  ]
+  return toPlainItem({
+    ...(parameters.length > 0 && { parameters }),
+    ...buildPathItem({ target: pattern, methods }, api.formats, extend),
+  })
+}
+
+function idParameter(name: string, { shape, itemName }: CollectionDefinition): object {
+  const field = shape.fields.get(shape.identity.name)
+  return {
+    name,
+    in: 'path',
+    required: true,
+    description: `The id of the ${itemName}`,
+    schema: field ? fieldSchema(field) : { type: 'string' },
+  }
+}

@@ -1,0 +1,43 @@
+// Schemes and access rules, in the terms of OpenAPI 3.1.
+import type { AccessRule } from '../auth/access.ts'
+import type { Scheme } from '../auth/scheme.ts'
+
+/** Names each scheme and describes it as a security scheme. */
+export function describeSchemes(schemes: readonly Scheme[]): ReadonlyMap<string, object> {
+  const described = new Map<string, object>()
+  for (const scheme of schemes) {
+    const name = scheme.name.toLowerCase().replace(/[^a-z0-9._-]/g, '-')
+    let key = name
+    for (let number = 2; described.has(key); number++) key = `${name}${number}`
+    described.set(key, describeScheme(scheme))
+  }
+  return described
+}
+
+function describeScheme({ name, headers, issuer }: Scheme): object {
+  const [header, ...others] = headers ?? []
+  const isOwnHeader = header !== undefined && !/^(?:authorization|cookie)$/i.test(header)
+  if (isOwnHeader && others.length === 0) return { type: 'apiKey', in: 'header', name: header }
+  return {
+    type: 'http',
+    scheme: name.toLowerCase(),
+    ...(issuer !== undefined && {
+      description: `Access tokens of ${issuer}`,
+      'x-oauth2-metadata-url': metadataUrl(issuer),
+    }),
+  }
+}
+
+/** The metadata of an authorization server (RFC 8414 §3.1). */
+function metadataUrl(issuer: string): string | undefined {
+  if (!URL.canParse(issuer)) return undefined
+  const { origin, pathname } = new URL(issuer)
+  return `${origin}/.well-known/oauth-authorization-server${pathname.replace(/\/$/, '')}`
+}
+
+/** Describes a rule as security requirements: one of the schemes, with these scopes. */
+export function describeRule(rule: AccessRule, schemes: Iterable<string>): object[] {
+  const scopes = rule === 'public' ? [] : rule
+  const choices = [...schemes].map(name => ({ [name]: scopes }))
+  return rule === 'public' ? [{}, ...choices] : choices
+}
