@@ -39,15 +39,8 @@ export async function describedBy(
     info: { title: 'An api', version: '1' },
     paths: Object.fromEntries(await Promise.all(items)),
   } as unknown as Part // what JSON holds is made of such parts
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
-  formats.default(ajv)
-  const at = (...names: readonly string[]) =>
-    names.reduce<Part>((part, name) => part[name] as Part, document)
-  const mistakesOf = (value: unknown, ...names: readonly string[]) => {
-    // By itself: ajv loses its way where a key of the document holds a slash.
-    const validate = ajv.compile(at(...names))
-    return validate(value) ? undefined : validate.errors
-  }
+  const checked = checkedDocument(document)
+  const { at, mistakesOf } = checked
   const ask = async (template: string, path: string, init: Init = {}) => {
     const answer = await door.request(path, init)
     const { status, headers } = answer
@@ -72,7 +65,21 @@ export async function describedBy(
     expect(issues, about).toBeUndefined()
     return answer
   }
-  return { document, at, mistakesOf, schemas: schemasIn(document, []), ask }
+  return { ...checked, ask }
+}
+
+/** A document with what checks values by it. */
+export function checkedDocument(document: Part): Omit<Described, 'ask'> {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
+  formats.default(ajv)
+  const at = (...names: readonly string[]) =>
+    names.reduce<Part>((part, name) => part[name] as Part, document)
+  const mistakesOf = (value: unknown, ...names: readonly string[]) => {
+    // By itself: ajv loses its way where a key of the document holds a slash.
+    const validate = ajv.compile(at(...names))
+    return validate(value) ? undefined : validate.errors
+  }
+  return { document, at, mistakesOf, schemas: schemasIn(document, []) }
 }
 
 function schemasIn(part: Part, place: readonly string[]): (readonly string[])[] {
@@ -85,7 +92,7 @@ function schemasIn(part: Part, place: readonly string[]): (readonly string[])[] 
 const VALIDATOR = new Validator()
 
 /** What the validators of others say of the document; nothing where all is right. */
-export async function objectionsTo({ document, schemas, mistakesOf }: Described) {
+export async function objectionsTo({ document, schemas, mistakesOf }: Omit<Described, 'ask'>) {
   const copy = structuredClone(document)
   const { valid, errors } = await VALIDATOR.validate(copy)
   const objections: unknown[] = valid ? [] : [errors]
@@ -98,7 +105,9 @@ export async function objectionsTo({ document, schemas, mistakesOf }: Described)
     }
   }
   const operations = Object.values(document.paths ?? {}).flatMap(item =>
-    Object.values(item).filter(operation => typeof operation === 'object'),
+    Object.values(item).filter(
+      operation => typeof operation === 'object' && 'responses' in operation,
+    ),
   )
   const ids = operations.map(({ operationId }) => operationId)
   if (new Set(ids).size < ids.length) objections.push(`An operationId is there twice: ${ids}`)

@@ -1,5 +1,5 @@
-// Every TypeScript block of the README, of docs/collections.md and of docs/auth.md runs, and every curl
-// gives the answer that stands below it.
+// Every TypeScript block of the README, of docs/collections.md, docs/auth.md and docs/openapi.md runs, and
+// every curl gives the answer that stands below it.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -30,7 +30,9 @@ const collections = await readFile(join(root, 'docs', 'collections.md'), 'utf8')
 
 const auth = await readFile(join(root, 'docs', 'auth.md'), 'utf8')
 
-const blocks = [readme, collections, auth].flatMap(blocksOf)
+const openapi = await readFile(join(root, 'docs', 'openapi.md'), 'utf8')
+
+const blocks = [readme, collections, auth, openapi].flatMap(blocksOf)
 
 let folder: string
 

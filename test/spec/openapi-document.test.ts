@@ -1,0 +1,302 @@
+// The OpenAPI document: valid, and in agreement with what each path takes.
+import { describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import { carsApi } from '../../examples/cars-api.ts'
+import {
+  type Api,
+  basic,
+  bearerJwt,
+  type CollectionOptions,
+  defineApi,
+  defineCollection,
+  memoryBlobs,
+  memoryStore,
+  openApiDocument,
+  type Policies,
+  type Scheme,
+} from '../../src/index.ts'
+import { parseLink } from '../../src/rules/index.ts'
+import { DECLARED, thingsOf } from '../declared.ts'
+import { openHandler } from '../handlers.ts'
+import { checkedDocument, objectionsTo, type Part } from '../openapi.ts'
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
+const UUID = '01900000-0000-7000-8000-000000000000'
+
+const cars = (policies: Policies = {}) => carsApi(() => memoryStore(), memoryBlobs(), policies).api
+
+async function get(api: Pick<Api, 'fetch' | 'handler'>, path: string, init = {}) {
+  const answer = await (await openHandler('fetch', api)).request(path, init)
+  expect(answer.status, answer.text).toBe(200)
+  return { ...answer, document: answer.json as Part }
+}
+
+/** What the document, `Allow` and the answers say differently of each path and method. */
+async function disagreements(api: Pick<Api, 'fetch' | 'handler'>, document: Part) {
+  const { request } = await openHandler('fetch', api)
+  const found: string[] = []
+  for (const [template, item] of Object.entries(document.paths ?? {})) {
+    const ids = Object.values(item.parameters ?? {}).map(({ name, schema }) => {
+      const kind: unknown = schema?.type
+      return [`{${name}}`, kind === 'integer' ? '1' : UUID] as const
+    })
+    const path = ids.reduce((text, [name, id]) => text.replace(name, id), template)
+    const { headers } = await request(path, { method: 'OPTIONS' })
+    const allowed = headers.get('allow')?.split(', ') ?? []
+    for (const method of METHODS) {
+      const { status } = await request(path, { method })
+      const seen = [method.toLowerCase() in item, allowed.includes(method), status !== 405]
+      if (new Set(seen).size > 1) found.push(`${method} ${path}: ${seen} ${status}`)
+      if (status >= 500) found.push(`${method} ${path}: ${status}`)
+    }
+  }
+  return found
+}
+
+describe.each(Object.entries(DECLARED))('%s', (_what, declared) => {
+  it('has a valid document, in agreement with Allow and with what is answered', async () => {
+    const things = thingsOf(declared)
+    const { document } = await get(things, '/openapi.json')
+    expect(await objectionsTo(checkedDocument(document))).toEqual([])
+    expect(await disagreements(things, document)).toEqual([])
+    expect(Object.keys(document.paths ?? {})).toEqual(
+      expect.arrayContaining(['/', '/things', '/things/count', '/things/{id}']),
+    )
+  })
+})
+
+describe('the example', () => {
+  it.each(['/openapi.json', '/v1/openapi.json', '/v2/openapi.json'])('%s', async path => {
+    const api = cars()
+    const { document } = await get(api, path)
+    expect(await objectionsTo(checkedDocument(document))).toEqual([])
+    expect(await disagreements(api, document)).toEqual([])
+    const version = path.startsWith('/v1') ? '1' : '2'
+    const paths = Object.keys(document.paths ?? {})
+    expect(document.info).toEqual({ title: 'API', version })
+    expect(paths.includes('/')).toBe(path === '/openapi.json')
+    expect(paths.filter(each => each !== '/' && !each.startsWith(`/v${version}`))).toEqual([])
+    expect(paths).toEqual(
+      expect.arrayContaining(
+        [
+          ['', '/cars', '/cars/{id}', '/cars/{id}/buy', '/cars/search', '/cars/count'],
+          ['/cars/{parent}/options', '/cars/{parent}/options/{id}', '/photos/{id}/photo'],
+        ].flatMap(names => names.map(name => `/v${version}${name}`)),
+      ),
+    )
+  })
+
+  it('names every collection of the root, and each path has its parameters', async () => {
+    const api = cars()
+    const { document } = await get(api, '/openapi.json')
+    const { json } = await get(api, '/')
+    const { resources } = json as { resources: Record<string, unknown> }
+    expect(
+      Object.keys(resources).filter(name => !(`/v2/${name}` in (document.paths ?? {}))),
+    ).toEqual([])
+    const id = { in: 'path', required: true, schema: { type: 'integer' } }
+    expect(document.paths?.['/v2/cars/{parent}/options/{id}']?.parameters).toMatchObject([
+      { ...id, name: 'parent', description: 'The id of the car' },
+      { ...id, name: 'id', description: 'The id of the option' },
+    ])
+  })
+
+  it('openApiDocument gives what is served', async () => {
+    const api = cars({ baseUrl: 'https://api.example/cars', title: 'Cars' })
+    for (const [path, version] of [
+      ['/openapi.json', undefined],
+      ['/v1/openapi.json', 1],
+    ] as const) {
+      const document = openApiDocument(api, { version })
+      expect((await get(api, path)).json).toEqual(document)
+      expect(document.servers).toEqual([{ url: 'https://api.example/cars' }])
+    }
+    expect(openApiDocument(api, { baseUrl: 'https://b.example' }).servers).toEqual([
+      { url: 'https://b.example' },
+    ])
+    expect(() => openApiDocument(api, { version: 3 })).toThrow(
+      new TypeError('The api has no version 3'),
+    )
+  })
+})
+
+const named = (name: string, options: Partial<CollectionOptions<z.ZodType>> = {}) => {
+  const { id: _id, ...others } = options
+  return defineCollection({
+    name,
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+    ...others,
+  })
+}
+
+test('title, description and contact', () => {
+  const contact = { name: 'Ann', email: 'ann@example.org' }
+  const options = { title: 'Things', description: 'Of all kinds', contact }
+  const api = defineApi({ collections: [named('things')], ...options })
+  expect(openApiDocument(api)).toMatchObject({
+    openapi: '3.1.1',
+    info: { ...options, version: '1' },
+    servers: [{ url: '/' }],
+    tags: [{ name: 'things' }],
+  })
+  const mail: object = { contact: { mail: 'ann@example.org' } }
+  expect(() => defineApi({ collections: [named('things')], ...mail })).toThrow(
+    /contact: unknown option "mail"/,
+  )
+})
+
+test.each(['openapi', 'docs'])('no collection is called %s', name => {
+  expect(() => named(name)).toThrow(/neither openapi nor docs; not "/)
+  expect(() => named(`${name}s`)).not.toThrow()
+})
+
+test('the addresses are those of the request', async () => {
+  const api = defineApi({ collections: [named('things')], prefix: '/api' })
+  for (const host of ['a.example', 'b.example']) {
+    const { document, json, headers } = await get(api, `/api/openapi.json`, { headers: { host } })
+    expect(document.servers).toEqual([{ url: `http://${host}/api` }])
+    expect({ ...openApiDocument(api), servers: document.servers }).toEqual(json)
+    expect(headers.get('content-type')).toBe('application/json')
+  }
+})
+
+test('a deprecated version: its operations and its answer', async () => {
+  const deprecated = new Date('2026-01-01T00:00:00Z')
+  const api = defineApi({
+    versions: [
+      { version: 1, collections: [named('things')], deprecated },
+      { version: 2, collections: [named('things')] },
+    ],
+  })
+  const old = await get(api, '/v1/openapi.json')
+  expect(old.headers.get('deprecation')).toBe('@1767225600')
+  expect(old.document.paths?.['/v1/things']?.get?.deprecated).toBe(true)
+  const { document, headers } = await get(api, '/v2/openapi.json')
+  expect(headers.has('deprecation')).toBe(false)
+  expect(JSON.stringify(document)).not.toContain('"deprecated"')
+})
+
+describe('security', () => {
+  const verify = (name: string) => ({ id: name, scopes: name === 'ann' ? ['secrets:read'] : [] })
+  const schemes = [basic({ realm: 'things', verify })]
+  const byName: Scheme = {
+    name: 'Name',
+    challenge: () => 'Name',
+    authenticate: async ({ headers: { authorization } }) =>
+      authorization === undefined ? undefined : verify(authorization),
+  }
+
+  it('the schemes, and for each operation one of them with its scopes', async () => {
+    const jwt = bearerJwt({
+      issuer: 'https://login.example/cars/',
+      audience: 'cars',
+      jwksUri: 'https://login.example/jwks',
+    })
+    const access = { list: 'public', create: ['things:write'], delete: [] } as const
+    const api = defineApi({
+      collections: [named('things', { access })],
+      schemes: [...schemes, jwt, { ...jwt, name: 'Key', headers: ['X-Api-Key'] }],
+    })
+    const document = openApiDocument(api) as unknown as Part // JSON is made of such parts
+    expect(await objectionsTo(checkedDocument(document))).toEqual([])
+    expect(document.components?.securitySchemes).toEqual({
+      basic: { type: 'http', scheme: 'basic' },
+      bearer: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'Access tokens of https://login.example/cars/',
+        'x-oauth2-metadata-url':
+          'https://login.example/.well-known/oauth-authorization-server/cars',
+      },
+      key: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+    })
+    const needing = (scopes: readonly string[]) =>
+      ['basic', 'bearer', 'key'].map(name => ({ [name]: scopes }))
+    const paths = document.paths ?? {}
+    expect(paths['/things']?.get?.security).toEqual([{}, ...needing([])])
+    expect(paths['/things/count']?.head?.security).toEqual([{}, ...needing([])])
+    expect(paths['/things']?.post?.security).toEqual(needing(['things:write']))
+    expect(paths['/things/{id}']?.delete?.security).toEqual(needing([]))
+    expect(paths['/']?.get?.security).toEqual(needing([]))
+  })
+
+  it('without schemes there is none', () => {
+    expect(JSON.stringify(openApiDocument(cars()))).not.toMatch(/"security(?:Schemes)?"/)
+  })
+
+  it('hidden collections appear for those that may use them', async () => {
+    const api = defineApi({
+      collections: [
+        named('things'),
+        named('secrets', { access: { default: ['secrets:read'] }, hideExistence: true }),
+        named('notes', {
+          schema: z.object({ about: z.string() }),
+          parents: { about: 'secrets' },
+        }),
+      ],
+      schemes: [byName],
+    })
+    const hidden = JSON.stringify((await get(api, '/openapi.json')).json)
+    expect(hidden).toContain('/things/{id}')
+    expect(hidden).toContain('/notes/{id}')
+    expect(hidden).not.toContain('secrets')
+    expect((await get(api, '/openapi.json', { headers: { authorization: 'bob' } })).text).toBe(
+      (await get(api, '/openapi.json')).text,
+    )
+    const seen = await get(api, '/openapi.json', { headers: { authorization: 'ann' } })
+    expect(seen.json).toEqual({
+      ...openApiDocument(api),
+      servers: [{ url: 'http://api.test' }],
+    })
+    expect(seen.text).toContain('/secrets/{parent}/notes')
+    expect(seen.headers.get('cache-control')).toContain('private')
+    expect(seen.headers.get('vary')).toContain('Authorization')
+  })
+})
+
+describe('is found', () => {
+  it.each(['/', '/v1', '/v2'])('by the Link of %s', async path => {
+    const api = cars()
+    for (const method of ['GET', 'HEAD']) {
+      const { headers } = await get(api, path, { method })
+      const links = parseLink(headers.get('link') ?? '')
+      const href = `http://api.test${path === '/' ? '' : path}/openapi.json`
+      expect(links.filter(({ rel }) => rel === 'service-desc')).toEqual([
+        { rel: 'service-desc', href },
+      ])
+      await get(api, href)
+    }
+  })
+
+  it('by the API catalog', async () => {
+    const api = cars({ health: true })
+    const { headers, json } = await get(api, '/.well-known/api-catalog')
+    expect(headers.get('content-type')).toBe(
+      'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
+    )
+    const type = 'application/json'
+    expect(json).toEqual({
+      linkset: ['v2', 'v1'].map(version => ({
+        anchor: `http://api.test/${version}/`,
+        'service-desc': [{ href: `http://api.test/${version}/openapi.json`, type }],
+        status: [{ href: 'http://api.test/health', type }],
+      })),
+    })
+    const head = await get(api, '/.well-known/api-catalog', { method: 'HEAD' })
+    expect(parseLink(head.headers.get('link') ?? '')).toEqual([
+      { rel: 'api-catalog', href: 'http://api.test/.well-known/api-catalog' },
+    ])
+    expect(head.text).toBe('')
+  })
+
+  it('other methods than GET, HEAD and OPTIONS are 405', async () => {
+    const { request } = await openHandler('fetch', cars())
+    for (const path of ['/openapi.json', '/v1/openapi.json', '/.well-known/api-catalog']) {
+      const { status, headers } = await request(path, { method: 'POST' })
+      expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
+      expect((await request(path, { method: 'OPTIONS' })).status).toBe(200)
+    }
+    expect((await request('/v3/openapi.json')).status).toBe(404)
+  })
+})
