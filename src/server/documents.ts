@@ -76,7 +76,7 @@ async function readDocument(
     return { status: 200, headers: [...ALLOW, ...api.cors.preflight], representation, value: {} }
   }
   const { data, text, headers = [] } = await read(context)
-  if (type) context.negotiated = { ...AS_JSON, type }
+  if (type) context.negotiated = { ...AS_JSON, type, contentType: type }
   return {
     status: 200,
     headers,
