@@ -99,6 +99,7 @@ test('the package holds what is built and its papers, nothing else', () => {
     'docs/conventions.md',
     'docs/errors.md',
     'docs/growing.md',
+    'docs/openapi.md',
     'docs/proxies.md',
     'docs/specification.md',
     'package.json',
