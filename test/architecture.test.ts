@@ -25,7 +25,6 @@ const LAYERS = [
 
 /** Entry points of their own: they import the core and each other's types, and the core never imports them. */
 const SUBPATHS = [
-  'client',
   'dialects',
   'html',
   'node',
