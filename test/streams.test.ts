@@ -86,7 +86,7 @@ describe.each(HANDLER_NAMES)('through %s', name => {
     const answer = await door.request(path)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       status,
-      path.endsWith('.csv') ? 'text/csv' : expect.stringContaining('json'),
+      path.endsWith('.csv') ? 'text/csv; charset=utf-8' : expect.stringContaining('json'),
     ])
     expect(failures).toEqual([told])
     await door.close()
