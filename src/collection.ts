@@ -351,7 +351,7 @@ function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
     for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
       if (RESERVED.has(field)) {
         throw new TypeError(
-          `${name}: the input of ${verb} may not have the property "${field}": in a query it is a parameter of its own; call it otherwise, or say method: 'POST'`,
+          `${name}: the input of ${verb} may not have the property "${field}": in a query that name has another meaning. Rename the property, or use method: 'POST'`,
         )
       }
     }

@@ -146,7 +146,7 @@ describe('a TypeError of a collection', () => {
           },
         },
       },
-      /stats may not have the property "since": in a query it is a parameter of its own; .*'POST'/,
+      /stats may not have the property "since": in a query that name has another meaning.*'POST'/,
     ],
     ['a search in numbers', { search: ['name', 'number'] }, /through texts; "number" holds none/],
     ['a search in lists', { search: ['tags'] }, /search looks through texts; "tags" holds none/],

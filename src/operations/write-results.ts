@@ -1,6 +1,6 @@
 // What a write is answered with: the representation, a redirect, or nothing, as preferred and permitted.
 
-import { type HeaderList, isRead } from '../http/message.ts'
+import type { HeaderList } from '../http/message.ts'
 import { cannotFollow } from '../http/method-override.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { Operation } from '../model/definition.ts'
@@ -15,10 +15,8 @@ const VARY_PREFER: readonly string[] = ['Prefer']
 
 /** Decides what a change is answered with; `undefined` is a redirect to the item, of an action to its collection. */
 export function chooseWriteResponse(context: OperationContext): OperationContext['returns'] {
-  const { target, operation, suppressed, preferences, inProcess } = context
-  if (inProcess) return undefined
+  const { target, operation, suppressed, preferences } = context
   const preferred = preferences.return
-  if (isRead(context.method)) return suppressed ? 'representation' : preferred
   const { collection, id } = target
   const gives = (name: Operation) =>
     collection.operations.has(name) && context.can(collection, name)

@@ -136,11 +136,11 @@ export function readConditions(context: RequestContext): void {
 /** Reads what the head says to the operation, once the effective method and a form are known. @throws HttpError 400 */
 export function prepareOperation(context: OperationContext): void {
   readConditions(context)
-  const { headers } = context.request
-  const reads = isRead(context.method)
+  const { request, method, suppressed } = context
+  const { headers } = request
   if (headers.prefer !== undefined) context.preferences = parsePrefer(headers.prefer)
-  context.returns =
-    reads && !context.suppressed ? context.preferences.return : chooseWriteResponse(context)
+  if (!isRead(method)) context.returns = chooseWriteResponse(context)
+  else context.returns = suppressed ? 'representation' : context.preferences.return
   context.range = headers.range
   if (context.parameters.length > 0) cleanParameters(context)
   const key = headers['idempotency-key']
