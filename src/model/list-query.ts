@@ -1,0 +1,92 @@
+// What a program asks of a list: filters as objects, worked out by the type checker only for the fields in use.
+import type { Comparable, Plain } from './def.ts'
+
+interface Equality<V> {
+  readonly eq?: V
+  readonly ne?: V
+  readonly in?: readonly V[]
+  readonly nin?: readonly V[]
+  readonly exists?: boolean
+}
+interface Ordered<V> extends Equality<V> {
+  readonly gt?: V
+  readonly gte?: V
+  readonly lt?: V
+  readonly lte?: V
+}
+interface Textual<V> extends Ordered<V> {
+  readonly like?: string
+  readonly prefix?: string
+}
+type Operators<V> = [V] extends [boolean]
+  ? Equality<V>
+  : [V] extends [number]
+    ? Ordered<V>
+    : Textual<V>
+
+/** A value, a list of which one must be equal, or operators. */
+type Condition<V> = [V] extends [never]
+  ? { readonly exists: boolean }
+  : V | readonly V[] | Operators<V>
+
+/** What a filter compares: of a list its elements. */
+type Compared<V> = V extends readonly (infer E)[] ? Extract<E, Comparable> : Extract<V, Comparable>
+
+/**
+ * Filters by field: `{ color: ['red', 'blue'], price: { gte: 10 }, model: { name: { prefix: 'Cl' } } }`.
+ * An item must match all of them; an empty list of values matches nothing.
+ */
+export type Filters<T> = {
+  readonly [K in keyof T]?: T[K] extends Plain
+    ? Condition<Compared<T[K]>>
+    : Filters<Exclude<T[K], Plain>>
+}
+
+type Keys<T> = T extends unknown ? keyof T & string : never
+
+/** The dotted paths of an item, three deep: `color`, `model.name`, `model.maker.name`. */
+export type PathOf<T> = Keys<T> | (T extends unknown ? Below<T> : never)
+type Below<T> = {
+  [K in keyof T & string]: T[K] extends Plain ? never : `${K}.${Sub<Exclude<T[K], Plain>>}`
+}[keyof T & string]
+type Sub<T> = T extends unknown
+  ?
+      | (keyof T & string)
+      | {
+          [K in keyof T & string]: T[K] extends Plain
+            ? never
+            : `${K}.${keyof Exclude<T[K], Plain> & string}`
+        }[keyof T & string]
+  : never
+
+/** A path to sort by; `-` before it sorts downwards. */
+export type SortPath<T> = PathOf<T> | `-${PathOf<T>}`
+
+/** What bounds a list besides filters by field. */
+export interface Bounds<T> {
+  /** Filters for fields whose names are parameters: `{ where: { limit: 5 } }`. */
+  readonly where?: Filters<T>
+  /** The first and the last time of creation, both included (ISO 8601). A day as `until` counts whole (UTC). */
+  readonly since?: string
+  readonly until?: string
+  /** After this item in the order of ids; up to this item, itself included. */
+  readonly since_id?: string | number
+  readonly max_id?: string | number
+}
+
+export interface Selecting<T> extends Bounds<T> {
+  /** Paths to sort by, the first first. Default: the order of the collection. */
+  readonly sort?: SortPath<T> | readonly SortPath<T>[]
+  /** The only properties to give. The type of the items stays that of whole items. */
+  readonly fields?: readonly PathOf<T>[]
+  /** The most items of the list; of `page()` the items of one page. Default: all of them. */
+  readonly limit?: number
+  /** How many items to leave out at the start. Default 0. */
+  readonly offset?: number
+}
+
+/** Which items: what `count` takes. */
+export type Matching<T> = Filters<T> & Bounds<T>
+
+/** Which items, in which order: what `list` takes. A parameter wins over a field of the same name: see `where`. */
+export type Query<T> = Filters<T> & Selecting<T>
