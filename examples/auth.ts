@@ -10,23 +10,37 @@ export function accessTo(name: string): Access {
 }
 
 /**
- * Reads the schemes that the environment names: `AUTH_ISSUER` with `AUTH_AUDIENCE` and `AUTH_JWKS_URI`,
- * `BASIC_USER` with `BASIC_PASS`.
+ * Reads the schemes that the environment names: `AUTH_ISSUER` with `AUTH_JWKS_URI`, `BASIC_USER` with
+ * `BASIC_PASS`. `AUTH_AUDIENCE` replaces the address of the server as what tokens must be for.
  * @throws OptionError if there is none, or half of one.
  */
-export function readSchemes(env: Readonly<Record<string, string | undefined>>): Scheme[] {
+export function readSchemes(
+  env: Readonly<Record<string, string | undefined>>,
+  baseUrl?: string,
+): Scheme[] {
   const schemes: Scheme[] = []
-  const token = together(env, ['AUTH_ISSUER', 'AUTH_AUDIENCE', 'AUTH_JWKS_URI'])
+  const token = together(env, ['AUTH_ISSUER', 'AUTH_JWKS_URI'])
   if (token) {
-    const [issuer = '', audience = '', jwksUri = ''] = token
-    schemes.push(bearerJwt({ issuer, audience, jwksUri }))
+    const [issuer = '', jwksUri = ''] = token
+    if (!env.AUTH_AUDIENCE && baseUrl === undefined) {
+      throw new OptionError(
+        'Tokens are for the address of the server: set --public-url, or AUTH_AUDIENCE',
+      )
+    }
+    schemes.push(bearerJwt({ issuer, jwksUri, audience: env.AUTH_AUDIENCE || undefined }))
   }
   const password = together(env, ['BASIC_USER', 'BASIC_PASS'])
   if (password) schemes.push(createBasic(password))
   if (schemes.length > 0) return schemes
   throw new OptionError(
-    '--auth needs AUTH_ISSUER, AUTH_AUDIENCE and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, in the environment',
+    '--auth needs AUTH_ISSUER and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, in the environment',
   )
+}
+
+/** Says what clients cannot find out: `/.well-known/oauth-protected-resource` names the address alone. */
+export function explainAudience(audience: string, baseUrl: string): string {
+  if (audience === baseUrl) return `Tokens must be for ${audience}`
+  return `Tokens must be for the audience ${audience}. Clients that discover this server ask for ${baseUrl}: tell them.`
 }
 
 function createBasic([user = '', password = '']: readonly string[]): Scheme {

@@ -5,6 +5,8 @@ export interface Options {
   /** 0 takes any free port. */
   readonly port: number
   readonly host: string
+  /** The public address of the server; `undefined` takes that of each request. */
+  readonly baseUrl: string | undefined
   /** A SQLite file, created if it is missing; `:memory:` keeps nothing; or the address of a server. */
   readonly database: string
   /** A directory for the files of photos, created if it is missing; `:memory:` keeps nothing. */
@@ -23,6 +25,7 @@ export const MEMORY = ':memory:'
 export const DEFAULTS: Options = {
   port: 3000,
   host: '127.0.0.1',
+  baseUrl: undefined,
   database: 'data/example.db',
   blobs: 'data/blobs',
   auth: false,
@@ -34,12 +37,14 @@ export const USAGE = `Usage: npm start -- [options]
 
   --port <number>     PORT      0 takes any free port          (${DEFAULTS.port})
   --host <address>    HOST      the address to listen on       (${DEFAULTS.host})
+  --public-url <address>  PUBLIC_URL  the public address, if not that of each request
   --database <file>   DATABASE  a SQLite file, or :memory:     (${DEFAULTS.database})
   --store <address>   STORE     postgres://…: there instead
   --blobs <folder>    BLOBS     where the files of photos live (${DEFAULTS.blobs};
                                 with a database in memory, there too)
-  --auth                        clients must authenticate: set AUTH_ISSUER, AUTH_AUDIENCE
-                                and AUTH_JWKS_URI, or BASIC_USER and BASIC_PASS, or all
+  --auth                        clients must authenticate: set AUTH_ISSUER and AUTH_JWKS_URI,
+                                or BASIC_USER and BASIC_PASS, or all. Tokens must be for
+                                --public-url, or for AUTH_AUDIENCE: tell clients of the latter
   --tls-key <file>    TLS_KEY   with --tls-cert: https
   --tls-cert <file>   TLS_CERT
   --rate-limit <n>/<s>  RATE_LIMIT  requests in seconds, or off (1000000/60)
@@ -62,7 +67,9 @@ export function parseOptions(
 ): Options | 'help' {
   const flags = parseFlags(args)
   if (flags.help) return 'help'
-  const text = (name: Exclude<keyof Options, 'auth' | 'rateLimit' | 'tls'> | FlagPart) => {
+  const text = (
+    name: Exclude<keyof Options, 'auth' | 'baseUrl' | 'rateLimit' | 'tls'> | FlagPart,
+  ) => {
     const flag = flags[name]
     if (flag === '') throw new OptionError(`--${name} needs a value`)
     return flag ?? (env[name.toUpperCase().replace('-', '_')] || undefined)
@@ -71,6 +78,7 @@ export function parseOptions(
   return {
     port: parsePort(text('port'), flags.port === undefined ? 'PORT' : '--port'),
     host: text('host') ?? DEFAULTS.host,
+    baseUrl: parseBaseUrl(text('public-url')),
     database,
     // Files would outlast their items.
     blobs: text('blobs') ?? (database === MEMORY ? MEMORY : DEFAULTS.blobs),
@@ -81,7 +89,7 @@ export function parseOptions(
 }
 
 /** Flags that are part of another option. */
-type FlagPart = 'store' | 'tls-key' | 'tls-cert'
+type FlagPart = 'public-url' | 'store' | 'tls-key' | 'tls-cert'
 
 function parseFlags(args: readonly string[]) {
   const type = 'string'
@@ -91,6 +99,7 @@ function parseFlags(args: readonly string[]) {
       options: {
         port: { type },
         host: { type },
+        'public-url': { type },
         database: { type },
         store: { type },
         blobs: { type },
@@ -111,6 +120,13 @@ function parseFlags(args: readonly string[]) {
 /** Finds the system that serves the address of a database; `undefined` for a file. */
 export function findSystem(database: string): 'postgres' | undefined {
   return /^postgres(?:ql)?:\/\//.test(database) ? 'postgres' : undefined
+}
+
+function parseBaseUrl(text: string | undefined): string | undefined {
+  if (text === undefined || /^https?:\/\/[^?#]+$/.test(text)) return text
+  throw new OptionError(
+    `--public-url must be an address such as https://api.example, not "${text}"`,
+  )
 }
 
 function parseStore(text: string | undefined): string | undefined {

@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Policies, RateLimitPolicy } from '../src/index.ts'
 import { harden, shutDown } from '../src/node/node.ts'
-import { readSchemes } from './auth.ts'
+import { explainAudience, readSchemes } from './auth.ts'
 import { type CarsApi, carsApi } from './cars-api.ts'
 import { listen } from './listen.ts'
 import {
@@ -21,7 +21,7 @@ import { seed } from './seed.ts'
 import { openStores, type Stores } from './stores.ts'
 
 async function start(options: Options): Promise<void> {
-  const { port, host, database, blobs, auth, tls, rateLimit } = options
+  const { port, host, baseUrl, database, blobs, auth, tls, rateLimit } = options
   const stopping = new AbortController()
   let stop: (() => Promise<void>) | undefined
   const onSignal = () => {
@@ -34,7 +34,8 @@ async function start(options: Options): Promise<void> {
 
   const stores = await openStores(database, blobs)
   const policies: Policies = {
-    ...(auth && { schemes: readSchemes(process.env), access: { root: 'public' } }),
+    baseUrl,
+    ...(auth && { schemes: readSchemes(process.env, baseUrl), access: { root: 'public' } }),
     ...(rateLimit && { rateLimit: { policies: [await createPolicy(rateLimit, stores)] } }),
   }
   const cars = carsApi(stores.storeFor, stores.blobs, policies)
@@ -56,6 +57,9 @@ async function start(options: Options): Promise<void> {
   }
   if (stopping.signal.aborted) return stop()
   console.log(await greeting(cars, address, database, made))
+  if (auth && process.env.AUTH_ISSUER && process.env.AUTH_AUDIENCE) {
+    console.log(explainAudience(process.env.AUTH_AUDIENCE, baseUrl ?? address))
+  }
 }
 
 /** @throws StartError for files that do not hold a key and a certificate. */

@@ -29,8 +29,12 @@ import type { Principal, Scheme } from './scheme.ts'
 export interface BearerJwtOptions {
   /** What `iss` must be, exactly. */
   readonly issuer: string
-  /** What `aud` must name: one of these. */
-  readonly audience: string | readonly string[]
+  /**
+   * What `aud` must name: one of these. Default: the `baseUrl` of the api, which is the `resource` that
+   * `/.well-known/oauth-protected-resource` names (RFC 9728): clients that read it there ask for the right
+   * token (RFC 8707). Clients must be told of any other audience.
+   */
+  readonly audience?: string | readonly string[] | undefined
   /** The address of the issuer's keys (RFC 7517 §5). They are fetched when needed, and again for an unknown `kid`. */
   readonly jwksUri?: string | undefined
   /** The issuer's public keys, as JWKs. */
@@ -74,12 +78,13 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
   const known = createTokenCache<Principal>()
   let ready: Promise<{ jose: typeof Jose; keys: Jose.JWTVerifyGetKey }> | undefined
 
-  async function check(token: string): Promise<Principal> {
+  async function check(token: string, baseUrl: string): Promise<Principal> {
     ready ??= prepare(options)
     const { jose, keys } = await ready
     const { payload, protectedHeader } = await verify(jose, token, keys, {
       issuer,
-      audience: typeof audience === 'string' ? audience : [...audience],
+      // An address without a path is the same with a slash (RFC 3986 §6.2.3): some clients add one.
+      audience: audience === undefined ? [baseUrl, `${baseUrl}/`] : [audience].flat(),
       algorithms: [...(options.algorithms ?? ALGORITHMS)],
       clockTolerance: tolerance,
       requiredClaims: ['iss', 'aud', 'exp'],
@@ -92,19 +97,20 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
     const { exp = 0 } = payload
     if (!Number.isFinite(exp)) throw invalidToken('The access token has no date of expiry')
     const until = Math.min(Date.now() + cache * 1000, exp * 1000)
-    if (cache > 0) known.set(token, principal, until)
+    if (cache > 0) known.set(token + baseUrl, principal, until)
     return principal
   }
 
-  return createBearerScheme(options, async token => {
+  const needsBaseUrl = audience === undefined
+  return createBearerScheme({ ...options, needsBaseUrl }, async (token, baseUrl) => {
     if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
-    return known.get(token) ?? check(token)
+    return known.get(token + baseUrl) ?? check(token, baseUrl)
   })
 }
 
 const RULES: Rules<BearerJwtOptions> = {
   issuer: needed(FILLED_TEXT),
-  audience: needed(AUDIENCE),
+  audience: AUDIENCE,
   jwksUri: ADDRESS,
   keys: listOf(OBJECT, 1),
   algorithms: listOf(oneOf(...ALGORITHMS), 1),
@@ -181,11 +187,14 @@ async function verify(
     if (error instanceof jose.errors.JWKSMultipleMatchingKeys) {
       return verifyWithAny(jose, token, error, options)
     }
-    const message =
-      error instanceof jose.errors.JWTExpired
-        ? 'The access token has expired'
-        : 'The access token is not valid'
-    throw invalidToken(message, error)
+    if (error instanceof jose.errors.JWTExpired)
+      throw invalidToken('The access token has expired', error)
+    const isForOther =
+      error instanceof jose.errors.JWTClaimValidationFailed && error.claim === 'aud'
+    throw invalidToken(
+      isForOther ? 'The access token is for another audience' : 'The access token is not valid',
+      error,
+    )
   }
 }
 

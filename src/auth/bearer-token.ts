@@ -21,22 +21,29 @@ export const AUDIENCE: Rule = {
 
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/
 
+interface BearerOptions {
+  readonly issuer?: string | undefined
+  readonly realm?: string | undefined
+  readonly needsBaseUrl?: boolean
+}
+
 /** Creates a scheme of bearer tokens; `check` throws an HttpError 401 for a token that does not count. */
 export function createBearerScheme(
-  { issuer, realm = 'api' }: { issuer?: string | undefined; realm?: string | undefined },
-  check: (token: string) => Promise<Principal>,
+  { issuer, realm = 'api', needsBaseUrl = false }: BearerOptions,
+  check: (token: string, baseUrl: string) => Promise<Principal>,
 ): Scheme {
   return {
     name: 'Bearer',
     headers: ['Authorization'],
     ...(issuer !== undefined && { issuer }),
+    needsBaseUrl,
     challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
-    async authenticate(request) {
+    async authenticate(request, baseUrl = '') {
       const token = parseCredentials(request, 'Bearer')
       if (token === undefined) return undefined
       // A second `Authorization` was joined to the first with a comma, which no token has.
       if (!TOKEN.test(token)) throw invalidToken('The access token is malformed')
-      return check(token)
+      return check(token, baseUrl)
     },
   }
 }

@@ -79,7 +79,8 @@ export function introspection(options: IntrospectionOptions): Scheme {
     const exp = typeof claims.exp === 'number' ? claims.exp * 1000 : Number.POSITIVE_INFINITY
     const active =
       claims.active === true &&
-      exp > now &&
+      // JSON reads 1e400 as infinite: no time at all, and not never.
+      ((claims.exp ?? undefined) === undefined || (Number.isFinite(exp) && exp > now)) &&
       (typeof claims.nbf !== 'number' || claims.nbf * 1000 <= now) &&
       (issuer === undefined || claims.iss === undefined || claims.iss === issuer) &&
       (audience === undefined || isAudience(claims.aud, audience))

@@ -32,6 +32,8 @@ export interface Scheme {
   readonly headers?: readonly string[] | undefined
   /** The authorization server that issues its tokens, for `/.well-known/oauth-protected-resource`. */
   readonly issuer?: string
+  /** Whether it checks that tokens are for this api's `baseUrl`: `defineApi` then needs one. Default false. */
+  readonly needsBaseUrl?: boolean
   /** Prints its `WWW-Authenticate`. A scheme may leave the parameters out. */
   challenge(parameters?: ChallengeParameters): string
   /** Whether this request gets its challenge. Default: always. */
@@ -40,8 +42,9 @@ export interface Scheme {
    * Checks the credentials; returns `undefined` where the request has none of this scheme.
    * @throws HttpError 401 for wrong ones, its `type` the error code of RFC 6750 §3.1; 503 where they
    * cannot be checked at the moment.
+   * @param baseUrl the configured address of the api, without a slash at its end.
    */
-  authenticate(request: HttpRequest): Promise<Principal | undefined>
+  authenticate(request: HttpRequest, baseUrl?: string): Promise<Principal | undefined>
 }
 
 const ANYWHERE = ['Authorization', 'Cookie']
@@ -66,6 +69,7 @@ export interface Authenticated {
 
 /**
  * Authenticates a request by the first scheme that accepts its credentials.
+ * @param baseUrl the configured address of the api.
  * @param metadata the address of the protected resource's metadata, for the challenge.
  * @returns `undefined` for a request without credentials.
  * @throws HttpError 401 for wrong ones, 403 for credentials sent in clear text, 503.
@@ -73,12 +77,13 @@ export interface Authenticated {
 export async function authenticate(
   schemes: readonly Scheme[],
   request: HttpRequest,
+  baseUrl: string | undefined,
   metadata: () => string | undefined,
 ): Promise<Authenticated | undefined> {
   let failure: { error: HttpError; scheme: Scheme } | undefined
   for (const scheme of schemes) {
     try {
-      const principal = await scheme.authenticate(request)
+      const principal = await scheme.authenticate(request, baseUrl)
       if (principal) return { principal, scheme }
     } catch (thrown) {
       const error = toHttpError(thrown)

@@ -120,6 +120,11 @@ export function buildApi(
   const newest = [...versions].sort(({ number: one = 0 }, { number: other = 0 }) => other - one)
   const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]
   if (!defaultVersion) throw new TypeError('An api needs at least one collection')
+  if (policies.baseUrl === undefined && policies.schemes?.some(scheme => scheme.needsBaseUrl)) {
+    throw new TypeError(
+      'bearerJwt without audience accepts tokens for the baseUrl of the api: set baseUrl, or audience',
+    )
+  }
   return Object.freeze({
     versions: newest,
     defaultVersion,

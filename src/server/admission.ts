@@ -41,11 +41,11 @@ function refuseCrossSite({ api: { cors }, request, base }: RequestContext): void
 /** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 503 */
 async function authenticateClient(context: RequestContext): Promise<void> {
   const { api, request, base, runtime } = context
-  const { schemes, rateLimit, trustProxy, credentialHeaders } = api
+  const { schemes, baseUrl, rateLimit, trustProxy, credentialHeaders } = api
   const seen = resolveProxies(request, trustProxy)
   const verify = () =>
     runtime.workload.run(
-      () => authenticate(schemes, seen, () => metadataAddress(api, base)),
+      () => authenticate(schemes, seen, baseUrl, () => metadataAddress(api, base)),
       request,
     )
   // Without an address all clients look like one: failed logins of one would lock out all.

@@ -48,6 +48,8 @@ test.each([
   [{}],
   [{ BASIC_USER: 'ann' }],
   [{ AUTH_ISSUER: 'https://issuer.example' }],
+  // Without an address of the server nothing says what tokens must be for.
+  [{ AUTH_ISSUER: 'https://issuer.example', AUTH_JWKS_URI: 'https://issuer.example/jwks' }],
   [{ AUTH_ISSUER: 'https://issuer.example', AUTH_AUDIENCE: 'x', BASIC_USER: 'a', BASIC_PASS: 'b' }],
 ])('--auth with %j is refused', env => {
   expect(() => readSchemes(env)).toThrow(OptionError)
@@ -62,6 +64,23 @@ test('--auth takes an issuer and a password at once', () => {
     BASIC_PASS: 'b',
   }
   expect(readSchemes(env).map(({ name }) => name)).toEqual(['Bearer', 'Basic'])
+})
+
+test('tokens are for the address of the server, and another audience is said at start', async () => {
+  const env = {
+    AUTH_ISSUER: 'https://issuer.example',
+    AUTH_JWKS_URI: 'https://issuer.example/jwks',
+  }
+  const [scheme] = readSchemes(env, 'https://cars.example')
+  expect(scheme?.needsBaseUrl).toBe(true)
+  const other = start('server', [...MEMORY, '--auth', '--public-url', 'https://cars.example'], {
+    ...env,
+    AUTH_AUDIENCE: 'urn:cars',
+  })
+  await other.until(
+    /^Tokens must be for the audience urn:cars\. Clients that discover this server ask for https:\/\/cars\.example: tell them\.$/m,
+  )
+  await other.ended('SIGTERM')
 })
 
 test('a certificate that is none is said plainly', async () => {

@@ -321,6 +321,45 @@ describe('a JWT', () => {
   })
 })
 
+describe('a JWT without a configured audience', () => {
+  const scheme = bearerJwt({ issuer: ISSUER, keys: [jwk] })
+  const api = apiOf([scheme])
+
+  test('must be for the resource that the metadata name: what a client discovers is accepted', async () => {
+    const metadata = await ask(api, 'GET', '/.well-known/oauth-protected-resource')
+    const { resource } = (await metadata.json()) as { resource: string }
+    expect(resource).toBe('https://api.example')
+    for (const aud of [resource, `${resource}/`, ['x', resource]]) {
+      const credentials = `Bearer ${await token({ claims: { aud } })}`
+      expect((await ask(api, 'GET', '/cars/1', credentials)).status).toBe(404)
+    }
+  })
+
+  test.each(['https://api.example.evil', 'https://api.example/v1', 'api.example', ''])(
+    'is refused for %j, and the challenge says why',
+    async aud => {
+      const answer = await ask(api, 'GET', '/cars/1', `Bearer ${await token({ claims: { aud } })}`)
+      expect(answer.status).toBe(401)
+      expect(answer.headers.get('www-authenticate')).toContain(
+        'error_description="The access token is for another audience"',
+      )
+    },
+  )
+
+  test('is refused by another api with the same scheme, though it was just accepted', async () => {
+    const other = apiOf([scheme], { baseUrl: 'https://other.example' })
+    const credentials = `Bearer ${await token()}`
+    expect((await ask(api, 'GET', '/cars/1', credentials)).status).toBe(404)
+    expect((await ask(other, 'GET', '/cars/1', credentials)).status).toBe(401)
+  })
+
+  test('needs a baseUrl: the Host of a request must not decide', () => {
+    expect(() => apiOf([scheme], { baseUrl: undefined })).toThrow(
+      /bearerJwt without audience .*: set baseUrl, or audience/,
+    )
+  })
+})
+
 describe('scopes and challenges', () => {
   const api = apiOf([bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk] })])
   let bearer: (scope: string) => Promise<string>
@@ -919,6 +958,7 @@ describe('introspection', () => {
     ['active as a text', { ...active, active: 'true' }],
     ['active as a number', { ...active, active: 1 }],
     ['expired', { ...active, exp: seconds() - 1 }],
+    ['with an exp that is a text', { ...active, exp: String(seconds() + 100) }],
     ['not yet valid', { ...active, nbf: seconds() + 100 }],
     ['of another issuer', { ...active, iss: 'https://evil.example' }],
     ['for another audience', { ...active, aud: ['x'] }],
@@ -939,6 +979,12 @@ describe('introspection', () => {
     ['down', 500, 'down', 503],
     ['failing, whatever it says', 500, JSON.stringify(active), 503],
     ['that knows not the api', 401, JSON.stringify(active), 503],
+    [
+      'that says when in infinity',
+      200,
+      JSON.stringify({ ...active, exp: 5 }).replace(/5(?=\D*$)/, '1e400'),
+      401,
+    ],
     ['that knows no such token', 400, JSON.stringify(active), 401],
     ['that talks too much', 200, JSON.stringify({ ...active, more: 'x'.repeat(64 * 1024) }), 503],
     ['of no JSON', 200, 'x', 503],
@@ -980,6 +1026,7 @@ describe('introspection', () => {
     [{ aud: ['x', AUDIENCE] }, 404],
     [{ aud: [] }, 401],
     [{ exp: seconds() + 100, nbf: seconds() - 1 }, 404],
+    [{ exp: null }, 404],
     [{ sub: '', client_id: 'app' }, 404],
     [{ sub: 5, client_id: 'app' }, 404],
     [{ sub: 'x'.repeat(1024) }, 404],
