@@ -1,6 +1,6 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 
-import { type Collection, related } from './collection.ts'
+import type { Collection } from './collection.ts'
 import { buildApi, POLICY_RULES, type Policies } from './model/build-api.ts'
 import type {
   ApiDefinition,
@@ -9,6 +9,7 @@ import type {
   MadeIds,
   VersionDefinition,
 } from './model/definition.ts'
+import { relateCollections } from './model/parents.ts'
 import { createCalls } from './operations/calls.ts'
 import type { CallScope } from './operations/context.ts'
 import {
@@ -153,7 +154,7 @@ function byName(collections: readonly Collection[]) {
   const named = new Map(collections.map(({ name, definition }) => [name, definition]))
   if (named.size < collections.length) throw new TypeError('Two collections have the same name')
   checkStores(named)
-  return related(named)
+  return relateCollections(named)
 }
 
 /** @throws TypeError for two collections whose items would be in one table. */

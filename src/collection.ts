@@ -17,6 +17,7 @@ import {
   type MadeIds,
   OPERATIONS,
 } from './model/definition.ts'
+import { findParents, relateCollections } from './model/parents.ts'
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { checkOptions } from './options.ts'
 import { RESERVED } from './query.ts'
@@ -78,61 +79,8 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
 }
 
 function aloneVersion(definition: CollectionDefinition) {
-  const collections = related(new Map([[definition.name, definition]]))
+  const collections = relateCollections(new Map([[definition.name, definition]]))
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
-}
-
-/** A field that holds an id, by its kind: what it is, and how it is declared. */
-const ID_FIELDS = {
-  integer: { what: 'a whole number', declared: 'z.int()' },
-  string: { what: 'a text', declared: 'z.string()' },
-}
-
-/**
- * The collections of one version, told of each other: a field that names a parent whose ids are UUIDs holds
- * UUIDs.
- * @throws TypeError for a parent that is not among the collections, or whose ids the field cannot hold.
- */
-export function related(
-  collections: ReadonlyMap<string, CollectionDefinition>,
-): ReadonlyMap<string, CollectionDefinition> {
-  checkParents(collections)
-  const told = new Map(collections)
-  for (const [name, definition] of collections) {
-    const { shape, parents } = definition
-    const fields = new Map(shape.fields)
-    for (const [parent, property] of parents) {
-      const field = fields.get(property)
-      const uuid = collections.get(parent)?.shape.identity.kind === 'uuid'
-      if (field && uuid) fields.set(property, { ...field, uuid })
-    }
-    if (parents.size > 0)
-      told.set(name, Object.freeze({ ...definition, shape: Object.freeze({ ...shape, fields }) }))
-  }
-  return told
-}
-
-function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): void {
-  for (const { name, shape, parents } of collections.values()) {
-    for (const [parent, field] of parents) {
-      const known = collections.get(parent)
-      if (!known)
-        throw new TypeError(`${name}: its parent "${parent}" is not a collection of the same api`)
-      const own = shape.fields.get(field)?.kind === 'integer' ? 'integer' : 'string'
-      const wanted = known.shape.identity.kind === 'integer' ? 'integer' : 'string'
-      if (own !== wanted) {
-        const { what, declared } = ID_FIELDS[wanted]
-        throw new TypeError(
-          `${name}: "${field}" is ${ID_FIELDS[own].declared}, but an id of ${parent} is ${what}; declare ${declared}`,
-        )
-      }
-      if (known.actions.has(name) || listBlobFields(known.shape.fields).includes(name)) {
-        throw new TypeError(
-          `${parent}: "${name}" is a sub-collection and an action or a blob() too`,
-        )
-      }
-    }
-  }
 }
 
 function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition {
@@ -186,7 +134,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
       throw new TypeError(`${name}: search looks through texts; "${dotted}" holds none`)
     }),
     total: options.total ?? 'exact',
-    parents: parentsOf(options, fields),
+    parents: findParents(options, fields),
     operations: new Set(options.operations ?? OPERATIONS),
     actions: actionsOf(options),
     hooks: options.hooks ?? {},
@@ -305,25 +253,6 @@ function setOf(
     if (objection) throw new TypeError(`${name}: "${dotted}" ${objection} and cannot be indexed`)
   }
   return paths
-}
-
-function parentsOf(
-  { name, parents = {}, relation = {} }: CollectionOptions<Schema>,
-  fields: Fields,
-): Map<string, string> {
-  if (Object.keys(relation).length !== 0 && Object.keys(relation).length !== 2) {
-    throw new TypeError(`${name}: a relation has exactly two fields`)
-  }
-  const found = new Map<string, string>()
-  for (const [field, parent] of Object.entries({ ...parents, ...relation })) {
-    const known = fields.get(field)
-    if (known?.kind !== 'string' && known?.kind !== 'integer') {
-      throw new TypeError(`${name}: "${field}" must be a field that holds an id of ${parent}`)
-    }
-    if (found.has(parent)) throw new TypeError(`${name}: two fields name ${parent} as parent`)
-    found.set(parent, field)
-  }
-  return found
 }
 
 function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
