@@ -82,7 +82,8 @@ function firstPosition(window: Window, { count, more, total }: Found): number {
   if (backward && !more) return 0
   const atEnd = backward ? key === undefined : !more
   if (atEnd && total !== undefined) return total - count
-  return total === undefined ? position : Math.max(0, Math.min(position, total - count))
+  const start = Math.max(0, backward ? position - count : position)
+  return total === undefined ? start : Math.max(0, Math.min(start, total - count))
 }
 
 type LinkParameter = Pick<Parameter, 'name' | 'raw'>
@@ -211,7 +212,7 @@ function pageLinks(
   }
   let previous: string | undefined
   if (hasPrevious && (byCursor ? firstKey : total !== 0)) {
-    const cursor = byCursor && to(firstKey, true, Math.max(0, first - limit))
+    const cursor = byCursor && to(firstKey, true, first)
     const end = Math.min(first, total ?? first)
     if (cursor) previous = `${start}${cursor}`
     // Nearer to the start than a page it is a shorter one: no item comes twice.
@@ -222,8 +223,7 @@ function pageLinks(
   printed.push(`${byCursor && !streams ? links.bare(address) : `${start}offset=0`}>; rel="first"`)
   if (total !== undefined && total > 0) {
     const offset = total - ((total - 1) % limit) - 1
-    const position = Math.max(0, total - limit)
-    const toEnd = () => to(undefined, true, position) ?? `offset=${position}`
+    const toEnd = () => to(undefined, true, total) ?? `offset=${Math.max(0, total - limit)}`
     const last = byCursor ? links.last(address, total, limit, toEnd) : `${start}offset=${offset}`
     printed.push(`${last}>; rel="last"`)
   }

@@ -1,8 +1,8 @@
 // JSON (RFC 8259), also for `+json` types and problem details (RFC 9457).
 import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
-import { printHttpDate } from '../http/date.ts'
 import type { Json } from '../schema/values.ts'
-import type { PrintedItem, Stored } from '../store/store.ts'
+import { printItem } from '../store/printed.ts'
+import type { Stored } from '../store/store.ts'
 import type { Format, Representation } from './format.ts'
 import { checkJson, isValidJson } from './json-value.ts'
 import { readText } from './read-body.ts'
@@ -42,16 +42,6 @@ function printJson(representation: Representation, type: string): string {
     default:
       throw new TypeError(`JSON cannot print ${representation.kind}`)
   }
-}
-
-/** Prints an item once for as long as its store returns the same object. */
-function printItem(stored: Stored): PrintedItem {
-  if (stored.printed) return stored.printed
-  const text = JSON.stringify(stored.item)
-  const { updatedAt } = stored
-  const lastModified = updatedAt === undefined ? undefined : printHttpDate(updatedAt)
-  stored.printed = { json: text, bytes: Buffer.byteLength(text), lastModified }
-  return stored.printed
 }
 
 function printStored(stored: Stored | readonly Stored[]): { body: string; length: number } {

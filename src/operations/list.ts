@@ -1,7 +1,7 @@
 // list, search and count (specification, "Resource operations"; conventions, "Reading").
 import { HttpError, throwIfAny } from '../errors.ts'
 import { evaluate, type Validators } from '../http/conditional.ts'
-import type { HeaderList } from '../http/message.ts'
+import type { HeaderList, HttpRequest } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import { compileListReader, type ListRequest } from '../pagination/list-reader.ts'
@@ -11,7 +11,7 @@ import { memoize } from '../schema/memoize.ts'
 import { picker } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item } from '../schema/values.ts'
 import { isSortKey, sortKeyOf } from '../store/selection.ts'
-import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
+import type { ListOptions, Page, Slice, Stored, TotalMode } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { runBefore } from './hooks.ts'
 import { buildScope, requireParent } from './items.ts'
@@ -42,10 +42,29 @@ export function list(context: OperationContext): Awaitable<OperationResult> {
       return headOfPage(context, selection, request)
     const { store } = context.target.collection
     const mode = totalMode(context)
-    return andThen(store.list(selection, slice, mode, context.request), page =>
+    return andThen(store.list(selection, slice, mode, new PageOptions(context)), page =>
       buildPageResult(context, selection, request, page, mode),
     )
   })
+}
+
+/** Bounds the bytes of a page. A program gets every item: what it asks for is whole. */
+class PageOptions implements ListOptions {
+  readonly maxBytes: number | undefined
+  readonly #request: HttpRequest
+
+  constructor({ inProcess, api, request }: OperationContext) {
+    this.maxBytes = inProcess ? undefined : api.limits.page
+    this.#request = request
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal
+  }
+
+  get aborted(): boolean {
+    return this.#request.aborted
+  }
 }
 
 /** The parent exists and the `before` hook agrees. */
@@ -103,6 +122,7 @@ function buildPageResult(
 ): Awaitable<OperationResult> {
   const { window } = request
   const { collection } = context.target
+  if (more && items.length < window.limit) requireWhole(context, request, items.length)
   const found = foundOf(items, more, total, query)
   const validators = listValidators(context, items, found, request)
   if (window.by === 'range' && items.length === 0) {
@@ -127,6 +147,25 @@ function buildPageResult(
     vary: varyOf(request),
     value: plain ? data : items.map(({ item }) => item),
   }))
+}
+
+/**
+ * Clients of a dialect that look up items by their ids expect all of them: a page that is cut would lose some.
+ * @throws HttpError 400
+ */
+function requireWhole(
+  { api, target: { collection } }: OperationContext,
+  { query }: ListRequest,
+  found: number,
+): void {
+  const { name } = collection.shape.identity
+  const ids = query.where.find(
+    ({ path, operator, values }) =>
+      operator === 'in' && path.length === 1 && path[0] === name && values.length > 1,
+  )
+  if (!ids || api.dialects.length === 0) return
+  const message = `The ${ids.values.length} items have more than ${api.limits.page} bytes together. Ask for ${found} at once.`
+  throw new HttpError(400, [{ message, field: name, type: 'too_many_values' }])
 }
 
 /** What a list says of itself to the formats. */
@@ -277,11 +316,18 @@ function headHeaders(
     const known = total === undefined ? [] : ['X-Result-Count', String(total)]
     return ['Accept-Ranges', context.target.collection.name, ...known]
   }
-  const position = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
+  const position = startOf(window)
   const left = Math.max(0, total - position)
   const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
   const page = { by: 'offset', offset: position, limit: window.limit } as const
   return listHeaders(context, request, page, found)
+}
+
+/** The position of the first item of a full page. */
+function startOf(window: Window): number {
+  if (window.by !== 'cursor') return window.offset
+  const { position = 0, backward = false } = window.cursor ?? {}
+  return backward ? Math.max(0, position - window.limit) : position
 }
 
 function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError {

@@ -9,7 +9,7 @@ export interface Cursor {
   readonly key: readonly Json[] | undefined
   /** Whether the page ends before the place rather than starting after it. */
   readonly backward: boolean
-  /** The position of the page's first item when the cursor was made: for `Content-Range` only. */
+  /** The position of the place when the cursor was made: for `Content-Range` only. */
   readonly position: number
 }
 

@@ -38,6 +38,8 @@ export interface Column {
   /** What is selected of it, and under which name. */
   readonly readable: Fragment
   readonly read: string
+  /** Whether its values may be of any length. */
+  readonly long: boolean
   /** Whether it is JSON only so that a scalar may be both null and absent, by default. */
   readonly tellsNull: boolean
 }
@@ -107,6 +109,7 @@ export function buildColumn(
     readable,
     // Under its own name, an order by the column would be by what is selected.
     read: readable === ref ? column : `rest_${name}`,
+    long: type === 'json' || (type === 'text' && !fits && !isShort(name, shape)),
     tellsNull: json && plain !== undefined && options.json === undefined,
   }
 }
@@ -123,6 +126,12 @@ function wantedType(
   if (json) return undefined
   if (name === identity.name) return database.nativeFor(field, identity.kind === 'uuid' && 'id')
   return database.nativeFor(field, (name === createdAt || name === updatedAt) && 'time')
+}
+
+/** Whether the store makes the values of a field: they are short. */
+function isShort(name: string, { identity, createdAt, updatedAt }: Shape): boolean {
+  if (name === identity.name) return identity.kind === 'uuid'
+  return name === createdAt || name === updatedAt
 }
 
 /** The field of a name. The id and the dates are the store's own, whatever the schema says of them. */

@@ -125,6 +125,8 @@ export interface SqlDatabase extends PlaceholderStyle {
     path: JsonPath,
     test: (element: MixedExpression) => Fragment,
   ): Fragment
+  /** The length of a text or of JSON, in characters or bytes; null where it is null. */
+  length(value: Fragment): Fragment
   /** An RFC 3339 text as milliseconds since 1970, finer digits cut: what `parseInstant` gives. */
   instant(text: Fragment): Fragment
   /** The condition that a text matches a pattern, case-sensitive. */

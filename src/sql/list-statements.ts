@@ -42,12 +42,13 @@ function besideColumns(filters: Filters, beside: Beside, mapping: TableMapping):
   return columns
 }
 
-/** Selects the rows of a slice, backwards where the slice is. */
+/** Selects the rows of a slice, backwards where the slice is; all columns, or others. */
 export function listStatement(
   selection: Selection,
   slice: Slice,
   beside: Beside,
   mapping: TableMapping,
+  columns = mapping.all,
 ): Fragment {
   const { sort } = selection
   const condition = buildCondition(selection, mapping)
@@ -61,11 +62,11 @@ export function listStatement(
     sql`select ${sql.join(columns)} from ${mapping.from}${where([condition, part.condition])} order by ${part.order} limit ${slice.limit}`
   if (ranges.length === 0) {
     const offset = 'offset' in slice && slice.offset > 0 ? sql` offset ${slice.offset}` : sql``
-    return sql`${rows([...more, mapping.all])}${offset}`
+    return sql`${rows([...more, columns])}${offset}`
   }
   const keys = sortColumns(sort, backward, mapping)
-  const columns = [mapping.all, ...keys.map(({ column }) => column)]
-  const parts = [range, ...ranges].map(part => sql`select * from (${rows(columns, part)}) as part`)
+  const keyed = [columns, ...keys.map(({ column }) => column)]
+  const parts = [range, ...ranges].map(part => sql`select * from (${rows(keyed, part)}) as part`)
   const selected = sql.join([...more, sql.raw('page.*')])
   return sql`select ${selected} from (${sql.join(parts, ' union all ')}) as page order by ${sql.join(keys.map(({ order }) => order))} limit ${slice.limit}`
 }

@@ -208,6 +208,7 @@ export const postgres: SqlDatabase = {
     // Of what is no array there are no elements; to ask for them is an error.
     return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where json_typeof(rest_e.value) <> 'null' and ${test(mixed(sql.raw('rest_e.value')))})`
   },
+  length: value => sql`octet_length(${value})`,
   instant,
   like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,
   contains: (text, word) => sql`strpos(lower(${text}), ${storable(word)}::text) > 0`,

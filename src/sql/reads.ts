@@ -2,7 +2,8 @@
 // changes: counting is most of what a filtered list costs.
 import { sameJson } from '../schema/values.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
-import type { Slice, Stored, StoreOptions } from '../store/store.ts'
+import type { ListOptions, Slice, Stored, StoreOptions } from '../store/store.ts'
+import { BoundedColumns } from './bounded-columns.ts'
 import {
   type Beside,
   besideStatement,
@@ -11,10 +12,24 @@ import {
   matchesStatement,
 } from './list-statements.ts'
 import { compile, type Row, type Runner, type Session } from './session.ts'
+import type { Fragment } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 
+/** The items of a slice, as far as they are not too large together. */
+interface Found {
+  readonly items: readonly Stored[]
+  /** How many more there are, at least; absent where no value is long. */
+  readonly leftOut?: number | undefined
+}
+
 /** Items and the total, both of one moment. */
-type Found = { readonly items: readonly Stored[]; readonly total: number }
+type FoundPage = Found & { readonly total: number }
+
+/** What was selected, and how it is decoded. */
+interface Rows extends Pick<Found, 'leftOut'> {
+  readonly rows: readonly Row[]
+  readonly decode: (row: Row) => Stored
+}
 
 const MAX_TOTALS = 1000
 
@@ -30,11 +45,13 @@ export class SqlReads {
   /** The totals at one state of the database, by their filters. */
   readonly #totals = new Map<string, number>()
   #state: unknown
+  readonly #bounded: BoundedColumns
 
   /** @param remembers whether totals may be remembered until the database changes. */
   constructor(session: Session, mapping: TableMapping, remembers: boolean) {
     this.#session = session
     this.#mapping = mapping
+    this.#bounded = new BoundedColumns(mapping)
     this.#remembers = remembers
   }
 
@@ -66,49 +83,63 @@ export class SqlReads {
   }
 
   /** Finds the items of a slice. */
-  items(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Stored[]> {
+  items(
+    selection: Selection,
+    slice: Slice,
+    options?: StoreOptions,
+    maxBytes?: number,
+  ): Promise<Found> {
     return this.#session.read(
       async runner =>
-        this.#toItems(await this.#rows(selection, slice, NOTHING, runner), selection, slice),
+        this.#toItems(
+          await this.#rows(selection, slice, NOTHING, runner, maxBytes),
+          selection,
+          slice,
+        ),
       options,
     )
   }
 
   /** Finds the items of a slice, and estimates the total: never less than the items show. */
-  async estimatedPage(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Found> {
-    const items = await this.items(selection, slice, options)
+  async estimatedPage(
+    selection: Selection,
+    slice: Slice,
+    options?: ListOptions,
+  ): Promise<FoundPage> {
+    const found = await this.items(selection, slice, options, options?.maxBytes)
     const before = 'offset' in slice ? slice.offset : 0
-    const atEnd = items.length < slice.limit && (items.length > 0 || before === 0)
-    if (atEnd && 'offset' in slice) return { items, total: before + items.length }
-    const least = items.length > 0 ? before + items.length : 0
-    return { items, total: Math.max(least, await this.total(selection, 'estimated', options)) }
+    const count = found.items.length + (found.leftOut ?? 0)
+    const atEnd = count < slice.limit && (count > 0 || before === 0)
+    if (atEnd && 'offset' in slice) return { ...found, total: before + count }
+    const least = count > 0 ? before + count : 0
+    return { ...found, total: Math.max(least, await this.total(selection, 'estimated', options)) }
   }
 
   /** Finds the items of a slice and the total, both of one moment. */
-  async page(selection: Selection, slice: Slice, options?: StoreOptions): Promise<Found> {
+  async page(selection: Selection, slice: Slice, options?: ListOptions): Promise<FoundPage> {
     const key = toKey(selection)
+    const maxBytes = options?.maxBytes
     const page = await this.#session.read(async runner => {
       if (this.#totals.has(key)) {
-        const rows = await this.#rows(selection, slice, { total: false, state: true }, runner)
-        const total = this.#recall(key, rows[0])
-        if (total !== undefined) return { items: this.#toItems(rows, selection, slice), total }
+        const beside = { total: false, state: true }
+        const found = await this.#rows(selection, slice, beside, runner, maxBytes)
+        const total = this.#recall(key, found.rows[0])
+        if (total !== undefined) return { ...this.#toItems(found, selection, slice), total }
       }
       const beside = { total: true, state: this.#remembers }
-      const rows = await this.#rows(selection, slice, beside, runner)
-      if (!rows[0]) return undefined
-      return {
-        items: this.#toItems(rows, selection, slice),
-        total: this.#remember(key, rows[0]),
-      }
+      const found = await this.#rows(selection, slice, beside, runner, maxBytes)
+      const [first] = found.rows
+      if (!first) return undefined
+      return { ...this.#toItems(found, selection, slice), total: this.#remember(key, first) }
     }, options)
     if (page) return page
     // No row brought the total along. From the start, that is the total.
     const whole = 'offset' in slice ? slice.offset === 0 : slice.key === undefined
     if (whole) return { items: [], total: 0 }
     return this.#session.snapshot(async runner => {
-      const rows = await this.#rows(selection, slice, NOTHING, runner)
+      const found = await this.#rows(selection, slice, NOTHING, runner, maxBytes)
       return {
-        items: this.#toItems(rows, selection, slice),
+        ...this.#toItems(found, selection, slice),
         total: await this.#count(selection, key, runner),
       }
     }, options)
@@ -119,15 +150,38 @@ export class SqlReads {
     return (await run(compile(this.#mapping.database, statement))).rows
   }
 
-  async #rows(selection: Selection, slice: Slice, beside: Beside, { run }: Runner) {
-    const statement = listStatement(selection, slice, beside, this.#mapping)
-    return (await run(compile(this.#mapping.database, statement))).rows
+  async #rows(
+    selection: Selection,
+    slice: Slice,
+    beside: Beside,
+    { run }: Runner,
+    maxBytes?: number,
+  ): Promise<Rows> {
+    const mapping = this.#mapping
+    const bounded = this.#bounded
+    const select = async (part: Slice, what: Beside, columns?: Fragment) => {
+      const statement = listStatement(selection, part, what, mapping, columns)
+      return (await run(compile(mapping.database, statement))).rows
+    }
+    const columns = maxBytes === undefined ? undefined : bounded.select(slice.limit, maxBytes)
+    const rows = await select(slice, beside, columns)
+    const decode = (row: Row) => mapping.decode(row)
+    if (maxBytes === undefined || !columns) return { rows, decode }
+    if (!rows.some(row => bounded.isMarked(row)))
+      return { rows, decode: row => bounded.decode(row) }
+    const sizes = await select(slice, NOTHING, bounded.size)
+    const limit = bounded.fitting(sizes, maxBytes)
+    return {
+      rows: await select({ ...slice, limit }, beside),
+      decode,
+      leftOut: sizes.length - limit,
+    }
   }
 
   /** @throws Error for a page that holds the place it follows: the next one might be the same, and so on. */
-  #toItems(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
-    const items = rows.map(row => this.#mapping.decode(row))
-    if (!('key' in slice)) return items
+  #toItems({ rows, decode, leftOut }: Rows, { sort }: Selection, slice: Slice): Found {
+    const items = rows.map(decode)
+    if (!('key' in slice)) return { items, leftOut }
     const { key } = slice
     const last = key?.at(-1)
     if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
@@ -136,7 +190,7 @@ export class SqlReads {
         `${this.#mapping.table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: what is read of these columns is not what the database compares`,
       )
     }
-    return slice.backward ? items.reverse() : items
+    return { items: slice.backward ? items.reverse() : items, leftOut }
   }
 
   #recall(key: string, row: Row | undefined): number | undefined {

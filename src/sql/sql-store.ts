@@ -11,8 +11,9 @@ import {
   wholeFrom,
 } from '../options.ts'
 import type { Scalar } from '../schema/values.ts'
+import { cutPage } from '../store/printed.ts'
 import { sortKeyOf } from '../store/selection.ts'
-import { BATCH, mergeShapes } from '../store/shapes.ts'
+import { BATCH, BATCH_BYTES, mergeShapes } from '../store/shapes.ts'
 import {
   type Page,
   ReferenceConflictError,
@@ -188,13 +189,16 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       return { ...none, total: await reads.total(selection, mode, given) }
     }
     const wanted = { ...slice, limit: slice.limit + 1 }
-    if (mode === 'none') {
-      return toPage(await reads.items(selection, wanted, given), slice, undefined)
-    }
-    const { items, total } = await (mode === 'exact'
-      ? reads.page(selection, wanted, given)
-      : reads.estimatedPage(selection, wanted, given))
-    return toPage(items, slice, total)
+    const maxBytes = given?.maxBytes
+    const found =
+      mode === 'none'
+        ? { ...(await reads.items(selection, wanted, given, maxBytes)), total: undefined }
+        : await (mode === 'exact'
+            ? reads.page(selection, wanted, given)
+            : reads.estimatedPage(selection, wanted, given))
+    const page = toPage(found.items, slice, found.total)
+    if (found.leftOut === undefined) return page
+    return cutPage(found.leftOut > 0 ? { ...page, more: true } : page, slice, maxBytes)
   }
 
   return {
@@ -218,10 +222,12 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     async *stream(selection, given) {
       for (let key: Scalar[] | undefined; ; ) {
         const slice = { limit: BATCH, key, backward: false }
-        const items = await use(({ reads }) => reads.items(selection, slice, given))
+        const { items, leftOut = 0 } = await use(({ reads }) =>
+          reads.items(selection, slice, given, BATCH_BYTES),
+        )
         if (items.length > 0) yield items
         const end = items.at(-1)
-        if (!end || items.length < BATCH) return
+        if (!end || (items.length < BATCH && leftOut === 0)) return
         // The values of sort keys are scalars or null.
         key = sortKeyOf(end.item, selection.sort) as Scalar[]
       }

@@ -113,6 +113,7 @@ export const sqlite: SqlDatabase = {
     const element = sqliteMixed(sql.raw('rest_e.value'), sql.raw('rest_e.type'))
     return sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as rest_e where rest_e.type <> 'null' and ${test(element)})`
   },
+  length: value => sql`length(${value})`,
   /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
   instant:
     text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000

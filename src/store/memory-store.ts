@@ -10,6 +10,7 @@ import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
 import type { Entry, Slot } from './memory-keys.ts'
 import { countSelection, findSlice, isWalkable, type Source } from './memory-select.ts'
+import { cutPage } from './printed.ts'
 import { sortKeyOf } from './selection.ts'
 import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 import {
@@ -138,7 +139,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       open(options)
       const limit = slice.limit === 0 ? 0 : slice.limit + 1
       const { items, total } = findSlice(selection, slice, limit, mode !== 'none', source)
-      return toPage(items, slice, mode === 'none' ? undefined : total)
+      const page = toPage(items, slice, mode === 'none' ? undefined : total)
+      return cutPage(page, slice, options?.maxBytes)
     },
     count(filters, mode, options) {
       open(options)

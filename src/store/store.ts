@@ -17,8 +17,8 @@ export interface Stored {
   /** The time of the last write, in milliseconds since 1970; absent where the store does not know it. */
   readonly updatedAt?: number
   /**
-   * The server keeps the printed item here, for as long as the store returns this same object. A store
-   * never reads or sets it; a store that makes new objects for each read may leave it out.
+   * The printed item is kept here, for as long as the store returns this same object. A store of your
+   * own never reads or sets it; a store that makes new objects for each read may leave it out.
    */
   printed?: PrintedItem | undefined
 }
@@ -76,7 +76,7 @@ export type Slice =
 export type TotalMode = 'exact' | 'estimated' | 'none'
 
 export interface Page {
-  /** At most `limit` items. */
+  /** At most `limit` items, and no more than `maxBytes` allow. */
   readonly items: readonly Stored[]
   /** Whether further items follow in the direction of the slice; false where `limit` is 0. */
   readonly more: boolean
@@ -95,8 +95,11 @@ export interface StoreOptions {
 }
 
 export interface ListOptions extends StoreOptions {
-  /** The size of the JSON text at which a page may end early, with `more`. A store may ignore it. */
-  readonly maxBytes?: number
+  /**
+   * The bytes that the page's items may have as JSON, together: a page ends before the item that exceeds
+   * them, with `more`, but never before its first. A store may ignore it.
+   */
+  readonly maxBytes?: number | undefined
 }
 
 export interface WriteOptions extends StoreOptions {

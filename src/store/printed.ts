@@ -1,0 +1,32 @@
+// Stored items as JSON: printed once, and what pages are measured by.
+import { printHttpDate } from '../http/date.ts'
+import type { Page, PrintedItem, Slice, Stored } from './store.ts'
+
+/** Prints an item once for as long as its store returns the same object. */
+export function printItem(stored: Stored): PrintedItem {
+  if (stored.printed) return stored.printed
+  const text = JSON.stringify(stored.item)
+  const { updatedAt } = stored
+  const lastModified = updatedAt === undefined ? undefined : printHttpDate(updatedAt)
+  stored.printed = { json: text, bytes: Buffer.byteLength(text), lastModified }
+  return stored.printed
+}
+
+/**
+ * Cuts a page to so many bytes of its items as JSON, always with at least one item: those nearest to the
+ * place from which the slice is read stay.
+ * @param maxBytes absent: the page stays as it is.
+ */
+export function cutPage(page: Page, slice: Slice, maxBytes: number | undefined): Page {
+  if (maxBytes === undefined) return page
+  const { items } = page
+  const backward = 'key' in slice && slice.backward
+  let left = maxBytes
+  for (let count = 0; count < items.length; count++) {
+    const stored = items[backward ? items.length - 1 - count : count]
+    if (stored) left -= printItem(stored).bytes
+    if (left >= 0 || count === 0) continue
+    return { ...page, items: backward ? items.slice(-count) : items.slice(0, count), more: true }
+  }
+  return page
+}
