@@ -1,7 +1,7 @@
 // The description of an api held to reality: an OpenAPI document of what OPTIONS says, checked by others'
 // validators, and values made by its schemas.
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect } from 'vitest'
 import { drawCar } from '../examples/picture.ts'
@@ -72,11 +72,15 @@ export async function describedBy(
 export function checkedDocument(document: Part): Omit<Described, 'ask'> {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
   formats.default(ajv)
+  const compiled = new Map<string, ValidateFunction>()
   const at = (...names: readonly string[]) =>
     names.reduce<Part>((part, name) => part[name] as Part, document)
   const mistakesOf = (value: unknown, ...names: readonly string[]) => {
     // By itself: ajv loses its way where a key of the document holds a slash.
-    const validate = ajv.compile(at(...names))
+    const place = names.join(' ')
+    const validate =
+      compiled.get(place) ?? ajv.compile({ ...at(...names), components: document.components ?? {} })
+    compiled.set(place, validate)
     return validate(value) ? undefined : validate.errors
   }
   return { document, at, mistakesOf, schemas: schemasIn(document, []) }
@@ -87,6 +91,14 @@ function schemasIn(part: Part, place: readonly string[]): (readonly string[])[] 
   return Object.entries(part).flatMap(([name, value]) =>
     name === 'schema' ? [[...place, name]] : schemasIn(value, [...place, name]),
   )
+}
+
+/** A part of the document, or what it refers to there. */
+export function follow(document: Part, part: Part): Part {
+  const path: unknown = part.$ref
+  if (typeof path !== 'string') return part
+  const names = path.split('/').slice(1)
+  return names.reduce<Part>((found, name) => found[name] as Part, document)
 }
 
 const VALIDATOR = new Validator()
@@ -112,7 +124,10 @@ export async function objectionsTo({ document, schemas, mistakesOf }: Omit<Descr
   const ids = operations.map(({ operationId }) => operationId)
   if (new Set(ids).size < ids.length) objections.push(`An operationId is there twice: ${ids}`)
   for (const { operationId, parameters } of operations) {
-    const names = Object.values(parameters ?? {}).map(({ name }) => name)
+    const names = Object.values(parameters ?? {}).map(each => {
+      const { name, in: place } = follow(document, each)
+      return `${place} ${name}`
+    })
     if (new Set(names).size < names.length) objections.push(`${operationId}: ${names}`)
   }
   return objections

@@ -52,7 +52,13 @@ export type Representation =
       /** Absent in the response to a HEAD. */
       readonly data?: AsyncIterable<Uint8Array>
     }
-  | { readonly kind: 'errors'; readonly status: number; readonly errors: readonly ErrorEntry[] }
+  | {
+      readonly kind: 'errors'
+      readonly status: number
+      readonly errors: readonly ErrorEntry[]
+      /** The first error's message, where clients of a dialect look for it beside `errors`. */
+      readonly message?: string | undefined
+    }
 
 /** What a format gets to read a body. */
 export interface ReadContext {

@@ -34,9 +34,9 @@ function printJson(representation: Representation, type: string): string {
     case 'document':
       return representation.text ?? JSON.stringify(representation.data)
     case 'errors': {
-      const { status, errors } = representation
+      const { status, errors, message } = representation
       return JSON.stringify(
-        type === PROBLEM_TYPE ? problemBody(new AnyHttpError(status, errors)) : { errors },
+        type === PROBLEM_TYPE ? problemBody(new AnyHttpError(status, errors)) : { message, errors },
       )
     }
     default:

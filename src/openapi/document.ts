@@ -1,30 +1,36 @@
-// The OpenAPI 3.1 document of an api, or of one of its versions.
+// The OpenAPI document of an api, or of one of its versions.
 import { findAccessRule } from '../model/access.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
 import { listRoutes, printTemplate, type Route, type Target } from '../model/routes.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
 import type { Item } from '../schema/values.ts'
+import { Components } from './components.ts'
 import { buildPathItem, toPlainItem } from './path-item.ts'
 import { describeRule, describeSchemes } from './security.ts'
 
 export const OPENAPI_PATH = '/openapi.json'
 
-const OPENAPI_VERSION = '3.1.1'
+/** The versions of OpenAPI that a document is printed as. */
+export const OPENAPI_VERSIONS = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
+
+export type OpenApiVersion = keyof typeof OPENAPI_VERSIONS
 
 export interface OpenApiOptions {
   /** The number of a version. Default: the root of the api, with the newest version that is not deprecated. */
   readonly version?: number | undefined
   /** The public address of the api's root. Default: that of the api, else a relative one. */
   readonly baseUrl?: string | undefined
+  /** The version of OpenAPI. Default `3.1`. */
+  readonly openapi?: OpenApiVersion | undefined
 }
 
 /**
- * Builds the OpenAPI 3.1 document of an api: what `GET /openapi.json` answers, with every collection.
+ * Builds the OpenAPI document of an api: what `GET /openapi.json` answers, with every collection.
  * @throws TypeError for an unknown version
  */
 export function openApiDocument(
   { definition }: { readonly definition: ApiDefinition },
-  { version, baseUrl }: OpenApiOptions = {},
+  { version, baseUrl, openapi }: OpenApiOptions = {},
 ): Item {
   const found = definition.versions.find(({ number }) => number === version)
   if (version !== undefined && !found) throw new TypeError(`The api has no version ${version}`)
@@ -33,17 +39,18 @@ export function openApiDocument(
   return withServer(
     buildDocument(definition, described, () => true),
     url,
+    openapi,
   )
 }
 
 /** Adds the address of the api's root to a document, which is the same at every address. */
-export function withServer(document: Item, base: string): Item {
-  return { openapi: OPENAPI_VERSION, servers: [{ url: base || '/' }], ...document }
+export function withServer(document: Item, base: string, version: OpenApiVersion = '3.1'): Item {
+  return { openapi: OPENAPI_VERSIONS[version], servers: [{ url: base || '/' }], ...document }
 }
 
 /** Prints a document with a server; its own text is kept. */
-export function printWithServer(text: string, base: string): string {
-  return `${JSON.stringify(withServer({}, base)).slice(0, -1)},${text.slice(1)}`
+export function printWithServer(text: string, base: string, version: OpenApiVersion): string {
+  return `${JSON.stringify(withServer({}, base, version)).slice(0, -1)},${text.slice(1)}`
 }
 
 /**
@@ -57,20 +64,24 @@ export function buildDocument(
 ): Item {
   const described = version ?? api.defaultVersion
   const schemes = describeSchemes(api.schemes)
-  const paths: Record<string, Item> = {}
+  const components = new Components()
+  const paths: Record<string, object> = {}
   for (const route of listRoutes(api.versions)) {
     const { pattern, methods, template } = route
     const isHere = pattern.version === described || (!version && !pattern.version)
     if (!isHere || methods.size === 0 || !collectionsOf(pattern).every(isVisible)) continue
     const path = printTemplate(template)
-    paths[path] ??= describePath(api, route, [...schemes.keys()])
+    paths[path] ??= describePath(api, route, [...schemes.keys()], components)
   }
   const collections = [...described.collections.values()].filter(isVisible)
   return toPlainItem({
     info: { ...api.info, version: String(described.number ?? 1) },
     tags: collections.map(({ name, description }) => ({ name, description })),
     paths,
-    ...(schemes.size > 0 && { components: { securitySchemes: Object.fromEntries(schemes) } }),
+    components: {
+      ...components.build(),
+      ...(schemes.size > 0 && { securitySchemes: Object.fromEntries(schemes) }),
+    },
   })
 }
 
@@ -85,7 +96,8 @@ function describePath(
   api: ApiDefinition,
   { pattern, methods, template }: Route,
   schemes: readonly string[],
-): Item {
+  components: Components,
+): object {
   const collection = pattern.kind === 'root' ? undefined : pattern.collection
   const parent = pattern.kind === 'root' ? undefined : pattern.parent?.collection
   const extend = (operation: string) => ({
@@ -98,10 +110,10 @@ function describePath(
     ...(parent ? [idParameter('parent', parent)] : []),
     ...(collection && template.includes('/:id') ? [idParameter('id', collection)] : []),
   ]
-  return toPlainItem({
+  return {
     ...(parameters.length > 0 && { parameters }),
-    ...buildPathItem({ target: pattern, methods }, api.formats, extend),
-  })
+    ...buildPathItem({ target: pattern, methods }, api, { components, extend }),
+  }
 }
 
 function idParameter(name: string, { shape, itemName }: CollectionDefinition): object {

@@ -3,11 +3,15 @@
 
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
+import type { ApiDefinition } from '../model/definition.ts'
 import { DOWNLOAD, type Match, type Target } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
 import type { Item } from '../schema/values.ts'
-import { buildRequest, type Described, PATCH_TYPES } from './requests.ts'
-import { buildHeadResponses, buildResponses } from './responses.ts'
+import type { Components } from './components.ts'
+import type { Described } from './described.ts'
+import { buildHeaderParameters } from './headers.ts'
+import { buildRequest, PATCH_TYPES } from './requests.ts'
+import { buildResponses } from './responses.ts'
 
 /** The methods of a target in the order of printing, OPTIONS last. */
 export function allowedMethods(methods: ReadonlyMap<string, string>): string {
@@ -29,30 +33,36 @@ export function methodHeaders(
 
 const descriptions = new WeakMap<Match['methods'], Item>()
 
-/** The path item of a target; made once for each route. @param formats of the api, which the route is of. */
+/** The path item of a target for OPTIONS; made once for each route. */
 export function describeTarget(
   { target, methods }: Pick<Match, 'target' | 'methods'>,
-  formats: readonly Format[],
+  api: ApiDefinition,
 ): Item {
   const known = descriptions.get(methods)
   if (known !== undefined) return known
-  const description = buildPathItem({ target, methods }, formats)
+  const description = toPlainItem(buildPathItem({ target, methods }, api))
   descriptions.set(methods, description)
   return description
 }
 
-/** Builds a path item. @param extend gives more properties of the operation with this name. */
+interface PathItemOptions {
+  /** Where shared parts go. */
+  readonly components?: Components
+  /** Gives more properties of the operation with this name. */
+  readonly extend?: (name: string) => object
+}
+
 export function buildPathItem(
   { target, methods }: Pick<Match, 'target' | 'methods'>,
-  formats: readonly Format[],
-  extend?: (name: string) => object,
-): Item {
+  api: ApiDefinition,
+  { components, extend }: PathItemOptions = {},
+): object {
   const entries = [...methods].map(([method, name]) => {
     const id = operationId(target, method, name)
-    const operation = describeMethod({ target, formats, method, name, id })
+    const operation = describeMethod({ target, api, method, name, id, components })
     return [method.toLowerCase(), { ...operation, ...extend?.(name) }]
   })
-  return toPlainItem({ summary: summaryOf(target), ...Object.fromEntries(entries) })
+  return { summary: summaryOf(target), ...Object.fromEntries(entries) }
 }
 
 function summaryOf(target: Target): string {
@@ -79,15 +89,18 @@ const SUMMARIES: Readonly<Record<string, string>> = {
 }
 
 function describeMethod(described: Described): Record<string, unknown> {
-  const { target, method, name, id } = described
+  const { target, name, id } = described
   const action = target.kind === 'root' ? undefined : target.action
-  const takes = target.kind === 'root' ? {} : buildRequest({ ...described, target })
+  const takes =
+    target.kind === 'root'
+      ? { parameters: buildHeaderParameters(described) }
+      : buildRequest({ ...described, target })
   return {
     operationId: id,
     summary: action ? (action.description ?? name) : SUMMARIES[name],
     ...(target.version?.deprecated !== undefined && { deprecated: true }),
     ...takes,
-    responses: method === 'HEAD' ? buildHeadResponses(described) : buildResponses(described),
+    responses: buildResponses(described),
   }
 }
 

@@ -1,10 +1,9 @@
 // What a method takes: its parameters and its body, in the terms of OpenAPI 3.1.
 
-import type { Format } from '../formats/format.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { isRead } from '../http/message.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/definition.ts'
-import { type CollectionTarget, DOWNLOAD, SEARCH, type Target } from '../model/routes.ts'
+import { type CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
 import { RESERVED } from '../query.ts'
 import { type Fields, isFilterable } from '../schema/fields.ts'
@@ -15,45 +14,38 @@ import {
   needsProperties,
 } from '../schema/json-schema.ts'
 import { listOperators } from '../store/operators.ts'
+import { toTypeName } from './components.ts'
+import { buildContent, type Described, shareSchema } from './described.ts'
+import { buildHeaderParameters } from './headers.ts'
 import { bodySchema, fileSchemas } from './schemas.ts'
-
-/** One method of a target. */
-export interface Described<T extends Target = Target> {
-  readonly target: T
-  readonly formats: readonly Format[]
-  readonly method: string
-  /** The operation's or action's name. */
-  readonly name: string
-  /** The `operationId`, which no other one in the api has. */
-  readonly id: string
-}
-
-export const JSON_TYPE = 'application/json'
-
-/** Media types; the schema, which is of every one of them, stands with JSON, else with the first. */
-export function buildContent(
-  types: readonly string[],
-  schema: JsonSchema | undefined,
-): Record<string, unknown> {
-  const main = types.find(type => type === JSON_TYPE) ?? types[0]
-  return Object.fromEntries(types.map(type => [type, type === main && schema ? { schema } : {}]))
-}
 
 /** The properties of an operation that say what it takes. */
 export function buildRequest(described: Described<CollectionTarget>): Record<string, unknown> {
   const { target, method, name } = described
-  const { collection, action } = target
-  const safe = isRead(method)
-  if (action) {
-    return safe
-      ? { parameters: inputParameters(action.inputFields ?? new Map()) }
-      : { requestBody: inputOf(described, action) }
-  }
-  if (safe) return { parameters: parametersOf(collection, name) }
-  return { parameters: [], ...(name !== 'delete' && { requestBody: bodyOf(described) }) }
+  const headers = buildHeaderParameters(described)
+  const parameters = isRead(method) ? [...queryParameters(described), ...headers] : headers
+  const requestBody =
+    isRead(method) || (name === 'delete' && !target.action) ? undefined : bodyOf(described)
+  return { ...(parameters.length > 0 && { parameters }), ...(requestBody && { requestBody }) }
 }
 
-function parametersOf(collection: CollectionDefinition, name: string): unknown[] {
+function queryParameters({ target, name, components }: Described<CollectionTarget>): object[] {
+  const { action, collection } = target
+  if (action) return inputParameters(action.inputFields ?? new Map())
+  const parameters = parametersOf(collection, name)
+  if (!components) return parameters
+  const type = toTypeName(collection.itemName)
+  return parameters.map(each =>
+    components.refer(
+      'parameters',
+      `${type}.${each.name}`,
+      `${collection.name} ${each.name}`,
+      () => each,
+    ),
+  )
+}
+
+function parametersOf(collection: CollectionDefinition, name: string): Parameter[] {
   if (name === DOWNLOAD) return []
   const fields = parameter('fields', { type: 'string' }, FIELDS)
   if (name === 'read') return [fields]
@@ -83,7 +75,7 @@ const INSTANT: JsonSchema = {
   anyOf: [{ format: 'date-time' }, { format: 'date' }],
 }
 
-function pageParameters({ defaultLimit, maxLimit }: CollectionDefinition): unknown[] {
+function pageParameters({ defaultLimit, maxLimit }: CollectionDefinition): Parameter[] {
   const number = { type: 'integer', minimum: 0 }
   const sort = 'Fields separated by commas, a minus before one that descends'
   const limit = { ...number, default: defaultLimit, maximum: maxLimit }
@@ -95,7 +87,7 @@ function pageParameters({ defaultLimit, maxLimit }: CollectionDefinition): unkno
   ]
 }
 
-function filtersOf(fields: Fields, prefix: string, searches: boolean): unknown[] {
+function filtersOf(fields: Fields, prefix: string, searches: boolean): Parameter[] {
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
     if (field.properties) return filtersOf(field.properties, `${dotted}.`, searches)
@@ -110,7 +102,7 @@ function filtersOf(fields: Fields, prefix: string, searches: boolean): unknown[]
 }
 
 /** The input of an action that reads, where it stands in the query. @param needed whether what it is part of must be there. */
-function inputParameters(fields: Fields, prefix = '', needed = true): unknown[] {
+function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
     const required = needed && !field.optional
@@ -125,19 +117,34 @@ function inputParameters(fields: Fields, prefix = '', needed = true): unknown[] 
   })
 }
 
-function parameter(
-  name: string,
-  schema: JsonSchema,
-  description?: string,
-): Record<string, unknown> {
+interface Parameter {
+  readonly name: string
+  readonly in: 'query'
+  readonly description?: string
+  readonly schema: JsonSchema
+}
+
+function parameter(name: string, schema: JsonSchema, description?: string): Parameter {
   return { name, in: 'query', ...(description && { description }), schema }
 }
 
-function inputOf({ formats, id }: Described, { input }: ActionDefinition): unknown {
+function inputOf(
+  described: Described<CollectionTarget>,
+  action: ActionDefinition,
+): object | undefined {
+  const {
+    target: { collection },
+    api,
+  } = described
+  const { input, name } = action
   if (!input) return undefined
-  const schema = embedSchema(input, { io: 'input', id: `${id}.body` })
-  const content = buildContent(readTypes(formats), schema)
-  return { ...(needsProperties(schema) && { required: true }), content }
+  const build = (id: string) => embedSchema(input, { io: 'input', id })
+  const type = `${toTypeName(collection.itemName)}${toTypeName(name)}Input`
+  const content = buildContent(
+    readTypes(api.formats),
+    shareSchema(described, type, action, 'body', build),
+  )
+  return { ...(needsProperties(build(type)) && { required: true }), content }
 }
 
 /** The media types of a PATCH that no format is of. */
@@ -151,13 +158,15 @@ const MERGE_PATCH: JsonSchema = {
 
 const JSON_PATCH: JsonSchema = { type: 'array', items: { type: 'object' } }
 
-function bodyOf({ target, formats, name, id }: Described<CollectionTarget>): unknown {
-  const { collection, parent } = target
-  const types = readTypes(formats)
+function bodyOf(described: Described<CollectionTarget>): object | undefined {
+  const { target, api, name } = described
+  const { collection, parent, action } = target
+  if (action) return inputOf(described, action)
+  const types = readTypes(api.formats)
   const filled = parent?.field
   const { properties, encoding } = fileSchemas(collection)
   const files = collection.blobs !== undefined && types.includes(MULTIPART_TYPE)
-  const multipart = (schema: JsonSchema) => files && { [MULTIPART_TYPE]: { schema, encoding } }
+  const multipart = (schema: object) => files && { [MULTIPART_TYPE]: { schema, encoding } }
   if (name === 'patch') {
     const content = {
       ...buildContent(types, MERGE_PATCH),
@@ -168,9 +177,12 @@ function bodyOf({ target, formats, name, id }: Described<CollectionTarget>): unk
     return { required: true, content }
   }
   const operation = name === 'create' ? 'create' : 'replace'
-  const content = {
-    ...buildContent(types, bodySchema(collection, { operation, filled }, `${id}.body`)),
-    ...multipart(bodySchema(collection, { operation, filled, files: true }, `${id}.files`)),
-  }
+  const type = toTypeName(collection.itemName) + (name === 'create' ? 'Input' : 'Replacement')
+  const below = parent ? `Of${toTypeName(parent.collection.itemName)}` : ''
+  const share = (part: 'body' | 'files') =>
+    shareSchema(described, type + (part === 'files' ? 'Files' : '') + below, collection, part, id =>
+      bodySchema(collection, { operation, filled, files: part === 'files' }, id),
+    )
+  const content = { ...buildContent(types, share('body')), ...(files && multipart(share('files'))) }
   return { required: true, content }
 }

@@ -1,10 +1,13 @@
 // What a method answers, in the terms of OpenAPI 3.1.
 
-import { PROBLEM_TYPE } from '../formats/json.ts'
+import { isRead } from '../http/message.ts'
 import { DOWNLOAD } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
-import { buildContent, type Described, JSON_TYPE } from './requests.ts'
+import { toTypeName } from './components.ts'
+import { buildContent, type Described, shareSchema } from './described.ts'
+import { buildErrorResponses } from './errors.ts'
+import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
 
 /** What an answer holds. */
@@ -32,11 +35,11 @@ const ACTION: Readonly<Record<number, Answer>> = {
   303: ['Done, where it gives nothing: see what it was done to'],
 }
 
-/** What each operation answers besides refusals. */
+/** What each operation answers besides errors. */
 const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   list: PAGES,
   search: PAGES,
-  count: { 200: ['The number', 'count'] },
+  count: { 200: ['The number', 'count'], 304: UNCHANGED },
   read: { 200: ['The item', 'item'], 304: UNCHANGED },
   create: { 201: ['The created item; nothing of it with Prefer: return=minimal', 'item'] },
   replace: CHANGES,
@@ -50,58 +53,36 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
     206: ['Parts of the content, where Range asked', 'bytes'],
     304: UNCHANGED,
   },
-  describe: { 200: ['The resources', 'resources'] },
+  describe: { 200: ['The resources', 'resources'], 304: UNCHANGED },
 }
 
 const CREATED: Answer = ['The created item, where there was none', 'item']
 
-function answersOf({ target, name }: Described): readonly (readonly [string, Answer])[] {
+function answersOf({ target, name, method }: Described): readonly (readonly [string, Answer])[] {
   const answers = target.kind === 'action' ? ACTION : ANSWERS[name]
   const creates = target.kind === 'item' && name === 'replace' && target.collection.putCreates
-  return Object.entries({ ...answers, ...(creates && { 201: CREATED }) })
+  const unchanged = target.kind === 'action' && isRead(method)
+  return Object.entries({
+    ...answers,
+    ...(creates && { 201: CREATED }),
+    ...(unchanged && { 304: UNCHANGED }),
+  })
 }
 
-/** The answers of a method, refusals as one. */
+/** The responses of a method. A HEAD answers with the headers alone, and never a part. */
 export function buildResponses(described: Described): Record<string, unknown> {
-  const { formats } = described
-  const responses = answersOf(described).map(([status, [description, content]]) => [
-    status,
-    { description, ...(content && { content: answerContent(described, status, content) }) },
-  ])
-  const types = writtenTypes(formats)
-  const problems = types.includes(JSON_TYPE) && { [PROBLEM_TYPE]: {} }
-  const content = { ...buildContent(types, ERRORS), ...problems }
-  return { ...Object.fromEntries(responses), default: { description: REFUSAL, content } }
-}
-
-/** A HEAD answers with the headers alone, and never a part. */
-export function buildHeadResponses(described: Described): Record<string, unknown> {
-  const answers = answersOf(described).filter(([status]) => status !== '206')
-  const responses = answers.map(([status, [description]]) => [status, { description }])
-  return { ...Object.fromEntries(responses), default: { description: REFUSAL } }
-}
-
-const REFUSAL = 'A refusal or a failure'
-
-const ERRORS: JsonSchema = {
-  type: 'object',
-  properties: {
-    errors: {
-      type: 'array',
-      minItems: 1,
-      items: {
-        type: 'object',
-        properties: {
-          message: { type: 'string' },
-          code: { type: 'integer', description: 'The HTTP status' },
-          field: { type: 'string', description: 'The property, parameter or header at fault' },
-          type: { type: 'string', description: 'A stable name for the kind of issue' },
-        },
-        required: ['message', 'code'],
+  const isHead = described.method === 'HEAD'
+  const responses = answersOf(described)
+    .filter(([status]) => !isHead || status !== '206')
+    .map(([status, [description, content]]) => [
+      status,
+      {
+        description,
+        ...buildResponseHeaders(described, status),
+        ...(content && !isHead && { content: answerContent(described, status, content) }),
       },
-    },
-  },
-  required: ['errors'],
+    ])
+  return { ...Object.fromEntries(responses), ...buildErrorResponses(described) }
 }
 
 const PLACES: JsonSchema = {
@@ -130,25 +111,30 @@ function answerContent(
   status: string,
   content: Content,
 ): Record<string, unknown> {
-  const { target, formats } = described
-  const types = writtenTypes(formats)
-  const id = `${described.id}.${status}`
+  const { target, api } = described
+  const types = writtenTypes(api.formats)
   if (target.kind === 'root') return buildContent(types, RESOURCES)
   const { collection, property = '', action } = target
+  const type = toTypeName(collection.itemName)
+  const item = () =>
+    shareSchema(described, type, collection, status, id => itemSchema(collection, id))
   switch (content) {
     case 'page':
-      return buildContent(types, { type: 'array', items: itemSchema(collection, id) })
+      return buildContent(types, { type: 'array', items: item() })
     case 'count':
       return buildContent(types, NUMBER)
     case 'bytes': {
       const accepted = collection.shape.fields.get(property)?.accept ?? ['*/*']
-      return Object.fromEntries(accepted.map(type => [type, {}]))
+      return Object.fromEntries(accepted.map(each => [each, {}]))
     }
     case 'result': {
-      const output = action?.output
-      return buildContent(types, output && embedSchema(output, { io: 'output', id, open: true }))
+      const { output, name = '' } = action ?? {}
+      if (!output) return buildContent(types, undefined)
+      const build = (id: string) => embedSchema(output, { io: 'output', id, open: true })
+      const title = `${type}${toTypeName(name)}Output`
+      return buildContent(types, shareSchema(described, title, output, status, build))
     }
     default:
-      return buildContent(types, itemSchema(collection, id))
+      return buildContent(types, item())
   }
 }

@@ -1,7 +1,16 @@
 // The documents that describe an api: `/openapi.json` for each version, and the catalog of them (RFC 9727).
 import { printLink } from '../http/link.ts'
+import { splitList } from '../http/message.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import { buildDocument, OPENAPI_PATH, printWithServer, withServer } from '../openapi/document.ts'
+import { parseMediaType } from '../negotiate.ts'
+import {
+  buildDocument,
+  OPENAPI_PATH,
+  OPENAPI_VERSIONS,
+  type OpenApiVersion,
+  printWithServer,
+  withServer,
+} from '../openapi/document.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { canAnything } from '../operations/root.ts'
 import type { Item } from '../schema/values.ts'
@@ -52,10 +61,30 @@ function openApi(api: ApiDefinition, version: VersionDefinition | undefined): Se
     read(context) {
       context.version = version
       const { document, text } = find(context)
-      const { base } = context
-      return { data: withServer(document, base), text: printWithServer(text, base) }
+      const { base, request } = context
+      const wanted = findOpenApiVersion(request.headers.accept)
+      const openapi = wanted ?? '3.1'
+      return {
+        data: withServer(document, base, openapi),
+        text: printWithServer(text, base, openapi),
+        ...(wanted && { type: `${OPENAPI_TYPE};version=${wanted}` }),
+        vary: VARY_ACCEPT,
+      }
     },
   }
+}
+
+const OPENAPI_TYPE = 'application/vnd.oai.openapi+json'
+const VARY_ACCEPT: readonly string[] = ['Accept']
+
+/** Finds the version of OpenAPI that `Accept` names; `undefined` where it does not name its media type. */
+function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
+  const types = splitList(accept).flatMap(each => parseMediaType(each) ?? [])
+  const named = types.filter(({ type }) => type === OPENAPI_TYPE)
+  if (named.length === 0) return undefined
+  const versions = Object.keys(OPENAPI_VERSIONS) as OpenApiVersion[] // Its keys are all of them.
+  const wanted = named.map(({ parameters }) => parameters.get('version') ?? '')
+  return versions.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
 }
 
 function catalog({ versions, health }: ApiDefinition): ServedDocument {

@@ -32,6 +32,10 @@ export interface DocumentContent {
   /** The data as JSON, where it is printed already. */
   readonly text?: string
   readonly headers?: HeaderList
+  /** Its media type, where the request chooses it. */
+  readonly type?: string
+  /** The request headers that it depends on. */
+  readonly vary?: readonly string[]
 }
 
 export interface DocumentEndpoint {
@@ -63,7 +67,7 @@ const ALLOW = ['Allow', METHODS, 'Access-Control-Allow-Methods', METHODS]
 /** Reads a document: JSON, whatever is accepted. @throws HttpError 405, and what the document throws */
 async function readDocument(
   context: RequestContext,
-  { name, read, type }: ServedDocument,
+  { name, read, ...served }: ServedDocument,
 ): Promise<OperationResult> {
   const { method, api } = context
   const isDescription = method === 'OPTIONS'
@@ -75,12 +79,13 @@ async function readDocument(
     const representation = { kind: 'document', name, data: {} } as const
     return { status: 200, headers: [...ALLOW, ...api.cors.preflight], representation, value: {} }
   }
-  const { data, text, headers = [] } = await read(context)
+  const { data, text, headers = [], type = served.type, vary } = await read(context)
   if (type) context.negotiated = { ...AS_JSON, type, contentType: type }
   return {
     status: 200,
     headers,
     representation: { kind: 'document', name, data, text },
+    ...(vary && { vary }),
     value: data,
   }
 }

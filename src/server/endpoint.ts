@@ -158,7 +158,7 @@ function describe(route: Route): Step {
     context.negotiated = negotiate(context)
     const methods = authorizedMethods(context, route)
     const { api } = context
-    const whole = describeTarget({ target: route.pattern, methods: route.methods }, api.formats)
+    const whole = describeTarget({ target: route.pattern, methods: route.methods }, api)
     const lost = [...route.methods.keys()].filter(method => !methods.has(method))
     const data = Object.fromEntries(
       Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),

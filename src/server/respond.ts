@@ -246,7 +246,8 @@ export function respondWithError(context: RequestContext, error: HttpError): Htt
   addCommon(headers, context, undefined)
   headers.push('Cache-Control', 'no-store')
   const sent = context.suppressed ? suppressedStatus(status) : status
-  return withBody(context, sent, headers, { kind: 'errors', status, errors })
+  const message = context.api.dialects.length > 0 ? errors[0]?.message : undefined
+  return withBody(context, sent, headers, { kind: 'errors', status, errors, message })
 }
 
 /**

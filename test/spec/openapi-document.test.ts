@@ -18,7 +18,7 @@ import {
 import { parseLink } from '../../src/rules/index.ts'
 import { DECLARED, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
-import { checkedDocument, objectionsTo, type Part } from '../openapi.ts'
+import { checkedDocument, follow, objectionsTo, type Part } from '../openapi.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UUID = '01900000-0000-7000-8000-000000000000'
@@ -144,6 +144,79 @@ test('title, description and contact', () => {
   expect(() => defineApi({ collections: [named('things')], ...mail })).toThrow(
     /contact: unknown option "mail"/,
   )
+})
+
+const OPENAPI_TYPE = 'application/vnd.oai.openapi+json'
+
+test.each([
+  [undefined, '3.1.1', 'application/json'],
+  ['*/*', '3.1.1', 'application/json'],
+  ['application/xml', '3.1.1', 'application/json'],
+  [OPENAPI_TYPE, '3.1.1', `${OPENAPI_TYPE};version=3.1`],
+  [`${OPENAPI_TYPE};version=3.0`, '3.1.1', `${OPENAPI_TYPE};version=3.1`],
+  [`${OPENAPI_TYPE};version=3.2`, '3.2.0', `${OPENAPI_TYPE};version=3.2`],
+  [`text/html, ${OPENAPI_TYPE}; version="3.2.0"`, '3.2.0', `${OPENAPI_TYPE};version=3.2`],
+])('Accept: %s gives OpenAPI %s as %s', async (accept, version, type) => {
+  const api = defineApi({ collections: [named('things')] })
+  const { document, headers } = await get(api, '/openapi.json', {
+    headers: accept === undefined ? {} : { accept },
+  })
+  expect(document.openapi).toBe(version)
+  expect(headers.get('content-type')).toBe(type)
+  expect(headers.get('vary')).toContain('Accept')
+  expect(await objectionsTo(checkedDocument(document))).toEqual([])
+  const openapi = version.startsWith('3.2') ? '3.2' : '3.1'
+  expect({ ...openApiDocument(api, { openapi }), servers: document.servers }).toEqual(document)
+})
+
+test('header parameters, response headers and the types of errors', () => {
+  const api = defineApi({
+    collections: [named('things', { requirePrecondition: true })],
+    rateLimit: { policies: [{ limit: 5, window: 60 }] },
+  })
+  const document = openApiDocument(api) as unknown as Part // JSON is made of such parts
+  const { at } = checkedDocument(document)
+  const headersOf = (path: string, method: string) =>
+    Object.values(at('paths', path, method, 'parameters'))
+      .map(each => follow(document, each))
+      .filter(each => (each.in as unknown) === 'header')
+      .map(({ name }) => String(name))
+  expect(headersOf('/things', 'get')).toEqual(['If-None-Match', 'Prefer', 'Range'])
+  expect(headersOf('/things', 'head')).toEqual(['If-None-Match', 'Prefer'])
+  expect(headersOf('/things', 'post')).toEqual(['Idempotency-Key', 'Prefer'])
+  expect(headersOf('/things/{id}', 'get')).toEqual(['If-None-Match', 'If-Modified-Since'])
+  expect(headersOf('/things/{id}', 'patch')).toEqual(
+    expect.arrayContaining(['If-Match', 'If-Unmodified-Since', 'Prefer']),
+  )
+  const responses = (path: string, method: string) => at('paths', path, method, 'responses')
+  expect(Object.keys(responses('/things', 'post')['201']?.headers ?? {})).toEqual(
+    expect.arrayContaining(['ETag', 'Location', 'X-RateLimit-Remaining']),
+  )
+  expect(Object.keys(responses('/things/{id}', 'put'))).toEqual(
+    [200, 204, 303, 400, 403, 404, 406, 408, 409, 412, 413, 414, 415, 428, 429, 431, 500, 503]
+      .map(String)
+      .concat('default'),
+  )
+  const known = follow(document, responses('/things/{id}', 'put')['428'] as Part)
+  const type = known.content?.['application/json']?.schema?.properties?.errors
+  expect(JSON.stringify(type)).toContain('{"const":"precondition_required","description":"Changes')
+})
+
+test('examples and descriptions come from the metadata of the schema', () => {
+  const name = z.string().meta({ examples: ['Ann'], description: 'Of the person' })
+  const schema = z.object({ name }).meta({ examples: [{ name: 'Bob' }] })
+  const { components } = openApiDocument(defineApi({ collections: [named('things', { schema })] }))
+  expect(components).toMatchObject({
+    schemas: Object.fromEntries(
+      ['Thing', 'ThingInput', 'ThingReplacement'].map(each => [
+        each,
+        {
+          examples: [{ name: 'Bob' }],
+          properties: { name: { examples: ['Ann'], description: 'Of the person' } },
+        },
+      ]),
+    ),
+  })
 })
 
 test.each(['openapi', 'docs'])('no collection is called %s', name => {

@@ -1,0 +1,74 @@
+// The parts of an OpenAPI document that several operations share: each stands once, under `components`.
+
+import type { JsonSchema } from '../schema/json-schema.ts'
+
+type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
+
+export interface Reference {
+  readonly $ref: string
+}
+
+interface Part {
+  readonly name: string
+  readonly owner: unknown
+}
+
+export class Components {
+  readonly #parts = new Map<string, Part>()
+  readonly #built: { readonly [K in Kind]: Record<string, object> } = {
+    schemas: {},
+    parameters: {},
+    headers: {},
+    responses: {},
+  }
+
+  /**
+   * Refers to a part, which is built where it is new.
+   * @param owner what the part describes: parts of two owners with one name are told apart by a number.
+   */
+  refer(kind: Kind, wanted: string, owner: unknown, build: () => object): Reference {
+    const plain = wanted.replace(/[^\w.-]/g, '_')
+    let name = plain
+    for (let number = 2; ; number++) {
+      const key = `${kind}/${name}`
+      const known = this.#parts.get(key)
+      if (known && known.owner !== owner) {
+        name = `${plain}${number}`
+        continue
+      }
+      if (!known) {
+        this.#parts.set(key, { name, owner })
+        this.#built[kind][name] = kind === 'schemas' ? this.#hoist(name, { ...build() }) : build()
+      }
+      return { $ref: `#/components/${key}` }
+    }
+  }
+
+  /** Makes the definitions of a recursive schema components: many tools do not follow an `$id`. */
+  #hoist(name: string, { $id: _id, $defs, ...schema }: JsonSchema): object {
+    if (!$defs) return schema
+    const renamed = (part: unknown) =>
+      JSON.parse(JSON.stringify(part), (key, value) =>
+        key === '$ref' && typeof value === 'string'
+          ? value.replace('#/$defs/', `#/components/schemas/${name}.`)
+          : value,
+      )
+    for (const [each, definition] of Object.entries($defs))
+      this.#built.schemas[`${name}.${each}`] = renamed(definition)
+    return renamed(schema)
+  }
+
+  /** Lists the parts by their kinds. */
+  build(): Record<string, object> {
+    return Object.fromEntries(
+      Object.entries(this.#built).filter(([, parts]) => Object.keys(parts).length > 0),
+    )
+  }
+}
+
+/** Prints a name as a type of a program would be called: `CarModel` for `car_model`. */
+export function toTypeName(name: string): string {
+  return name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9]?)/g, (_, first: string) =>
+    first.toUpperCase(),
+  )
+}

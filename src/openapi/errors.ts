@@ -1,0 +1,129 @@
+// The error responses of each operation, in the terms of OpenAPI 3.1.
+import { STATUS_CODES } from 'node:http'
+import { ERROR_TYPES } from '../errors.ts'
+import { PROBLEM_TYPE } from '../formats/json.ts'
+import { isRead } from '../http/message.ts'
+import { DOWNLOAD, SEARCH } from '../model/routes.ts'
+import { writtenTypes } from '../negotiate.ts'
+import type { JsonSchema } from '../schema/json-schema.ts'
+import type { Components } from './components.ts'
+import { buildContent, type Described, JSON_TYPE, takesKey } from './described.ts'
+import { referToHeaders } from './headers.ts'
+
+const ALWAYS = [400, 412, 414, 431, 500, 503]
+
+/** Lists the error statuses that an operation can answer with, apart from those that a program throws. */
+function listStatuses(described: Described): number[] {
+  const { api, target, method, name } = described
+  const writes = !isRead(method)
+  const guarded = api.schemes.length > 0
+  const statuses = new Set(ALWAYS)
+  const add = (condition: unknown, ...codes: readonly number[]) => {
+    if (condition) for (const code of codes) statuses.add(code)
+  }
+  add(guarded, 401, 403)
+  add(writes, 403)
+  add(api.rateLimit, 429)
+  add(target.kind !== 'blob', 406)
+  if (target.kind === 'root') return [...statuses]
+  const { collection, parent, action, kind } = target
+  const ofItem = kind === 'item' || kind === 'blob' || action?.on === 'item'
+  add(ofItem || parent || collection.hideExistence, 404)
+  add(kind !== 'count', 413)
+  add(writes && name !== 'delete', 408, 415)
+  add(method === 'POST', 405)
+  add(writes, 409)
+  add(name === 'list' || name === SEARCH || name === DOWNLOAD, 416)
+  add(takesKey(described), 422)
+  add(writes && ofItem && collection.requirePrecondition, 428)
+  return [...statuses].sort((one, other) => one - other)
+}
+
+const HEADERS: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  416: ['Content-Range'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+
+/** Builds the error responses of an operation: `default` alone where nothing is shared. */
+export function buildErrorResponses(described: Described): Record<string, unknown> {
+  const { api, components, method } = described
+  const other = 'An error that a program throws, or one of HTTP itself'
+  if (method === 'HEAD') {
+    const statuses = components ? listStatuses(described) : []
+    const known = statuses.map(status => [status, { description: phraseOf(status) }])
+    return { ...Object.fromEntries(known), default: { description: other } }
+  }
+  if (!components) return { default: { description: other, content: buildErrors(described) } }
+  const refer = (name: string, status?: number) =>
+    components.refer('responses', name, api, () => ({
+      description: status === undefined ? other : phraseOf(status),
+      ...referToHeaders(components, HEADERS[status ?? 0] ?? []),
+      content: buildErrors(described, components, status),
+    }))
+  const known = listStatuses(described).map(status => [
+    status,
+    refer(phraseOf(status).replaceAll(' ', ''), status),
+  ])
+  return { ...Object.fromEntries(known), default: refer('OtherError') }
+}
+
+function phraseOf(status: number): string {
+  return STATUS_CODES[status] ?? 'Error'
+}
+
+function buildErrors(
+  { api: { formats, dialects } }: Described,
+  components?: Components,
+  status?: number,
+): Record<string, unknown> {
+  const types = writtenTypes(formats)
+  const entries = { type: 'array', minItems: 1, items: entrySchema(status) }
+  const message = dialects.length > 0 && { message: { type: 'string' } }
+  const errors: JsonSchema = {
+    type: 'object',
+    properties: { ...message, errors: entries },
+    required: [...Object.keys(message || {}), 'errors'],
+  }
+  const problem = components && {
+    schema: components.refer('schemas', 'Problem', 'errors', () => PROBLEM),
+  }
+  return {
+    ...buildContent(types, errors),
+    ...(types.includes(JSON_TYPE) && { [PROBLEM_TYPE]: problem ?? {} }),
+  }
+}
+
+/** One error. A program may throw types of its own: those of the table are the known ones. */
+function entrySchema(status: number | undefined): JsonSchema {
+  const known: Readonly<Record<number, Readonly<Record<string, string>>>> = ERROR_TYPES
+  const types = Object.entries(known[status ?? 0] ?? {})
+  const choices = types.map(([type, description]) => ({ const: type, description }))
+  return {
+    type: 'object',
+    properties: {
+      message: { type: 'string' },
+      code: { ...(status ? { const: status } : { type: 'integer' }), description: 'The status' },
+      field: { type: 'string', description: 'The property, parameter or header at fault' },
+      type: {
+        description: 'A stable name of the kind of error',
+        ...(choices.length > 0 ? { anyOf: [...choices, { type: 'string' }] } : { type: 'string' }),
+      },
+    },
+    required: ['message', 'code'],
+  }
+}
+
+const PROBLEM: JsonSchema = {
+  type: 'object',
+  description: 'Problem details (RFC 9457)',
+  properties: {
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    errors: { type: 'array', items: entrySchema(undefined) },
+  },
+  required: ['title', 'status', 'detail', 'errors'],
+}
