@@ -29,6 +29,7 @@ import { toPath } from './schema/paths.ts'
 import { buildChecker, buildValidator } from './schema/validate.ts'
 import { buildField, fieldsOf, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/handlers.ts'
+import { toKeyedStore } from './store/keyed-store.ts'
 import { withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 import type { Identity, Shape } from './store/store.ts'
@@ -125,7 +126,7 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     blobs: hasBlobs ? options.blobs : undefined,
     binary,
     validator: buildValidator(schema),
-    store,
+    store: toKeyedStore(store),
     defaultLimit,
     maxLimit,
     sort: withTieBreak(sort, identity.name),

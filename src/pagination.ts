@@ -23,6 +23,8 @@ export interface WindowOptions {
   readonly maxLimit: number
   /** The sort in force: a cursor of another one is refused. */
   readonly sort: readonly SortKey[]
+  /** Whether pages lead on by `offset`, as the store cannot seek: a cursor is refused. Default false. */
+  readonly byOffset?: boolean
 }
 
 /**
@@ -32,7 +34,7 @@ export interface WindowOptions {
 export function readWindow(
   parameters: readonly Parameter[],
   range: string | undefined,
-  { unit, defaultLimit, maxLimit, sort }: WindowOptions,
+  { unit, defaultLimit, maxLimit, sort, byOffset = false }: WindowOptions,
   issues: Issue[],
 ): Window {
   const limitText = single(parameters, 'limit', issues)
@@ -44,7 +46,10 @@ export function readWindow(
     const message = 'offset and cursor exclude each other: send one of them'
     issues.push({ message, field: 'cursor', type: 'conflicting_parameters' })
   }
-  if (cursorText !== undefined) {
+  if (cursorText !== undefined && byOffset) {
+    const message = 'This list has no cursors. Follow its Link header, or use offset.'
+    issues.push({ message, field: 'cursor', type: 'invalid_cursor' })
+  } else if (cursorText !== undefined) {
     const cursor = parseCursor(cursorText, sort)
     if (!cursor) {
       const message =
@@ -56,9 +61,14 @@ export function readWindow(
   if (offset !== undefined) return { by: 'offset', offset, limit }
   const wanted =
     limitText === undefined && range !== undefined ? parseRange(range, unit) : undefined
-  if (!wanted) return { by: 'cursor', cursor: undefined, limit }
+  if (!wanted) return startWindow(limit, byOffset)
   const size = wanted.last === undefined ? maxLimit : wanted.last - wanted.first + 1
   return { by: 'range', offset: wanted.first, limit: Math.min(size, maxLimit) }
+}
+
+/** The window of a request that names no place. */
+export function startWindow(limit: number, byOffset = false): Window {
+  return byOffset ? { by: 'offset', offset: 0, limit } : { by: 'cursor', cursor: undefined, limit }
 }
 
 /** What a store found for a window. */

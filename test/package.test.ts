@@ -102,6 +102,7 @@ test('the package holds what is built and its papers, nothing else', () => {
     'docs/openapi.md',
     'docs/proxies.md',
     'docs/specification.md',
+    'docs/write-a-store.md',
     'package.json',
   ])
   const built = packed.filter(name => name.startsWith('dist/'))

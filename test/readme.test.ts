@@ -1,5 +1,5 @@
-// Every TypeScript block of the README, of docs/collections.md, docs/auth.md and docs/openapi.md runs, and
-// every curl gives the answer that stands below it.
+// Every TypeScript block of the README, of docs/collections.md, docs/auth.md, docs/openapi.md and
+// docs/write-a-store.md runs, and every curl gives the answer that stands below it.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -32,7 +32,9 @@ const auth = await readFile(join(root, 'docs', 'auth.md'), 'utf8')
 
 const openapi = await readFile(join(root, 'docs', 'openapi.md'), 'utf8')
 
-const blocks = [readme, collections, auth, openapi].flatMap(blocksOf)
+const writeAStore = await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8')
+
+const blocks = [readme, collections, auth, openapi, writeAStore].flatMap(blocksOf)
 
 let folder: string
 

@@ -127,10 +127,22 @@ const STORE_METHODS: readonly (keyof Store)[] = [
   'create',
   'update',
   'delete',
-  'claim',
-  'complete',
   'close',
 ]
+
+const METHODS = having('a store, such as memoryStore()', ...STORE_METHODS)
+
+const STORE: Rule = {
+  wanted: `${METHODS.wanted}, with pages: 'key' or 'offset' and idempotency: 'store', 'process' or 'none'`,
+  fits(value) {
+    const { pages, idempotency } = Object(value)
+    return (
+      METHODS.fits(value) &&
+      /^(?:key|offset)$/.test(pages) &&
+      /^(?:store|process|none)$/.test(idempotency)
+    )
+  },
+}
 
 const HEADER_VALUE: Rule = {
   wanted: 'a header value on one line',
@@ -140,7 +152,7 @@ const HEADER_VALUE: Rule = {
 export const COLLECTION_RULES: Rules<CollectionOptions> = {
   name: needed(TEXT),
   schema: needed(SCHEMA),
-  store: needed(having('a store, such as memoryStore()', ...STORE_METHODS)),
+  store: needed(STORE),
   itemName: TEXT,
   id: oneOf('uuid', 'integer'),
   idField: oneOf('id', 'identifier'),

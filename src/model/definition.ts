@@ -17,8 +17,9 @@ import type { Path } from '../schema/paths.ts'
 import type { Validator } from '../schema/validate.ts'
 import type { Awaitable, Item } from '../schema/values.ts'
 import type { Input, Output, Schema, SomeSchema } from '../schema/zod-fields.ts'
+import type { KeyedStore } from '../store/keyed-store.ts'
 import type { SortKey } from '../store/selection.ts'
-import type { Id, Shape, Store, TotalMode } from '../store/store.ts'
+import type { Id, Shape, TotalMode } from '../store/store.ts'
 
 /** What can be done to a collection and its items; actions come under their own names. */
 export type Operation = 'list' | 'count' | 'read' | 'create' | 'replace' | 'patch' | 'delete'
@@ -207,7 +208,7 @@ export interface CollectionDefinition {
   /** What a client may write. */
   readonly inputFields: Fields
   readonly validator: Validator
-  readonly store: Store
+  readonly store: KeyedStore
   readonly defaultLimit: number
   readonly maxLimit: number
   readonly sort: readonly SortKey[]

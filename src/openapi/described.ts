@@ -44,8 +44,9 @@ export function shareSchema(
     : build(`${id}.${part}`)
 }
 
-/** Whether an operation takes an `Idempotency-Key`. */
+/** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
 export function takesKey({ target, method, name }: Described): boolean {
   if (target.kind === 'root' || method === 'GET' || method === 'HEAD') return false
+  if (target.collection.store.idempotency !== 'store') return false
   return target.action !== undefined || name === 'create'
 }

@@ -75,7 +75,7 @@ const INSTANT: JsonSchema = {
   anyOf: [{ format: 'date-time' }, { format: 'date' }],
 }
 
-function pageParameters({ defaultLimit, maxLimit }: CollectionDefinition): Parameter[] {
+function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): Parameter[] {
   const number = { type: 'integer', minimum: 0 }
   const sort = 'Fields separated by commas, a minus before one that descends'
   const limit = { ...number, default: defaultLimit, maximum: maxLimit }
@@ -83,7 +83,9 @@ function pageParameters({ defaultLimit, maxLimit }: CollectionDefinition): Param
     parameter('sort', { type: 'string' }, sort),
     parameter('offset', number, 'The position of the first item'),
     parameter('limit', limit, 'The most items of a page'),
-    parameter('cursor', { type: 'string' }, 'A place in the list, from a Link header'),
+    ...(store.pages === 'offset'
+      ? []
+      : [parameter('cursor', { type: 'string' }, 'A place in the list, from a Link header')]),
   ]
 }
 

@@ -229,6 +229,7 @@ const readersOf = memoize((api: ApiDefinition) =>
       unit: collection.name,
       defaultLimit: collection.defaultLimit,
       maxLimit: collection.maxLimit,
+      byOffset: collection.store.pages === 'offset',
     }
     const searched = compileListReader({ ...options, ...(search && { search }) })
     // The clients of the dialects search by `q` on the list itself.

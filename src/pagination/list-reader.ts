@@ -3,7 +3,13 @@
 import { type Issue, throwIfAny } from '../errors.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { Parameter } from '../http/parameters.ts'
-import { LinkQuery, readWindow, type Window, type WindowOptions } from '../pagination.ts'
+import {
+  LinkQuery,
+  readWindow,
+  startWindow,
+  type Window,
+  type WindowOptions,
+} from '../pagination.ts'
 import { CACHE_BUSTER, compileQueryReader, type Query, type QueryOptions } from '../query.ts'
 import { parseCursor } from './cursor.ts'
 
@@ -84,7 +90,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
       if (!/^\d{1,15}$/.test(value)) return undefined
       return { ...known, namesPage: true, window: { by: 'offset', offset: Number(value), limit } }
     }
-    const cursor = parseCursor(value, known.query.sort)
+    const cursor = options.byOffset ? undefined : parseCursor(value, known.query.sort)
     return cursor && { ...known, namesPage: true, window: { by: 'cursor', cursor, limit } }
   }
 
@@ -97,7 +103,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
       earlier = recent
       recent = new Map()
     }
-    const start = { by: 'cursor', cursor: undefined, limit: window.limit } as const
+    const start = startWindow(window.limit, options.byOffset)
     recent.set(rest, { ...request, window: start, namesPage: request.sized })
   }
 

@@ -3,21 +3,30 @@
 export type { Field, Fields } from '../schema/fields.ts'
 export type { Path } from '../schema/paths.ts'
 export type { Item, Json } from '../schema/values.ts'
+export { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 export {
   comparer,
   type Filter,
+  keyComparer,
   matcher,
   type Operator,
+  parseLike,
   type Search,
   type Selection,
   type SortKey,
+  searchWords,
+  sortKeyOf,
 } from '../store/selection.ts'
+export { mergeShapes } from '../store/shapes.ts'
 export {
+  assemble,
   type Id,
   type IdempotencyRecord,
   type Identity,
+  type KeySlice,
   type ListOptions,
   type Page,
+  type PositionSlice,
   ReferenceConflictError,
   type Shape,
   type Slice,
@@ -25,8 +34,13 @@ export {
   type Stored,
   type StoreOptions,
   type TotalMode,
+  throwIfAborted,
+  toAnswer,
+  toPage,
   UnavailableError,
   UniqueError,
   UnstorableError,
   type WriteOptions,
 } from '../store/store.ts'
+export { UniqueValues } from '../store/unique-values.ts'
+export { type ItemPlace, scanStore } from './scan-store.ts'

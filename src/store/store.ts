@@ -61,16 +61,22 @@ export interface Shape {
   readonly indexes: readonly (readonly string[])[]
 }
 
-/** A part of a selection: by position, or forward (or backward) from a place in the sort. */
-export type Slice =
-  | { readonly limit: number; readonly offset: number }
-  | {
-      readonly limit: number
-      /** The sort keys of an item that need not exist (any more); absent: from the start, or the end. */
-      readonly key: readonly (Scalar | null)[] | undefined
-      /** The last `limit` items before the key (or of the list), still in the order of the sort. */
-      readonly backward: boolean
-    }
+/** A part of a selection by position: the only one that a store with `pages: 'offset'` is asked for. */
+export interface PositionSlice {
+  readonly limit: number
+  readonly offset: number
+}
+
+/** A part of a selection forward (or backward) from a place in the sort. */
+export interface KeySlice {
+  readonly limit: number
+  /** The sort keys of an item that need not exist (any more); absent: from the start, or the end. */
+  readonly key: readonly (Scalar | null)[] | undefined
+  /** The last `limit` items before the key (or of the list), still in the order of the sort. */
+  readonly backward: boolean
+}
+
+export type Slice = PositionSlice | KeySlice
 
 /** How to count: every item, by the database's own estimate, or not at all. */
 export type TotalMode = 'exact' | 'estimated' | 'none'
@@ -122,10 +128,17 @@ export type IdempotencyRecord =
 
 /** Keeps the items of a collection. A method may return its result at once, or a promise of it. */
 export interface Store {
-  /** `key`: lists continue from a sort key. `offset`: the store cannot seek and takes positions only. */
+  /**
+   * `key`: lists continue from a sort key. `offset`: the store cannot seek. It gets a {@link PositionSlice}
+   * only, and `Link` leads on by `offset`: a page may then skip or repeat an item while others write.
+   */
   readonly pages: 'key' | 'offset'
 
-  /** Where idempotency keys are kept: with the items, in this process, or nowhere. */
+  /**
+   * Where idempotency keys are kept. `store`: with the items, by `claim` and `complete`. `process`: in the
+   * memory of this process, for the store; a restart loses them. `none`: nowhere, each key is new.
+   * OPTIONS and the OpenAPI document name `Idempotency-Key` for `store` only.
+   */
   readonly idempotency: 'store' | 'process' | 'none'
 
   /**
@@ -183,14 +196,14 @@ export interface Store {
 
   /**
    * Claims an idempotency key, in one step. A claim that is never completed ends after a minute; an
-   * answer is kept for a day.
+   * answer is kept for a day. Needed where `idempotency` is `store`, as `complete` is.
    * @param key opaque, at most 64 characters.
    * @param fingerprint of the request: kept with the key and returned with its record.
    */
-  claim(key: string, fingerprint: string, options?: StoreOptions): Awaitable<IdempotencyRecord>
+  claim?(key: string, fingerprint: string, options?: StoreOptions): Awaitable<IdempotencyRecord>
 
   /** Keeps the answer of a claimed key; without an answer (the work failed) the key is free again. */
-  complete(key: string, answer: Json | undefined, options?: StoreOptions): Awaitable<void>
+  complete?(key: string, answer: Json | undefined, options?: StoreOptions): Awaitable<void>
 
   /**
    * Runs work on several stores of one database in one transaction: all of its writes happen, or none.

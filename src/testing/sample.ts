@@ -3,13 +3,18 @@ import assert from 'node:assert/strict'
 import type { Field } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import type { Item, Scalar } from '../schema/values.ts'
+import type { KeyedStore } from '../store/keyed-store.ts'
 import { type Filter, type Operator, type SortKey, withTieBreak } from '../store/selection.ts'
 import { parseSort } from '../store/sort.ts'
 import type { Id, Identity, Shape, Slice, Store, Stored } from '../store/store.ts'
 
 /** Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. */
-export type Checks = Readonly<Record<string, (store: Store) => Promise<void>>>
-export type CheckGroup = readonly [ids: Identity['kind'], checks: Checks]
+export type Checks<S extends Store = Store> = Readonly<Record<string, (store: S) => Promise<void>>>
+
+/** Cases of stores with ids of one kind; `idempotency` and `seeks` are for stores that say so of themselves. */
+export type CheckGroup =
+  | readonly [ids: Identity['kind'], checks: Checks, needs?: 'seeks']
+  | readonly [ids: Identity['kind'], checks: Checks<KeyedStore>, needs: 'idempotency']
 
 const text: Field = { kind: 'string', nullable: false, optional: false }
 export const maybe = { nullable: true, optional: true }

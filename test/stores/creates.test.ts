@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest'
 import type { Field } from '../../src/schema/fields.ts'
 import type { Item } from '../../src/schema/values.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
-import type { Shape, Store } from '../../src/store/store.ts'
+import { type KeyedStore, toKeyedStore } from '../../src/store/keyed-store.ts'
+import type { Shape } from '../../src/store/store.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { by, SHAPE } from './selections.ts'
 import { closing, newTable } from './several.ts'
@@ -22,7 +23,7 @@ const DATABASES: [string, Open][] = [
 interface Opened {
   readonly db: Kysely<unknown>
   readonly table: string
-  readonly store: Store
+  readonly store: KeyedStore
   /** How many rows each insert since the last look has given. */
   inserted(): number[]
 }
@@ -34,7 +35,7 @@ async function opened(open: Open, shape: Shape = SHAPE): Promise<Opened> {
     const into = new RegExp(`^insert into ["\`]${table}["\`].* values (.+)`).exec(text)
     if (into) rows.push(into[1]?.match(/\(/g)?.length ?? 0)
   })
-  const store = sqlStore({ db, table, create: true })
+  const store = toKeyedStore(sqlStore({ db, table, create: true }))
   store.attach(shape)
   // Its tables are made.
   await store.count({ where: [] }, 'exact')

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Field } from '../../src/schema/fields.ts'
 import type { Item } from '../../src/schema/values.ts'
 import { createVersion, nextId, nextUuid } from '../../src/store/ids.ts'
+import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { MemoryIndex } from '../../src/store/memory-index.ts'
 import { type MemoryStore, memoryStore } from '../../src/store/memory-store.ts'
 import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
@@ -219,7 +220,7 @@ describe('a store in memory', () => {
 
   test('frees a claim after a minute and an answer after a day, and keeps only so many', async () => {
     let now = 0
-    const store = memoryStore({ clock: () => now, keys: 3 })
+    const store = toKeyedStore(memoryStore({ clock: () => now, keys: 3 }))
     store.attach(SHAPE)
     await store.claim('a', 'p')
     now = 59_999

@@ -9,6 +9,7 @@ import type { Field } from '../../src/schema/fields.ts'
 import type { Path } from '../../src/schema/paths.ts'
 import type { Item } from '../../src/schema/values.ts'
 import { createTableSql, sqlStore } from '../../src/sql/sql-store.ts'
+import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
 import { type Shape, UnavailableError } from '../../src/store/store.ts'
 import { LISTS } from './plans.ts'
@@ -215,7 +216,7 @@ describe('a SQLite file', () => {
     const open = async () => {
       const store = sqlStore({ db: await openDatabase(file), create: true })
       store.attach(SHAPE)
-      return store
+      return toKeyedStore(store)
     }
     const before = await open()
     const kept = await before.create({
@@ -265,7 +266,9 @@ describe('a SQLite file', () => {
 
   test('forgets claims after a minute and answers after a day', async () => {
     let now = 1e12
-    const store = sqlStore({ db: await openDatabase(), create: true, clock: () => now })
+    const store = toKeyedStore(
+      sqlStore({ db: await openDatabase(), create: true, clock: () => now }),
+    )
     store.attach(SHAPE)
     await store.claim('a', 'p')
     now += 59_999

@@ -1,0 +1,263 @@
+// docs/write-a-store.md: its store passes the contract; stores that can do less are served within their limits.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
+import { type PositionSlice, type Stored, scanStore } from '../src/store-authors/index.ts'
+import { storeCases } from '../src/testing/store-cases.ts'
+import { blocksOf } from './markdown.ts'
+
+const root = join(import.meta.dirname, '..')
+let folder: string
+let fileStore: (path: string) => Store
+let files = 0
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'store-'))
+  const [block] = blocksOf(await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8'))
+  const source = (block?.text ?? '')
+    .replace("'rest-conventions/store'", `'${join(root, 'src/store-authors/index.ts')}'`)
+    .replace("'rest-conventions'", `'${join(root, 'src/index.ts')}'`)
+  const file = join(folder, 'file-store.ts')
+  await writeFile(file, source)
+  // The document says its type.
+  fileStore = ((await import(file)) as { fileStore: typeof fileStore }).fileStore
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const newPath = () => join(folder, `${files++}.json`)
+
+describe('the store of the document', () => {
+  for (const { name, run } of storeCases(() => fileStore(newPath()))) test(name, run)
+
+  it('has its items after a restart', async () => {
+    const path = newPath()
+    const define = () =>
+      defineCollection({
+        name: 'cars',
+        schema: z.object({ color: z.string() }),
+        store: fileStore(path),
+        id: 'integer',
+      })
+    await defineApi({ collections: [define()] })
+      .collection('cars')
+      .create({ color: 'red' })
+    const again = defineApi({ collections: [define()] }).collection('cars')
+    await again.create({ color: 'blue' })
+    expect(await again.list()).toMatchObject([
+      { id: 1, color: 'red' },
+      { id: 2, color: 'blue' },
+    ])
+  })
+})
+
+test('a place without get, which answers later, passes too', async () => {
+  const slow = () => {
+    const items = new Map<unknown, Stored>()
+    return scanStore({
+      async *all() {
+        yield* items.values()
+      },
+      put: async item => items.set(item.id, item),
+      remove: async ({ id }) => items.delete(id),
+      close: async () => items.clear(),
+    })
+  }
+  for (const { name, run } of storeCases(slow)) {
+    if (!name.includes('stream')) await run()
+  }
+})
+
+/** A store that takes positions only, as a strictly typed adapter sees its slices. */
+function offsetStore(idempotency: 'process' | 'none' = 'process'): Store {
+  const { claim: _claim, complete: _complete, ...inner } = memoryStore()
+  return {
+    ...inner,
+    pages: 'offset',
+    idempotency,
+    list: (selection, slice, total, options) => {
+      // What the contract promises.
+      const { offset, limit } = slice as PositionSlice
+      return inner.list(selection, { offset, limit }, total, options)
+    },
+  }
+}
+
+describe("a store with pages: 'offset' and without claim", () => {
+  for (const { name, run } of storeCases(() => offsetStore())) test(name, run)
+})
+
+describe("pages: 'offset'", () => {
+  const make = async () => {
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store: offsetStore(),
+      id: 'integer',
+    })
+    const api = defineApi({ collections: [cars] })
+    for (let at = 0; at < 7; at++) await api.collection('cars').create({ color: `c${at}` })
+    const get = (url: string) => api.fetch(new Request(new URL(url, 'http://a.example')))
+    return { api, get }
+  }
+  const linkTo = (answer: Response, relation: string) =>
+    new RegExp(`<([^>]*)>; rel="${relation}"`).exec(answer.headers.get('link') ?? '')?.[1]
+
+  it.each(['/cars?limit=3', '/cars?limit=3&sort=-color', '/cars?limit=3&offset=0'])(
+    'every item is on one page of %s, forward and back',
+    async start => {
+      const { get } = await make()
+      const seen: number[][] = []
+      let last = ''
+      for (let url: string | undefined = start; url !== undefined; ) {
+        const answer = await get(url)
+        const items = (await answer.json()) as { id: number }[] // each has an id
+        seen.push(items.map(({ id }) => id))
+        last = url
+        url = linkTo(answer, 'next')
+      }
+      expect(seen.map(({ length }) => length)).toEqual([3, 3, 1])
+      expect(seen.flat().sort()).toEqual([1, 2, 3, 4, 5, 6, 7])
+      const back: number[][] = []
+      for (let url: string | undefined = last; url !== undefined; ) {
+        const answer = await get(url)
+        const items = (await answer.json()) as { id: number }[] // each has an id
+        back.unshift(items.map(({ id }) => id))
+        url = linkTo(answer, 'previous')
+      }
+      expect(back).toEqual(seen)
+    },
+  )
+
+  it('no link has a cursor, and the cursor of another list is refused', async () => {
+    const { api, get } = await make()
+    for (const url of ['/cars?limit=3', '/cars?limit=3&offset=3', '/cars']) {
+      expect((await get(url)).headers.get('link') ?? '').not.toContain('cursor')
+    }
+    const seeking = defineApi({
+      collections: [
+        defineCollection({
+          name: 'cars',
+          schema: z.object({ color: z.string() }),
+          store: memoryStore(),
+          id: 'integer',
+        }),
+      ],
+    })
+    for (const color of ['a', 'b']) await seeking.collection('cars').create({ color })
+    const first = await seeking.fetch(new Request('http://a.example/cars?limit=1'))
+    const next = linkTo(first, 'next') ?? ''
+    expect(next).toContain('cursor=')
+    await get('/cars?limit=1')
+    const refused = await get(next)
+    expect(refused.status).toBe(400)
+    expect(await refused.json()).toMatchObject({
+      errors: [{ field: 'cursor', type: 'invalid_cursor' }],
+    })
+    const described = await api.fetch(new Request('http://a.example/cars', { method: 'OPTIONS' }))
+    expect(await described.text()).not.toContain('"cursor"')
+  })
+})
+
+describe('idempotency', () => {
+  const make = (store: Store) => {
+    let runs = 0
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ color: z.string() }),
+      store,
+      id: 'integer',
+      actions: { paint: { on: 'collection', run: () => ({ runs: ++runs }) } },
+    })
+    const api = defineApi({ collections: [cars] })
+    const send = (path: string, method: string, body?: unknown) =>
+      api.fetch(
+        new Request(`http://a.example${path}`, {
+          method,
+          headers: { 'content-type': 'application/json', 'idempotency-key': '"k"' },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        }),
+      )
+    return { api, send }
+  }
+
+  it.each([
+    ['store', memoryStore(), [1, 1]],
+    ['process', offsetStore('process'), [1, 1]],
+    ['none', offsetStore('none'), [2, 2]],
+  ] as const)('%s: how often a request that is sent twice is done', async (kept, store, times) => {
+    const { api, send } = make(store)
+    for (const _ of [1, 2]) expect((await send('/cars', 'POST', { color: 'red' })).status).toBe(201)
+    await send('/cars/paint', 'POST', {})
+    const painted = await (await send('/cars/paint', 'POST', {})).json()
+    expect([await api.collection('cars').count(), painted]).toEqual([times[0], { runs: times[1] }])
+    const description = await (await send('/cars', 'OPTIONS')).text()
+    const document = await (await send('/openapi.json', 'GET')).text()
+    for (const text of [description, document]) {
+      expect(text.includes('"Idempotency-Key"')).toBe(kept === 'store')
+    }
+  })
+
+  it('the methods of a store are called on itself: it may be an instance of a class', async () => {
+    class Counting {
+      readonly pages = 'offset'
+      readonly idempotency = 'process'
+      #inner = memoryStore()
+      attach: Store['attach'] = shape => this.#inner.attach(shape)
+      get(...given: Parameters<Store['get']>) {
+        return this.#inner.get(...given)
+      }
+      list(...given: Parameters<Store['list']>) {
+        return this.#inner.list(...given)
+      }
+      count(...given: Parameters<Store['count']>) {
+        return this.#inner.count(...given)
+      }
+      stream(...given: Parameters<Store['stream']>) {
+        return this.#inner.stream(...given)
+      }
+      create(...given: Parameters<Store['create']>) {
+        return this.#inner.create(...given)
+      }
+      update(...given: Parameters<Store['update']>) {
+        return this.#inner.update(...given)
+      }
+      delete(...given: Parameters<Store['delete']>) {
+        return this.#inner.delete(...given)
+      }
+      close() {
+        return this.#inner.close()
+      }
+    }
+    const { api, send } = make(new Counting())
+    await send('/cars', 'POST', { color: 'red' })
+    expect((await send('/cars/1', 'PATCH', { color: 'blue' })).status).toBe(303)
+    expect(await api.collection('cars').list()).toMatchObject([{ color: 'blue' }])
+    await api.close()
+  })
+
+  it.each([
+    [{ idempotency: 'store' }, /needs the methods claim and complete/],
+    [{ idempotency: 'disk' }, /idempotency: 'store', 'process' or 'none'/],
+    [{ pages: 'cursor' }, /pages: 'key' or 'offset'/],
+    [{ pages: undefined }, /pages: 'key' or 'offset'/],
+  ])('a store with %j is refused', (wrong, message) => {
+    // Wrong on purpose.
+    const store = { ...offsetStore(), ...wrong } as Store
+    expect(() => make(store)).toThrow(message)
+  })
+})
+
+test('a failing case names the method and what it got', async () => {
+  const broken = () => ({ ...memoryStore(), count: () => 5 })
+  const failing = storeCases(broken).find(({ name }) => name.startsWith('every operator'))
+  await expect(failing?.run()).rejects.toThrow(
+    /5 !== 2[\s\S]*The last call: store\.count\(\{\s+where: \[[\s\S]*\nIt returned: 5$/,
+  )
+  const throwing = storeCases(() => ({ ...memoryStore(), attach: () => undefined }))
+  await expect(throwing[0]?.run()).rejects.toThrow(
+    /The last call: store\.create\([\s\S]*\nIt threw: TypeError: The store belongs to no collection yet$/,
+  )
+})
