@@ -30,7 +30,10 @@ export function relateCollections(
       if (field && uuid) fields.set(property, { ...field, uuid })
     }
     if (parents.size > 0)
-      related.set(name, Object.freeze({ ...definition, shape: Object.freeze({ ...shape, fields }) }))
+      related.set(
+        name,
+        Object.freeze({ ...definition, shape: Object.freeze({ ...shape, fields }) }),
+      )
   }
   return related
 }
