@@ -24,7 +24,17 @@ const LAYERS = [
 ]
 
 /** Entry points of their own: they import the core and each other's types, and the core never imports them. */
-const SUBPATHS = ['dialects', 'html', 'node', 'rules', 's3', 'sql', 'store-authors', 'testing']
+const SUBPATHS = [
+  'client',
+  'dialects',
+  'html',
+  'node',
+  'rules',
+  's3',
+  'sql',
+  'store-authors',
+  'testing',
+]
 
 /** Where each package may be imported; a package that is not here may be imported nowhere. */
 const PACKAGES: Readonly<Record<string, RegExp>> = {

@@ -8,6 +8,7 @@ const files = sourceFiles()
 /** The file of each entry point, by its subpath. */
 const ENTRIES: Readonly<Record<string, string>> = {
   '': 'index.ts',
+  client: 'client/client.ts',
   rules: 'rules/index.ts',
   html: 'html/html.ts',
   dialects: 'dialects/dialects.ts',
@@ -53,6 +54,7 @@ test('every entry point of the package is listed here', () => {
   expect(targets).toMatchInlineSnapshot(`
     [
       "./dist/index.js",
+      "./dist/client/client.js",
       "./dist/rules/index.js",
       "./dist/html/html.js",
       "./dist/dialects/dialects.js",
@@ -141,6 +143,28 @@ test('rest-conventions', async () => {
       "type Store",
       "type VersionOptions",
       "xml",
+    ]
+  `)
+})
+
+test('rest-conventions/client', async () => {
+  expect(await namesOf('client/client.ts')).toMatchInlineSnapshot(`
+    [
+      "ConflictError",
+      "HttpError",
+      "createClient",
+      "type CallOptions",
+      "type Callable",
+      "type Client",
+      "type ClientOptions",
+      "type ErrorEntry",
+      "type List",
+      "type Page",
+      "type Resource",
+      "type SendOptions",
+      "type Target",
+      "type VersionOf",
+      "type WriteOptions",
     ]
   `)
 })

@@ -16,6 +16,7 @@ const readme = await readFile(join(root, 'README.md'), 'utf8')
 /** The project's own names, as they stand in the source. */
 const SOURCES: Readonly<Record<string, string>> = {
   'rest-conventions': 'src/index.ts',
+  'rest-conventions/client': 'src/client/client.ts',
   'rest-conventions/rules': 'src/rules/index.ts',
   'rest-conventions/html': 'src/html/html.ts',
   'rest-conventions/dialects': 'src/dialects/dialects.ts',

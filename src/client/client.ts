@@ -1,0 +1,82 @@
+// `createClient`: the collections of an api as typed resources, over HTTP.
+import type { AnyCollection } from '../model/def.ts'
+import type { Callable } from '../model/resource.ts'
+import { createProxy, createResource, type Shared } from './resource.ts'
+import { createSend, type SendOptions } from './send.ts'
+
+export type { ErrorEntry } from '../errors.ts'
+export type {
+  Callable,
+  CallOptions,
+  List,
+  Page,
+  Resource,
+  Target,
+  WriteOptions,
+} from '../model/resource.ts'
+export { ConflictError, HttpError } from './errors.ts'
+export type { SendOptions } from './send.ts'
+
+/** The numbers of the versions of an api; `undefined` where it has none. */
+export type VersionOf<A> = A extends { readonly versions: infer Versions }
+  ? keyof Versions extends `v${infer Number extends number}`
+    ? Number
+    : never
+  : undefined
+
+/** The collections of an api, or of one of its versions, by name. */
+type NamedOf<A, V> = A extends { readonly versions: infer Versions }
+  ? NamedOf<Versions[`v${V & number}` & keyof Versions], V>
+  : A extends { readonly named: infer Named }
+    ? Named
+    : never
+
+/** The resources of an api by the names of its collections. */
+export type Client<A, V = VersionOf<A>> = ByName<NamedOf<A, V>>
+type ByName<Named> = {
+  readonly [N in keyof Named]: Named[N] extends AnyCollection ? Callable<Named[N]['def']> : never
+}
+
+interface PlainOptions extends SendOptions {
+  /** The version of the api: `/v<number>` follows the URL. Default: none follows. */
+  readonly version?: number | undefined
+  /** Methods of actions that are not POST, by collection and action. */
+  readonly methods?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
+  /** Names of ids that are not `id`, by collection. */
+  readonly ids?: Readonly<Record<string, string>> | undefined
+  /** How many replies are kept, to be asked for again by their `ETag`. Default 100. */
+  readonly cache?: number | undefined
+}
+
+/** The options of {@link createClient}; what the types of the api cannot tell a running program is required. */
+export type ClientOptions<A, V = VersionOf<A>> = PlainOptions &
+  (V extends number ? { readonly version: V } : unknown)
+
+/**
+ * Creates a client of an api: each collection is a `Resource`, as in process. Nothing is asked before the
+ * first call, and nothing of the server is part of the bundle: `createClient<typeof api>` takes its types.
+ *
+ * Objects that a client gives are frozen: an unchanged reply is the same object again.
+ * @param url the root of the api, without its version.
+ */
+export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
+  url: string,
+  ...[options]: object extends ClientOptions<A, V>
+    ? [options?: ClientOptions<A, V>]
+    : [options: ClientOptions<A, V>]
+): Client<A, V> {
+  const { version, methods = {}, ids = {}, cache = 100, ...rest }: PlainOptions = options ?? {}
+  const root = url.replace(/\/+$/, '') + (version === undefined ? '' : `/v${version}`)
+  const shared: Shared = { send: createSend(rest), cache: new Map(), cacheSize: cache }
+  const create = (name: string) => {
+    const place = {
+      name,
+      url: `${root}/${name}`,
+      id: ids[name] ?? 'id',
+      methods: methods[name] ?? {},
+    }
+    return createResource(place, shared)
+  }
+  // Types say which collections there are; any other name is answered 404.
+  return createProxy({}, create) as Client<A, V>
+}

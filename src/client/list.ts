@@ -1,0 +1,95 @@
+// Lists over HTTP: page after page by `Link`, iterated one page ahead.
+import type { List, Page } from '../model/resource.ts'
+
+/** A page as it was received. */
+export interface Received<T> {
+  readonly value: readonly T[]
+  readonly headers: Headers
+}
+
+export interface ReadOptions {
+  /** Whether the total is asked for. */
+  readonly counts?: boolean
+  /** Whether the page is one of a walk, which is not kept for another time unless it is the whole list. */
+  readonly walks?: boolean
+  readonly stop?: AbortSignal
+}
+
+/** Reads the page of a query string. */
+export type ReadPage<T> = (query: string, options: ReadOptions) => Promise<Received<T>>
+
+/** The most items that one request of a walk asks for; a collection may give fewer. */
+const PAGE_SIZE = 100
+const MAX_ITEMS = 10_000
+
+/**
+ * Creates a list.
+ * @param print prints the query string, with a limit or without any.
+ * @param limit the most items of the list.
+ */
+export function createList<T>(
+  read: ReadPage<T>,
+  print: (limit?: number) => string,
+  limit: number | undefined,
+): List<T> {
+  const most = limit ?? Number.POSITIVE_INFINITY
+
+  async function readPage(query: string): Promise<Page<T>> {
+    const { value, headers } = await read(query, { counts: true })
+    const total = headers.get('x-result-count')
+    const follow = async (relation: string) => {
+      const link = findLink(headers, relation)
+      return link === undefined ? undefined : readPage(link)
+    }
+    return {
+      items: value,
+      total: total === null ? undefined : Number(total),
+      next: () => follow('next'),
+      previous: () => follow('previous'),
+    }
+  }
+
+  async function* walk(): AsyncGenerator<T, void> {
+    const controller = new AbortController()
+    const options = { walks: true, stop: controller.signal }
+    let left = most
+    let ahead = left > 0 ? read(print(Math.min(left, PAGE_SIZE)), options) : undefined
+    try {
+      while (ahead) {
+        const { value, headers }: Received<T> = await ahead
+        const next = findLink(headers, 'next')
+        const more = next !== undefined && left > value.length
+        ahead = more ? read(next, options) : undefined
+        // Its failure is thrown when its turn comes.
+        ahead?.catch(() => {})
+        yield* value.slice(0, left)
+        left -= value.length
+      }
+    } finally {
+      controller.abort()
+    }
+  }
+
+  return {
+    [Symbol.asyncIterator]: walk,
+    page: () => readPage(print(limit)),
+    first: async () => (most > 0 ? (await read(print(1), {})).value[0] : undefined),
+    async toArray({ max = MAX_ITEMS } = {}) {
+      const items: T[] = []
+      for await (const item of walk()) {
+        if (items.push(item) > max) {
+          throw new RangeError(
+            `The list has more than ${max} items. Use for await, a limit, or a higher max.`,
+          )
+        }
+      }
+      return items
+    },
+  }
+}
+
+/** Finds the query string of a link. Its path is ours, by whatever name the server stands behind a proxy. */
+export function findLink(headers: Headers, relation: string): string | undefined {
+  const links = headers.get('link') ?? ''
+  return new RegExp(`<[^>?]*([^>]*)>; rel="${relation}"`).exec(links)?.[1]
+}

@@ -1,0 +1,267 @@
+// One collection over HTTP.
+import type { Callable, CallOptions, WriteOptions } from '../model/resource.ts'
+import { ConflictError, HttpError } from './errors.ts'
+import { createList, findLink, type ReadOptions, type Received } from './list.ts'
+import { printQuery } from './query.ts'
+import { anyOf, type Reply, type Send, wait } from './send.ts'
+
+/** What the resources of a client share. */
+export interface Shared {
+  readonly send: Send
+  /** Replies that may still be current, by preference and address; the oldest first. */
+  readonly cache: Map<string, Reply>
+  readonly cacheSize: number
+}
+
+export interface Place {
+  readonly name: string
+  readonly url: string
+  /** The name of the id. */
+  readonly id: string
+  /** The methods of actions that are not POST. */
+  readonly methods: Readonly<Record<string, string>>
+}
+
+type Item = Readonly<Record<string, unknown>>
+type Id = string | number
+
+/** Stands for the collection where an item could be written to. */
+const COLLECTION = Symbol('collection')
+
+type Target = Id | Item | typeof COLLECTION
+
+const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal']
+
+/** How often `change` begins anew, and for how many milliseconds it waits before: the first time, and at most. */
+const MAX_CHANGES = 100
+const FIRST_CHANGE_WAIT = 10
+const MAX_CHANGE_WAIT = 1_000
+
+/** Creates the resource of a collection. Actions are known by their use alone: any other name is one. */
+export function createResource({ name, url, id, methods }: Place, shared: Shared): Callable {
+  const { send, cache, cacheSize } = shared
+  /** Of each item that was received its entity tag, with quotes; of a list's item the query of its fields. */
+  const sources = new WeakMap<object, string>()
+
+  const toUrl = (target: unknown): string => {
+    const value = isObject(target) ? target[id] : target
+    if (value === COLLECTION) return url
+    if (typeof value === 'number' || (typeof value === 'string' && value !== '')) {
+      // A dot would begin the extension of a format.
+      return `${url}/${encodeURIComponent(value).replaceAll('.', '%2E')}`
+    }
+    throw new TypeError(
+      `The ${id} of an item of ${name} must be a text or a number, not ${String(value)}`,
+    )
+  }
+
+  /** Gets an address, by way of the cache. A page of a walk is not kept unless it is the whole list. */
+  async function get(
+    address: string,
+    signal?: AbortSignal,
+    prefer?: string,
+    walks?: boolean,
+  ): Promise<Reply> {
+    const entry = `${prefer} ${address}`
+    const known = cache.get(entry)
+    const headers = { prefer, 'if-none-match': known?.headers.get('etag') }
+    const fresh = await send({ method: 'GET', url: address, headers, signal })
+    const reply = fresh.status === 304 && known ? known : fresh
+    const keeps = reply.headers.has('etag') && !(walks && findLink(reply.headers, 'next'))
+    cache.delete(entry)
+    if (keeps) cache.set(entry, reply)
+    // The first one is the one that was longest of no use.
+    for (const oldest of cache.keys()) if (cache.size > cacheSize) cache.delete(oldest)
+    return reply
+  }
+
+  /** Remembers the version of an item, and gives the item. */
+  const remember = ({ value, headers }: Reply): Item => {
+    // A proxy that compresses makes a tag weak, which no condition of a write takes.
+    if (isObject(value)) sources.set(value, headers.get('etag')?.replace('W/', '') ?? '')
+    return value as Item // The server's word: nothing is checked again.
+  }
+
+  const read = async (target: unknown, { signal }: CallOptions = {}): Promise<Item> =>
+    remember(await get(toUrl(target), signal))
+
+  function list(path: string, query: Item, { signal }: CallOptions = {}) {
+    const selected = printQuery({ fields: query.fields }, id)
+    const readPage = async (text: string, { counts, walks, stop }: ReadOptions) => {
+      const prefer = counts ? undefined : 'count=none'
+      const page = await get(url + path + text, anyOf(signal, stop), prefer, walks)
+      const received = page as Reply & Received<Item> // The server's word, as above.
+      for (const item of received.value) {
+        if (!sources.has(item)) sources.set(item, selected)
+      }
+      return received
+    }
+    const { where, ...rest } = query
+    const print = (limit?: number) => printQuery({ ...rest, limit }, id, where)
+    return createList(readPage, print, query.limit as number | undefined)
+  }
+
+  /**
+   * Finds the version of an item. A list's item has none: it is read again.
+   * @throws HttpError 412 where that is not as it was listed.
+   */
+  async function findTag(target: Item, signal?: AbortSignal): Promise<string | null | undefined> {
+    const source = sources.get(target)
+    if (source === undefined) throw foreignObject(name)
+    if (source.startsWith('"')) return source
+    const now = await get(toUrl(target) + source, signal).catch(toUndefined)
+    if (JSON.stringify(now?.value) === JSON.stringify(target)) return now?.headers.get('etag')
+    const message = 'The item was changed since it was listed. Read it again, then decide.'
+    throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
+  }
+
+  /** Sends a write, under the condition that its target or its options name. */
+  async function write(
+    method: string,
+    target: Target,
+    body?: unknown,
+    { signal, ifMatch, unconditional }: WriteOptions = {},
+    path = '',
+  ): Promise<Item> {
+    const depends = isObject(target) && !ifMatch && !unconditional
+    const tag = depends ? await findTag(target, signal) : ifMatch
+    return remember(
+      await send({
+        method,
+        url: toUrl(target) + path,
+        place: name + path,
+        headers: { 'if-match': tag, prefer: 'return=representation' },
+        body: toBody(body),
+        signal,
+      }),
+    )
+  }
+
+  /** Writes, and where the condition is lost reads what there is instead. */
+  const writeOnce: typeof write = async (method, target, mine, options, path) => {
+    try {
+      return await write(method, target, mine, options, path)
+    } catch (error) {
+      if (!isConflict(error) || target === COLLECTION) throw error
+      const theirs = await read(target, { signal: options?.signal }).catch(toUndefined)
+      throw new ConflictError(error, { mine, theirs })
+    }
+  }
+
+  async function change(
+    target: Target,
+    decide: (item: Item) => unknown,
+    options: CallOptions = {},
+  ) {
+    for (let count = 1; ; count++) {
+      const item = await read(target, options)
+      const body = await decide(item)
+      try {
+        return await (count < MAX_CHANGES ? write : writeOnce)('PATCH', item, body, options)
+      } catch (error) {
+        if (!isConflict(error) || count >= MAX_CHANGES) throw error
+      }
+      const most = Math.min(FIRST_CHANGE_WAIT * 2 ** count, MAX_CHANGE_WAIT)
+      await wait(Math.random() * most, options.signal)
+    }
+  }
+
+  /**
+   * Runs an action. What is not an object, or came from here, is its target; then comes its input, if there
+   * is one, and what has no other names than options have is taken for options.
+   */
+  async function act(action: string, given: readonly unknown[]): Promise<unknown> {
+    const [first] = given
+    const hasTarget = isObject(first) ? sources.has(first) : first !== undefined
+    const rest = hasTarget ? given.slice(1) : given
+    const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, rest[0]] : rest
+    const target = hasTarget ? (first as Target) : COLLECTION
+    const method = methods[action] ?? 'POST'
+    if (rest.length > 2 || !isOptions(options)) throw foreignObject(name)
+    if (method !== 'GET') return writeOnce(method, target, body, options, `/${action}`)
+    const address = `${toUrl(target)}/${action}${printQuery(body as object, id)}`
+    return (await get(address, options.signal)).value
+  }
+
+  const actions = createProxy(
+    {},
+    action =>
+      (...given: readonly unknown[]) =>
+        act(action, given),
+  )
+
+  const resource = {
+    list: (query: Item = {}, options?: CallOptions) => list('', query, options),
+    search: (q: string, query: Item = {}, options?: CallOptions) =>
+      list('/search', { ...query, q }, options),
+    async count({ where, ...filters }: Item = {}, { signal }: CallOptions = {}) {
+      const { value } = await get(`${url}/count${printQuery(filters, id, where)}`, signal)
+      return (value as { count: number }).count
+    },
+    read,
+    create: (item: unknown, options?: CallOptions) => writeOnce('POST', COLLECTION, item, options),
+    replace: (target: Target, item: unknown, options?: WriteOptions) =>
+      writeOnce('PUT', target, item, options),
+    patch: (target: Target, changes: unknown, options?: WriteOptions) =>
+      writeOnce('PATCH', target, changes, options),
+    change,
+    delete: (target: Target, options?: WriteOptions) =>
+      writeOnce('DELETE', target, undefined, options),
+    actions,
+  }
+  // The types of the collection say what the untyped functions take and give.
+  return createProxy(resource, action => actions[action]) as unknown as Callable
+}
+
+/** Creates an object whose unknown properties are made when they are first read. */
+export function createProxy<T extends object>(known: T, make: (name: string) => unknown) {
+  return new Proxy(known as T & Record<string, unknown>, {
+    get(made, name) {
+      // A promise would call `then`, and `JSON.stringify` `toJSON`.
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON' || name in made) {
+        return Reflect.get(made, name)
+      }
+      const value = make(name)
+      Object.assign(made, { [name]: value })
+      return value
+    },
+  })
+}
+
+function foreignObject(name: string): TypeError {
+  return new TypeError(
+    `client.${name} did not give this object: its version is unknown. Give the object itself, or its id (with { ifMatch: tag } where the version matters).`,
+  )
+}
+
+function isObject(value: unknown): value is Item {
+  return typeof value === 'object' && value !== null
+}
+
+function isOptions(value: unknown): value is WriteOptions {
+  return isObject(value) && Object.keys(value).every(name => OPTIONS.includes(name))
+}
+
+function isConflict(error: unknown): error is HttpError {
+  if (!(error instanceof HttpError)) return false
+  const { status, errors } = error
+  return status === 412 || (status === 409 && errors[0]?.type === 'changed_meanwhile')
+}
+
+/** Takes the error of an item that is gone. */
+function toUndefined(error: unknown): undefined {
+  if (!(error instanceof HttpError) || error.status !== 404) throw error
+}
+
+/** A value with files is a form, its other properties are parts of JSON. */
+function toBody(value: unknown): unknown {
+  if (!isObject(value) || !Object.values(value).some(each => each instanceof Blob)) return value
+  const form = new FormData()
+  for (const [name, each] of Object.entries(value)) {
+    const type = 'application/json'
+    if (each !== undefined) {
+      form.append(name, each instanceof Blob ? each : new Blob([JSON.stringify(each)], { type }))
+    }
+  }
+  return form
+}

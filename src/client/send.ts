@@ -1,0 +1,162 @@
+// One request, sent until it is answered: credentials, time-outs, retries, errors.
+import type { ErrorEntry } from '../errors.ts'
+import { HttpError } from './errors.ts'
+
+export interface SendOptions {
+  /**
+   * The value of `Authorization`: `Bearer …`, `Basic …`. A function is called for each attempt. Default: none.
+   */
+  readonly auth?: string | (() => string | Promise<string>) | undefined
+  /** Sends a request. Default: the global `fetch`. */
+  readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
+  /**
+   * How often a request is sent again that got no answer, or 408, 429, 502, 503 or 504. Writes carry an
+   * `Idempotency-Key` for it; they are not sent again where the server does not know that header. Default 5.
+   */
+  readonly retries?: number | undefined
+  /** How many milliseconds an attempt may take. Default 30,000, with files no limit. */
+  readonly timeout?: number | undefined
+}
+
+export interface Message {
+  readonly method: string
+  readonly url: string
+  /** What is written to: of one place either all writes of a method take keys, or none. */
+  readonly place?: string
+  readonly headers?: Readonly<Record<string, string | null | undefined>>
+  /** A `FormData`, or a value to be sent as JSON. */
+  readonly body?: unknown
+  readonly signal: AbortSignal | undefined
+}
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  /** The body, frozen; `undefined` where it is empty. */
+  readonly value: unknown
+}
+
+/** Milliseconds before the first retry; each further one waits twice as long, up to the second figure. */
+const FIRST_WAIT = 100
+const MAX_WAIT = 10_000
+/** A `Retry-After` of more milliseconds is left to the program. */
+const MAX_RETRY_AFTER = 60_000
+
+export type Send = (message: Message) => Promise<Reply>
+
+export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: SendOptions): Send {
+  /** Whether writes are safe to repeat, by method and place. */
+  const keyed = new Map<string, Promise<boolean>>()
+
+  async function attempt(message: Message, key: string | undefined): Promise<Reply> {
+    const { method, url, body, signal } = message
+    const isForm = body instanceof FormData
+    const sent = new Headers({ accept: 'application/json' })
+    const set = (name: string, value: string | null | undefined) => value && sent.set(name, value)
+    set('authorization', typeof auth === 'function' ? await auth() : auth)
+    set('idempotency-key', key)
+    if (body !== undefined && !isForm) set('content-type', 'application/json')
+    for (const [name, value] of Object.entries(message.headers ?? {})) set(name, value)
+    const response = await (options.fetch ?? fetch)(url, {
+      method,
+      headers: sent,
+      body: isForm || body === undefined ? (body ?? null) : JSON.stringify(body),
+      signal: anyOf(signal, isForm ? undefined : AbortSignal.timeout(timeout)),
+    })
+    const { ok, status, headers } = response
+    const text = await response.text()
+    const value = parse(text)
+    if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
+    const { errors } = (value ?? {}) as { errors?: readonly ErrorEntry[] }
+    const other = {
+      message: `The server answered ${status}, with no error of the api`,
+      code: status,
+    }
+    throw new HttpError(status, Array.isArray(errors) ? errors : [other], headers)
+  }
+
+  async function send(message: Message): Promise<Reply> {
+    const { method, place, signal } = message
+    const key = place && createKey()
+    for (let count = 0; ; count++) {
+      signal?.throwIfAborted()
+      try {
+        return await attempt(message, key)
+      } catch (error) {
+        signal?.throwIfAborted()
+        const after = findWait(error)
+        if (count >= retries || !(after <= MAX_RETRY_AFTER)) throw error
+        if (place && !(await takesKeys(method, place, message).catch(() => false))) throw error
+        await wait(after + Math.random() * Math.min(FIRST_WAIT * 2 ** count, MAX_WAIT), signal)
+      }
+    }
+  }
+
+  /** Asks OPTIONS, once for each place: a write is sent again only where its key is known to count. */
+  function takesKeys(method: string, place: string, { url, signal }: Message): Promise<boolean> {
+    const name = `${method} ${place}`
+    const known = keyed.get(name)
+    if (known) return known
+    const asked = send({ method: 'OPTIONS', url, signal }).then(({ value }) => {
+      const described = (value as Readonly<Record<string, unknown>>)[method.toLowerCase()]
+      return /idempotency-?key/i.test(JSON.stringify(described))
+    })
+    keyed.set(name, asked)
+    asked.catch(() => keyed.delete(name))
+    return asked
+  }
+
+  return send
+}
+
+/** Milliseconds that a retry must wait; `NaN` where the error is final. */
+function findWait(error: unknown): number {
+  if (!(error instanceof HttpError)) return 0
+  const { status, errors, headers } = error
+  const isRunning = status === 409 && errors[0]?.type === 'idempotency_key'
+  if (!isRunning && ![408, 429, 502, 503, 504].includes(status)) return Number.NaN
+  const after = headers.get('retry-after') ?? '0'
+  return Math.max(
+    0,
+    /^\d+$/.test(after) ? Number(after) * 1000 : Date.parse(after) - Date.now() || 0,
+  )
+}
+
+export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter(each => each !== undefined))
+}
+
+/** Waits unless the signal ends it. */
+export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, milliseconds)
+    signal?.addEventListener('abort', stop)
+  })
+}
+
+/** Not `randomUUID`: browsers have that over https alone. */
+function createKey(): string {
+  return crypto.getRandomValues(new Uint32Array(4)).join('-')
+}
+
+/** Parses and freezes; `undefined` is anything that is not JSON, such as the page of a proxy. */
+function parse(text: string): unknown {
+  try {
+    return freeze(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** The same object may be given again: nobody may change it. */
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value) for (const each of Object.values(value)) freeze(each)
+  return Object.freeze(value)
+}

@@ -1,0 +1,158 @@
+// What the client does on a bad line: it sends again what is safe to repeat, and nothing else.
+import { createServer } from 'node:http'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createClient, type SendOptions } from '../../src/client/client.ts'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import type { Def } from '../../src/model/def.ts'
+import { type Fault, openLine, serve } from './line.ts'
+
+const Car = z.object({ price: z.int() })
+const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
+const api = defineApi({ collections: [cars] })
+
+interface Cars extends Def {
+  readonly schema: typeof Car
+  readonly id: 'integer'
+  readonly readOnly: never
+  readonly writeOnly: never
+  readonly immutable: never
+}
+interface Named {
+  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
+}
+
+const server = await serve(api.handler)
+const line = await openLine(server.url)
+afterAll(async () => {
+  await line.close()
+  await server.close()
+  await api.close()
+})
+const open = (options: SendOptions = {}) => createClient<Named>(line.url, options)
+const client = open()
+
+afterEach(() => {
+  line.log.length = 0
+})
+
+/** The methods that reached the server, and of how many keys. */
+const reached = () => line.log.map(({ method, status }) => `${method} ${status}`)
+
+describe('a read is sent again', () => {
+  test.each<[string, ...Fault[]]>([
+    ['without an answer', 'lose', 'drop'],
+    ['after 408, 429, 502, 503, 504', [408], [429], [502], [503], [504]],
+    [
+      'when Retry-After says',
+      [503, { 'retry-after': '0' }],
+      [429, { 'retry-after': new Date().toUTCString() }],
+    ],
+  ])('%s', async (_title, ...faults) => {
+    const { id } = await client.cars.create({ price: 1 })
+    line.next(...faults)
+    expect(await client.cars.read(id)).toMatchObject({ price: 1 })
+  })
+
+  test.each<[string, number, ...Fault[]]>([
+    ['400', 400, [400]],
+    ['500', 500, [500]],
+    ['a Retry-After of more than a minute', 429, [429, { 'retry-after': '61' }]],
+    ['as many retries as are allowed', 503, [503], [503], [503]],
+  ])('but not after %s', async (_title, status, ...faults) => {
+    line.next(...faults)
+    await expect(open({ retries: 2 }).cars.count()).rejects.toMatchObject({ status })
+    expect(reached()).toEqual([])
+  })
+
+  test('when an attempt takes too long', async () => {
+    line.next('hang', 'pass')
+    expect(await open({ timeout: 200 }).cars.count()).toBeGreaterThanOrEqual(0)
+    line.next('hang')
+    await expect(open({ timeout: 50, retries: 0 }).cars.count()).rejects.toMatchObject({
+      name: 'TimeoutError',
+    })
+  })
+})
+
+describe('a write is sent again with its key', () => {
+  test('so that its work is done once', async () => {
+    const before = await client.cars.count()
+    line.log.length = 0
+    line.next('drop', 'pass', 'drop', [503])
+    await client.cars.create({ price: 1 })
+    expect(await client.cars.count()).toBe(before + 1)
+    expect(reached()).toEqual(['OPTIONS 200', 'POST 201', 'GET 200'])
+  })
+
+  test('after 409 while the first one runs', async () => {
+    const before = await client.cars.count()
+    const slow = await openLine(server.url, { repeat: 1 })
+    const made = await createClient<Named>(slow.url).cars.create({ price: 1 })
+    expect(made).toMatchObject({ price: 1 })
+    expect(await client.cars.count()).toBe(before + 1)
+    await slow.close()
+  })
+
+  test('and not where the server does not know keys', async () => {
+    let asked = ''
+    const other = createServer((request, response) => {
+      asked += `${request.method} `
+      if (request.method === 'POST') return void request.socket.destroy()
+      response.end('{"post":{"parameters":[]}}')
+    })
+    await new Promise<void>(resolve => other.listen(0, resolve))
+    const url = `http://localhost:${Object(other.address()).port}`
+    const made = createClient<Named>(url).cars.create({ price: 1 })
+    await expect(made).rejects.toThrow('fetch failed')
+    expect(asked).toBe('POST OPTIONS ')
+    other.close()
+  })
+})
+
+describe('a signal', () => {
+  const gone = new Error('gone')
+  test.each<[string, Fault]>([
+    ['ends a request', 'hang'],
+    ['ends the wait for the next attempt', [503, { 'retry-after': '60' }]],
+  ])('%s', async (_title, fault) => {
+    const controller = new AbortController()
+    line.next(fault)
+    const count = client.cars.count({}, { signal: controller.signal })
+    setTimeout(() => controller.abort(gone), 50)
+    await expect(count).rejects.toBe(gone)
+  })
+
+  test.each([
+    ['list', (signal: AbortSignal) => client.cars.list({}, { signal }).first()],
+    ['page', (signal: AbortSignal) => client.cars.list({}, { signal }).page()],
+    ['search', (signal: AbortSignal) => client.cars.search('a', {}, { signal }).toArray()],
+    ['count', (signal: AbortSignal) => client.cars.count({}, { signal })],
+    ['read', (signal: AbortSignal) => client.cars.read(1, { signal })],
+    ['create', (signal: AbortSignal) => client.cars.create({ price: 1 }, { signal })],
+    ['replace', (signal: AbortSignal) => client.cars.replace(1, { price: 1 }, { signal })],
+    ['patch', (signal: AbortSignal) => client.cars.patch(1, {}, { signal })],
+    ['change', (signal: AbortSignal) => client.cars.change(1, () => ({}), { signal })],
+    ['delete', (signal: AbortSignal) => client.cars.delete(1, { signal })],
+  ])('that was given stops %s before anything is sent', async (_title, call) => {
+    await expect(call(AbortSignal.abort(gone))).rejects.toBe(gone)
+    expect(reached()).toEqual([])
+  })
+})
+
+test('credentials are asked for at each attempt, and requests go by the given fetch', async () => {
+  let asked = 0
+  let sent = 0
+  const own = open({
+    auth: async () => `Bearer ${++asked}`,
+    fetch: (url, init) => {
+      sent++
+      return fetch(url, init)
+    },
+  })
+  line.next([503])
+  await own.cars.count()
+  await open({ auth: 'Basic eDp5' }).cars.count()
+  const given = line.log.map(({ requestHeaders }) => requestHeaders.authorization)
+  expect([given, sent]).toEqual([['Bearer 2', 'Basic eDp5'], 2])
+})
