@@ -1,63 +1,83 @@
 // How long a good request waits while ordinary clients ask for much, or read nothing: the slowest of
-// those sent one after another, and the most memory. 60,000 small items and 100 texts of 1 MB in SQLite.
-//   npx tsx bench/fair.ts [--build=<folder>] [--seconds=5]
+// those sent one after another, and the most memory. 60,000 small items and 100 texts of 1 MB; the last
+// rows have 150,000 items more, and indexes only where the rows say so.
+//   npx tsx bench/fair.ts [--store=postgres] [--build=<folder>] [--seconds=5] [--rows=1,2]
 import { once } from 'node:events'
 import { createServer, get } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { Kysely, SqliteDialect, sql } from 'kysely'
-import Database from 'libsql'
+import { sql } from 'kysely'
 import { z } from 'zod'
+import { type Engine, openDatabases, openKysely } from './databases.ts'
 import { residentOf } from './memory.ts'
 import { child, prepare, published } from './processes.ts'
 import { answerQuestions } from './questions.ts'
 import { printSetting, printTable } from './tables.ts'
 
-const { values: options } = parseArgs({
+const { values: options, positionals } = parseArgs({
   options: {
     build: { type: 'string' },
+    store: { type: 'string', default: 'sqlite' },
     seconds: { type: 'string', default: '5' },
+    rows: { type: 'string' },
   },
+  allowPositionals: true,
 })
 
 const ITEMS = 60_000
 const TEXTS = 100
+const MANY = 150_000
 
-if (process.send) await serveItems()
+const engine: Engine = options.store === 'postgres' ? 'postgres' : 'sqlite'
+
+if (process.send) await serveItems(positionals[0] ?? '', positionals[1] === 'many')
 else await measure()
 
-async function serveItems(): Promise<void> {
+/** @param many whether the rows with many items are asked for. */
+async function serveItems(database: string, many: boolean): Promise<void> {
   const { DEFAULT_FORMATS, defineApi, defineCollection, sqlStore } = await published()
   // What is built has the types of its source.
   const built = (path: string) => import(new URL(path, process.env.BUILD).href)
   const { harden } = (await built('node/node.js')) as typeof import('../src/node/node.ts')
   const { html } = (await built('html/html.js')) as typeof import('../src/html/html.ts')
-  const dialect = new SqliteDialect({ database: new Database(':memory:') })
-  const db = new Kysely<unknown>({ dialect })
-  const define = (name: string, maxLimit: number) =>
+  const db = await openKysely(engine, database)
+  const define = (name: string) =>
     defineCollection({
       name,
       schema: z.object({ text: z.string(), price: z.number() }),
-      store: sqlStore({ db, table: name, create: true }),
+      search: ['text'],
+      store: sqlStore({
+        db,
+        table: name,
+        create: true,
+        ...(engine === 'postgres' && { timeout: 5000 }),
+      }),
       id: 'integer',
-      maxLimit,
+      maxLimit: 100,
     })
-  const [items, texts] = [define('items', 100), define('texts', 100)]
-  const api = defineApi({ collections: [items, texts], formats: [...DEFAULT_FORMATS, html] })
-  // Reading makes the tables.
-  for (const path of ['items', 'texts']) await api.fetch(new Request(`http://a.example/${path}`))
+  const collections = [define('items'), define('texts'), define('many')]
+  const formats = DEFAULT_FORMATS.some(({ name }) => name === 'html')
+    ? DEFAULT_FORMATS
+    : [...DEFAULT_FORMATS, html]
+  const api = defineApi({ collections, formats, onError: () => undefined })
+  const overriding = engine === 'postgres' ? sql`overriding system value` : sql``
   for (const [name, count, text] of [
-    ['items', ITEMS, sql`'item ' || n`],
-    ['texts', TEXTS, sql`${'ab'.repeat(500_000)}`],
+    ['items', ITEMS, 'item'],
+    ['texts', TEXTS, 'ab'.repeat(500_000)],
+    ['many', many ? MANY : 1, 'one of many'],
   ] as const) {
-    await sql`with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count})
-      insert into ${sql.table(name)} (id, text, price, created_at, updated_at, version)
-      select n, ${text}, n, '2024-01-01T00:00:00.000Z', '2024-01-01T00:00:00.000Z', 'v' || n from numbers`.execute(
-      db,
-    )
+    // The first is created by a request, and copied.
+    const body = JSON.stringify({ text, price: 1 })
+    const headers = { 'content-type': 'application/json' }
+    await api.fetch(new Request(`http://a.example/${name}`, { method: 'POST', headers, body }))
+    await sql`insert into ${sql.table(name)} (id, text, price, created_at, updated_at, version) ${overriding}
+      with recursive numbers(n) as (select 2 union all select n + 1 from numbers where n < ${sql.lit(count)})
+      select n, ${name === 'texts' ? sql`text` : sql`text || ' ' || (n * 7919 % ${sql.lit(count)})`}, n, created_at, updated_at, version || n
+      from ${sql.table(name)} cross join numbers where n <= ${sql.lit(count)}`.execute(db)
   }
+  if (engine === 'postgres') await sql`vacuum analyze`.execute(db)
   await answerQuestions(harden(createServer(api.handler)).listen(0, '127.0.0.1'))
 }
 
@@ -66,6 +86,7 @@ type Attack = (port: number) => Promise<unknown>
 
 async function measure(): Promise<void> {
   prepare(options.build)
+  const databases = await openDatabases(engine)
   const pipelined = (path: string, times: number) =>
     `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(times)
   const closing = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
@@ -81,6 +102,7 @@ async function measure(): Promise<void> {
       for (const socket of sockets) socket.destroy()
     }
   const pattern = encodeURIComponent(`%${'ab'.repeat(48)}z`)
+  const words = Array.from({ length: 16 }, (_, n) => `${'ab'.repeat(40)}z${n}`).join('+')
   const attacks: readonly (readonly [name: string, attack: Attack])[] = [
     [
       '1 connection, 900 pipelined lists of 100',
@@ -101,11 +123,29 @@ async function measure(): Promise<void> {
       reading(1, closing(`/texts?id[lte]=60&text[like]=${pattern}`)),
     ],
     ['24 clients of 100 MB that never read', unread(24, closing('/texts?limit=100'))],
+    ['10 searches of 16 words in texts of 1 MB', reading(10, closing(`/texts/search?q=${words}`))],
+    ['20 lists sorted without an index', reading(20, closing('/many?sort=text'))],
+    [
+      '20 counts of a filter without an index',
+      reading(20, closing('/many/count?text[like]=*9*9*')),
+    ],
+    ['20 searches that find nothing', reading(20, closing('/many/search?q=nothing'))],
   ]
+  const wanted = options.rows?.split(',').map(Number)
   const rows: string[][] = []
-  for (const [name, attack] of attacks) rows.push([name, ...(await suffer(attack))])
+  for (const [at, [name, attack]] of attacks.entries()) {
+    if (wanted && !wanted.includes(at + 1)) continue
+    const database = await databases.fresh()
+    rows.push([`${at + 1}. ${name}`, ...(await suffer(attack, database, at >= 8))])
+    process.stderr.write('.')
+  }
+  process.stderr.write('\n')
+  await databases.close()
   printTable('A good request meanwhile', ['', 'slowest ms', 'requests', 'memory MiB'], rows)
-  printSetting('one server process, its clients in another', ['kysely', 'libsql'])
+  printSetting(`${databases.title}, one server process, its clients in another`, [
+    'kysely',
+    'libsql',
+  ])
 }
 
 function send(port: number, bytes: string): Socket {
@@ -116,8 +156,12 @@ function send(port: number, bytes: string): Socket {
 }
 
 /** Sends good requests one after another until an attack ends. */
-async function suffer(attack: Attack): Promise<string[]> {
-  const { process: server, port } = await child(fileURLToPath(import.meta.url), [])
+async function suffer(attack: Attack, database: string, many: boolean): Promise<string[]> {
+  const { process: server, port } = await child(fileURLToPath(import.meta.url), [
+    `--store=${engine}`,
+    database,
+    many ? 'many' : '',
+  ])
   for (let warm = 0; warm < 200; warm++) await askForItem(port)
   let ended = false
   let memory = 0

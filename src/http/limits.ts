@@ -46,6 +46,8 @@ export interface Limits {
   readonly bodyRate: number
   /** Milliseconds for the work on a request after it is read, and for storing each piece of an upload; then 503. Default 5,000. */
   readonly workTime: number
+  /** Bytes of answers that clients have not read yet, over all connections; then large answers are 503. Default 256 MiB. */
+  readonly unsent: number
   /** Requests handled at the same time; more are answered 503. Default 1,000. */
   readonly concurrency: number
 }
@@ -76,6 +78,7 @@ const DEFAULTS: Limits = {
   bodyTime: 5000,
   bodyRate: 16 * 1024,
   workTime: 5000,
+  unsent: 256 * 1024 * 1024,
   concurrency: 1000,
 }
 

@@ -37,6 +37,8 @@ export interface HttpRequest {
   readonly aborted: boolean
   /** Aborts the signal. */
   readonly abort: (reason: Error) => void
+  /** Bytes of answers that clients have not read yet, over all connections; absent where the host bounds them. */
+  readonly unsent?: number
   /** Waits until a piece of a stream may be read; absent where the host is fair by itself. */
   readonly takeTurn?: () => Promise<void> | undefined
 }

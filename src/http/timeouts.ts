@@ -227,6 +227,6 @@ export function createWorkload({
   }
 }
 
-function unavailable(message: string, type: ErrorType): HttpError {
+export function unavailable(message: string, type: ErrorType): HttpError {
   return new HttpError(503, [{ message, type }], { headers: ['Retry-After', '1'] })
 }

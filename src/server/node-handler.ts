@@ -120,6 +120,10 @@ class NodeRequest implements HttpRequest {
     return complete || readableEnded ? 0 : (this.#body?.left ?? 0)
   }
 
+  get unsent(): number {
+    return unsent
+  }
+
   takeTurn(): Promise<void> | undefined {
     return takeTurn()
   }
@@ -297,11 +301,21 @@ async function* untilClose(
   }
 }
 
+/** Bytes of answers that clients have not read yet, over all connections. */
+let unsent = 0
+
 /** Ends an answer when its bytes have left: Node takes an ended one for idle, and closes it with the server. */
 function endSent(response: ServerResponse): void {
   const { socket } = response
   if (!socket || socket.writableLength === 0) response.end()
-  else socket.write('', () => response.end())
+  else {
+    const waiting = socket.writableLength
+    unsent += waiting
+    socket.write('', () => {
+      unsent -= waiting
+      response.end()
+    })
+  }
 }
 
 /**

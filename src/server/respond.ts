@@ -15,6 +15,7 @@ import { printLink } from '../http/link.ts'
 import { type HeaderList, type HttpResponse, isRead, isStream } from '../http/message.ts'
 import { suppressedStatus } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
+import { unavailable } from '../http/timeouts.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { printPath } from '../model/routes.ts'
 import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
@@ -54,6 +55,7 @@ export function respond(context: RequestContext): Awaitable<void> {
   )
   const { body, length } = response
   if (!isStream(body)) {
+    if (length !== undefined && length > SMALL) requireSendable(context, length)
     context.response = response
     return undefined
   }
@@ -61,6 +63,17 @@ export function respond(context: RequestContext): Awaitable<void> {
     response.body = primed
     context.response = response
   })
+}
+
+/** Answers of so few bytes are sent however much waits for slow clients. */
+const SMALL = 64 * 1024
+
+/** Refuses a large read where clients have left too much unread. What is written is answered. @throws HttpError 503 */
+function requireSendable({ api, request, method }: RequestContext, length: number): void {
+  const { unsent = 0 } = request
+  if (!isRead(method) || unsent + length <= api.limits.unsent) return
+  const message = 'Too many clients do not read their answers. Try again, or ask for less.'
+  throw unavailable(message, 'overloaded')
 }
 
 const NO_VALIDATORS: Validators = {}
