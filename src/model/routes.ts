@@ -320,17 +320,27 @@ const printers = new Map<string, PathFunction<Record<string, string>>>()
 export function printPath(target: Target, formats: readonly Format[]): string {
   const template = templateOf(target)
   if (target.kind === 'root') return template === '/' ? '/' : `${template}/`
-  let print = printers.get(template)
-  if (!print) {
-    print = compile(template, PRINTING)
-    printers.set(template, print)
-  }
   const { id, parent, kind } = target
   const params: Record<string, string> = {}
   if (parent) params.parent = encodeURIComponent(parent.id)
   // Only the end of a path can be taken for an extension.
   if (id !== undefined) params.id = printIdSegment(id, kind === 'item' ? formats : [])
-  return print(params)
+  return findPrinter(template)(params)
+}
+
+function findPrinter(template: string): PathFunction<Record<string, string>> {
+  const known = printers.get(template)
+  if (known) return known
+  const print = compile(template, PRINTING)
+  printers.set(template, print)
+  return print
+}
+
+/** Prints the path of a target; `{id}` stands for its id, or its parent's, where that is absent or empty. */
+export function printPathTemplate(target: CollectionTarget): string {
+  const print = (id: Id = '') => (id === '' ? '{id}' : encodeURIComponent(id))
+  const params = { id: print(target.id), parent: print(target.parent?.id) }
+  return findPrinter(templateOf(target, isAddressedById(target)))(params)
 }
 
 /** Prints an id in a path; a dot that would make its end an extension is escaped. */

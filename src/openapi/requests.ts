@@ -29,10 +29,10 @@ export function buildRequest(described: Described<CollectionTarget>): Record<str
   return { ...(parameters.length > 0 && { parameters }), ...(requestBody && { requestBody }) }
 }
 
-function queryParameters({ target, name, components }: Described<CollectionTarget>): object[] {
+function queryParameters({ api, target, name, components }: Described<CollectionTarget>): object[] {
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
-  const parameters = parametersOf(collection, name)
+  const parameters = parametersOf(collection, name, api.dialects.length > 0)
   if (!components) return parameters
   const type = toTypeName(collection.itemName)
   return parameters.map(each =>
@@ -45,13 +45,19 @@ function queryParameters({ target, name, components }: Described<CollectionTarge
   )
 }
 
-function parametersOf(collection: CollectionDefinition, name: string): Parameter[] {
+/** @param searches whether a list takes the words of a search, as clients of dialects send them. */
+function parametersOf(
+  collection: CollectionDefinition,
+  name: string,
+  searches: boolean,
+): Parameter[] {
   if (name === DOWNLOAD) return []
   const fields = parameter('fields', { type: 'string' }, FIELDS)
   if (name === 'read') return [fields]
   const { shape } = collection
   const id = shape.fields.get(shape.identity.name)
   const idSchema = id ? fieldSchema(id) : {}
+  const asSearch = searches && collection.search && !shape.fields.has('q')
   return [
     ...filtersOf(shape.fields, '', name === SEARCH),
     ...(name === 'count' ? [] : [fields, ...pageParameters(collection)]),
@@ -63,7 +69,7 @@ function parametersOf(collection: CollectionDefinition, name: string): Parameter
         ]),
     parameter('since_id', idSchema, 'Only items after this id'),
     parameter('max_id', idSchema, 'Only items up to this id'),
-    ...(name === SEARCH ? [parameter('q', { type: 'string' }, 'Words to find')] : []),
+    ...(name === SEARCH || asSearch ? [parameter('q', { type: 'string' }, 'Words to find')] : []),
   ]
 }
 

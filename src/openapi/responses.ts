@@ -85,18 +85,28 @@ export function buildResponses(described: Described): Record<string, unknown> {
   return { ...Object.fromEntries(responses), ...buildErrorResponses(described) }
 }
 
-const PLACES: JsonSchema = {
-  type: 'object',
-  additionalProperties: {
+const ADDRESS: JsonSchema = { type: 'string', format: 'uri-template' }
+
+/** Named objects, each with an address; that of something below an item has `{id}` in it. */
+function placesSchema(properties: JsonSchema['properties'] = {}): JsonSchema {
+  const place = {
     type: 'object',
-    properties: { url: { type: 'string', format: 'uri' } },
+    properties: { url: ADDRESS, ...properties },
     required: ['url'],
-  },
+  }
+  return { type: 'object', additionalProperties: place }
 }
 
 const RESOURCES: JsonSchema = {
   type: 'object',
-  properties: { url: { type: 'string', format: 'uri' }, resources: PLACES, versions: PLACES },
+  properties: {
+    url: ADDRESS,
+    resources: placesSchema({
+      actions: placesSchema({ method: { type: 'string' } }),
+      resources: placesSchema({ methods: { type: 'array', items: { type: 'string' } } }),
+    }),
+    versions: placesSchema(),
+  },
   required: ['url', 'resources'],
 }
 

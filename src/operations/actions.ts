@@ -74,7 +74,8 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
     if (isReachable(atCurrentParent(item, stored.item), stored.item))
       return { ...(await buildChangedResult(item, stored)), value: undefined }
   }
-  const url = context.href({ ...place, kind: 'collection' })
+  const list = { ...place, kind: 'collection' } as const
+  const url = context.href(list)
   const common = { vary: ['Prefer'], value: undefined }
   switch (context.returns) {
     case 'minimal':
@@ -84,7 +85,7 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
       return { ...common, status: 200, headers: addApplied([], context), representation }
     }
     default:
-      return { ...common, status: 303, headers: ['Location', url] }
+      return { ...common, status: 303, headers: ['Location', context.hrefAsRequested(list)] }
   }
 }
 

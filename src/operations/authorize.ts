@@ -4,7 +4,7 @@ import { insufficientScope, type Principal, unauthorized } from '../auth/scheme.
 import { HttpError } from '../errors.ts'
 import { resolveProxies } from '../http/base-url.ts'
 import { findAccessRule } from '../model/access.ts'
-import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
+import { type ApiDefinition, type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
 import type { RequestContext } from './context.ts'
 
@@ -44,6 +44,12 @@ export function authorize(context: RequestContext, operations: readonly string[]
   }
   if (collection?.hideExistence) throw hideTarget(context)
   throw insufficientScope(authenticated, needed, metadata)
+}
+
+/** Whether the principal may do anything to a collection. */
+export function canAnything(context: RequestContext, collection: CollectionDefinition): boolean {
+  const operations = [...OPERATIONS, ...collection.actions.keys()]
+  return operations.some(operation => context.can(collection, operation))
 }
 
 /** The methods of a target that a client may use; all of them where it has not authenticated. */

@@ -182,6 +182,12 @@ export class RequestContext {
     return this.base + printPath(target, this.api.formats)
   }
 
+  /** The same with the extension of the requested address, for what continues there in one format. */
+  hrefAsRequested(target: Target): string {
+    const href = this.href(target)
+    return this.extension === undefined ? href : `${href}.${this.extension}`
+  }
+
   /** Whether the client may do something to a collection. A program may do everything. */
   can(collection: CollectionDefinition, operation: string): boolean {
     return this.inProcess || can(this.api, collection, operation, this.principal)

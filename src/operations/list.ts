@@ -294,7 +294,7 @@ function listHeaders(
   return pageHeaders(window, found, {
     unit: context.target.collection.name,
     sort,
-    address: context.href(context.target),
+    address: context.hrefAsRequested(context.target),
     links,
     streams: context.streams,
     // What is escaped, and the cursor, make a link longer than the address that was asked for.

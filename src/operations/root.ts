@@ -1,21 +1,17 @@
 // The root: what exists (specification, "Resource operations").
 import { printLink } from '../http/link.ts'
-import { type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
 import type { RootTarget } from '../model/routes.ts'
 import { OPENAPI_PATH } from '../openapi/document.ts'
 import type { Json } from '../schema/values.ts'
+import { canAnything } from './authorize.ts'
+import { listBelow } from './below.ts'
 import type { OperationResult, RequestContext } from './context.ts'
 
 /** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */
-export function describeRoot(context: RequestContext, { version }: RootTarget): OperationResult {
+export function describeRoot(context: RequestContext, root: RootTarget): OperationResult {
   const { api } = context
-  const shown = version ?? api.defaultVersion
-  const resources: Record<string, Json> = {}
-  for (const collection of shown.collections.values()) {
-    if (collection.hideExistence && !canAnything(context, collection)) continue
-    const target = { kind: 'collection', version: shown, collection } as const
-    resources[collection.name] = { url: context.href(target) }
-  }
+  const { version } = root
+  const resources = listResources(context, root)
   const data: Record<string, Json> = { url: context.href({ kind: 'root', version }), resources }
   const versions = api.versions.filter(({ name }) => name !== '')
   if (!version && versions.length > 0) {
@@ -33,8 +29,18 @@ export function describeRoot(context: RequestContext, { version }: RootTarget): 
   }
 }
 
-/** Whether the principal may do anything to a collection. */
-export function canAnything(context: RequestContext, collection: CollectionDefinition): boolean {
-  const operations = [...OPERATIONS, ...collection.actions.keys()]
-  return operations.some(operation => context.can(collection, operation))
+/** Lists the collections that the client may know, by name: address and what lies below. */
+export function listResources(
+  context: RequestContext,
+  { version = context.api.defaultVersion }: RootTarget,
+): Record<string, Json> {
+  const visible = [...version.collections.values()].filter(
+    collection => !collection.hideExistence || canAnything(context, collection),
+  )
+  return Object.fromEntries(
+    visible.map(collection => {
+      const target = { kind: 'collection', version, collection } as const
+      return [collection.name, { url: context.href(target), ...listBelow(context, target) }]
+    }),
+  )
 }

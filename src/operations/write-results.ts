@@ -66,13 +66,13 @@ export async function buildChangedResult(
 ): Promise<OperationResult> {
   const context = atCurrentParent(request, stored.item)
   const { target, operation, returns } = context
-  const location = context.href({ ...target, kind: 'item' })
+  const item = { ...target, kind: 'item' } as const
   const common = { vary: VARY_PREFER, value: stored.item }
   if (returns === 'representation') {
     return {
       ...common,
       status: 200,
-      headers: addApplied(['Content-Location', location], context),
+      headers: addApplied(['Content-Location', context.href(item)], context),
       representation: await representChanged(context, stored),
       validators: itemValidators(stored, context.variant),
     }
@@ -82,7 +82,7 @@ export async function buildChangedResult(
     const validators = operation === 'patch' ? itemValidators(stored, context.variant) : undefined
     return { ...common, status: 204, headers: addApplied([], context), validators }
   }
-  return { ...common, status: 303, headers: ['Location', location] }
+  return { ...common, status: 303, headers: ['Location', context.hrefAsRequested(item)] }
 }
 
 /** 200 with the last representation of a deleted item. */

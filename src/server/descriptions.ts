@@ -11,8 +11,8 @@ import {
   printWithServer,
   withServer,
 } from '../openapi/document.ts'
+import { canAnything } from '../operations/authorize.ts'
 import type { RequestContext } from '../operations/context.ts'
-import { canAnything } from '../operations/root.ts'
 import type { Item } from '../schema/values.ts'
 import type { ServedDocument } from './documents.ts'
 

@@ -12,10 +12,11 @@ import {
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/authorize.ts'
+import { listBelow } from '../operations/below.ts'
 import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
 import { compilePerform } from '../operations/perform.ts'
-import { describeRoot } from '../operations/root.ts'
-import { type Awaitable, andThen } from '../schema/values.ts'
+import { describeRoot, listResources } from '../operations/root.ts'
+import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, methodNotAllowed, readBody, readForm, uploadsFor } from './body.ts'
 import { preflight } from './preflight.ts'
@@ -160,9 +161,12 @@ function describe(route: Route): Step {
     const { api } = context
     const whole = describeTarget({ target: route.pattern, methods: route.methods }, api)
     const lost = [...route.methods.keys()].filter(method => !methods.has(method))
-    const data = Object.fromEntries(
-      Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
-    )
+    const data = {
+      ...Object.fromEntries(
+        Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
+      ),
+      ...nameBelow(context),
+    }
     context.result = {
       status: 200,
       headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],
@@ -170,6 +174,15 @@ function describe(route: Route): Step {
       value: data,
     }
   }
+}
+
+/** Names what lies below, as extensions of the path item. */
+function nameBelow(context: RequestContext): Record<string, Json> {
+  const { target } = context
+  if (!target) return {}
+  if (target.kind === 'root') return { 'x-resources': listResources(context, target) }
+  const below = listBelow(context, target)
+  return Object.fromEntries(Object.entries(below).map(([name, named]) => [`x-${name}`, named]))
 }
 
 function authorizedMethods(

@@ -197,15 +197,36 @@ describe('Data formats', () => {
         expect(answer).toMatchObject({ status: 201, json: { name: 'x' } })
       })
 
-      it('addresses in answers name no format', async () => {
+      it('an extension is kept in Link and in the Location of a 303; other addresses name no format', async () => {
         const made = await door.request('/things.xml', post('{"name":"x"}', JSON_TYPE))
-        expect(made.headers.get('location')).not.toContain('.xml')
+        const item = made.headers.get('location') ?? ''
+        expect(item).not.toContain('.xml')
+        expect(made.text).not.toContain('.xml')
+        for (const [address, extension] of [
+          [item, ''],
+          [`${item}.xml`, '.xml'],
+        ] as const) {
+          const put = { ...post('{"name":"z"}', JSON_TYPE), method: 'PUT' }
+          const changed = await door.request(address, put)
+          expect([changed.status, changed.headers.get('location')]).toEqual([303, item + extension])
+          const followed = await door.request(changed.headers.get('location') ?? '')
+          expect(followed.headers.get('content-type')).toContain(extension ? 'xml' : 'json')
+          const shown = await door.request(address, {
+            ...put,
+            headers: { ...put.headers, prefer: 'return=representation' },
+          })
+          expect(shown.headers.get('content-location')).toBe(item)
+        }
         await door.request('/things', post('{"name":"y"}', JSON_TYPE))
         const links = parseLink(
           (await door.request('/things.xml?limit=1')).headers.get('link') ?? '',
         )
         expect(links.map(({ rel }) => rel)).toContain('next')
-        expect(links.map(({ href }) => new URL(href).pathname)).toEqual(links.map(() => '/things'))
+        expect(links.map(({ href }) => new URL(href).pathname)).toEqual(
+          links.map(() => '/things.xml'),
+        )
+        const next = links.find(({ rel }) => rel === 'next')?.href ?? ''
+        expect((await door.request(next)).headers.get('content-type')).toContain('xml')
       })
 
       it('406 lists what exists, 415 what is taken', async () => {

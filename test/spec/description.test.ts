@@ -14,8 +14,40 @@ describe('What the service does', () => {
         expect(status).toBe(200)
         expect(json).toEqual({
           url: `${door.base}/`,
-          resources: Object.fromEntries(NAMES.map(name => [name, { url: `${door.base}/${name}` }])),
+          resources: Object.fromEntries(
+            NAMES.map(name => [name, expect.objectContaining({ url: `${door.base}/${name}` })]),
+          ),
         })
+      })
+
+      it('the root and OPTIONS name what lies below: count, search, actions, sub-collections', async () => {
+        const { json } = await door.request('/')
+        const { cars } = (json as { resources: Record<string, unknown> }).resources
+        const at = `${door.base}/cars`
+        const actions = {
+          count: { method: 'GET', url: `${at}/count` },
+          search: { method: 'GET', url: `${at}/search` },
+          buy: { method: 'POST', url: `${at}/{id}/buy` },
+          cheapest: { method: 'GET', url: `${at}/cheapest` },
+        }
+        const methods = ['GET', 'POST']
+        const resources = {
+          options: { methods, url: `${at}/{id}/options` },
+          cars_models: { methods, url: `${at}/{id}/cars_models` },
+        }
+        expect(cars).toEqual({ url: at, actions, resources })
+        const below = async (path: string) => (await door.request(path, { method: 'OPTIONS' })).json
+        expect(await below('/')).toMatchObject({ 'x-resources': { cars } })
+        const named = { 'x-actions': actions, 'x-resources': resources }
+        expect(await below('/cars')).toMatchObject(named)
+        expect(await below('/cars/7')).toMatchObject({
+          'x-actions': { buy: { method: 'POST', url: `${at}/7/buy` } },
+          'x-resources': { options: { methods, url: `${at}/7/options` } },
+        })
+        expect(await below('/cars/7/options')).toMatchObject({
+          'x-actions': { count: { method: 'GET', url: `${at}/7/options/count` } },
+        })
+        expect(await below('/cars/7/options')).not.toHaveProperty('x-resources')
       })
 
       it('every address of the root answers a list', async () => {

@@ -132,6 +132,18 @@ describe('Dialects', () => {
       it('an unknown field is 400 as in our words', async () => {
         const answer = await door.request(`/cars?${encode({ filter: { colr: 'red' } })}`)
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ type: 'unknown_field' }] } })
+        const { message, errors } = answer.json as Record<string, { message: string }[]>
+        expect(message).toBe(errors?.[0]?.message)
+      })
+
+      it('OPTIONS lists q where it is taken', async () => {
+        for (const path of ['/cars', '/cars/count', '/cars/search']) {
+          const options = await door.request(path, { method: 'OPTIONS' })
+          expect(options.text).toContain('"name":"q"')
+          expect((await door.request(`${path}?q=red`)).status).toBe(200)
+        }
+        expect((await door.request('/options?q=red')).status).toBe(400)
+        expect((await door.request('/options', { method: 'OPTIONS' })).text).not.toContain('"q"')
       })
 
       it('a POST with If-None-Match: * creates', async () => {
@@ -211,6 +223,9 @@ describe('Dialects', () => {
 
       it('and X-Total-Count is not there', async () => {
         expect((await door.request('/cars')).headers.get('x-total-count')).toBeNull()
+        expect((await door.request('/cars?colr=red')).json).not.toHaveProperty('message')
+        const options = await door.request('/cars', { method: 'OPTIONS' })
+        expect(options.text).not.toContain('"name":"q"')
       })
     },
     { once: true },

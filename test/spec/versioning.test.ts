@@ -62,7 +62,7 @@ describe('Versioning', () => {
         }
         expect((await door.request('/v1/')).json).toEqual({
           url: `${door.base}/v1/`,
-          resources: { cars: { url: `${door.base}/v1/cars` } },
+          resources: { cars: expect.objectContaining({ url: `${door.base}/v1/cars` }) },
         })
       })
 
@@ -70,8 +70,8 @@ describe('Versioning', () => {
         expect((await door.request('/')).json).toEqual({
           url: `${door.base}/`,
           resources: {
-            cars: { url: `${door.base}/v2/cars` },
-            accounts: { url: `${door.base}/v2/accounts` },
+            cars: expect.objectContaining({ url: `${door.base}/v2/cars` }),
+            accounts: expect.objectContaining({ url: `${door.base}/v2/accounts` }),
           },
           versions: {
             v10: { url: `${door.base}/v10/` },

@@ -1,0 +1,52 @@
+// What lies below a collection or an item: its count, its search, its actions and its sub-collections.
+import type { CollectionDefinition } from '../model/definition.ts'
+import { type CollectionTarget, printPathTemplate } from '../model/routes.ts'
+import { canAnything } from './authorize.ts'
+import type { RequestContext } from './context.ts'
+
+/** Actions by their names, each with its method and address, and sub-collections with theirs. */
+export interface Below {
+  readonly actions?: Readonly<Record<string, { method: string; url: string }>>
+  readonly resources?: Readonly<Record<string, { methods: string[]; url: string }>>
+}
+
+/** Lists what lies below a target, for this client. An address that needs an id is a template with `{id}`. */
+export function listBelow(context: RequestContext, target: CollectionTarget): Below {
+  const { kind, collection, parent, version } = target
+  if (kind !== 'collection' && kind !== 'item') return {}
+  const isShown = (to: CollectionDefinition, operation: string) =>
+    !context.authenticated || context.can(to, operation)
+  const urlOf = (place: CollectionTarget) => context.base + printPathTemplate(place)
+  const actions: Record<string, { method: string; url: string }> = {}
+  const { operations, search } = collection
+  if (kind === 'collection') {
+    const list = { ...target, id: undefined }
+    if (operations.has('count') && isShown(collection, 'count'))
+      actions.count = { method: 'GET', url: urlOf({ ...list, kind: 'count' }) }
+    if (search && operations.has('list') && isShown(collection, 'search'))
+      actions.search = { method: 'GET', url: urlOf({ ...list, kind: 'search' }) }
+  }
+  for (const action of collection.actions.values()) {
+    if (kind === 'item' && action.on === 'collection') continue
+    if (isShown(collection, action.name))
+      actions[action.name] = {
+        method: action.method,
+        url: urlOf({ ...target, kind: 'action', action }),
+      }
+  }
+  const resources: Record<string, { methods: string[]; url: string }> = {}
+  for (const other of parent ? [] : version.collections.values()) {
+    const field = other.parents.get(collection.name)
+    if (field === undefined || (other.hideExistence && !canAnything(context, other))) continue
+    const methods = (['list', 'create'] as const)
+      .filter(operation => other.operations.has(operation) && isShown(other, operation))
+      .map(operation => (operation === 'list' ? 'GET' : 'POST'))
+    const above = { collection, id: target.id ?? '', field }
+    const place = { kind: 'collection', version, collection: other, parent: above } as const
+    if (methods.length > 0) resources[other.name] = { methods, url: urlOf(place) }
+  }
+  return {
+    ...(Object.keys(actions).length > 0 && { actions }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+  }
+}
