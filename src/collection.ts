@@ -17,6 +17,14 @@ import {
   type MadeIds,
   OPERATIONS,
 } from './model/definition.ts'
+import {
+  buildFieldRoles,
+  checkWriteOnly,
+  ignoredFields,
+  normalizeOwner,
+  omitFields,
+  toInputFields,
+} from './model/field-roles.ts'
 import { findParents, relateCollections } from './model/parents.ts'
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { checkOptions } from './options.ts'
@@ -79,6 +87,8 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
   }
 }
 
+const NO_NAMES: ReadonlySet<string> = new Set()
+
 function aloneVersion(definition: CollectionDefinition) {
   const collections = relateCollections(new Map([[definition.name, definition]]))
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
@@ -106,8 +116,13 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     throw new TypeError(`${name}: defaultLimit may not be above maxLimit`)
   }
   const { binary = 'flat', cacheControl = 'no-cache, max-age=0' } = options
-  const inputFields = fieldsOf(schema, 'input')
-  const selectableFields = toReadableFields(fields, binary, true)
+  const inputs = fieldsOf(schema, 'input')
+  const roles = buildFieldRoles(options, inputs, identity.name)
+  if (roles) checkWriteOnly(name, roles, { ...shape, sort, search: options.search })
+  const inputFields = toInputFields(inputs, roles)
+  const hidden = roles?.writeOnly ?? NO_NAMES
+  const queryFields = omitFields(fields, hidden)
+  const selectableFields = toReadableFields(queryFields, binary, true)
   const hasBlobs = checkBlobs(options, fields)
   if (options.putCreates && identity.kind !== 'text') {
     throw new TypeError(
@@ -120,9 +135,13 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     schema,
     shape,
     inputFields,
-    readableFields: toReadableFields(fields, binary, false),
+    queryFields,
+    roles,
+    hidden,
+    owner: normalizeOwner(options),
+    readableFields: toReadableFields(queryFields, binary, false),
     selectableFields,
-    bodyFields: new Map([...selectableFields, ...inputFields]),
+    bodyFields: new Map([...selectableFields, ...inputFields, ...ignoredFields(roles)]),
     blobs: hasBlobs ? options.blobs : undefined,
     binary,
     validator: buildValidator(schema),
@@ -218,7 +237,8 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
     }
   }
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
-  const { parents = {}, relation, unique = [], indexes = [] } = options
+  const { parents = {}, relation, unique = [], indexes = [], fields: roles = {} } = options
+  const writeOnly = Object.keys(roles).filter(property => roles[property] === 'writeOnly')
   const setsOf = (option: string, sets: readonly (string | readonly string[])[]) =>
     sets.map(set => setOf(name, fields, option, typeof set === 'string' ? [set] : set))
   const pair = relation ? setsOf('relation', [Object.keys(relation)]) : []
@@ -233,6 +253,7 @@ function shapeOf(options: CollectionOptions<Schema>): Shape {
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(buildField(schema, 'output').open && { open: true }),
+    ...(writeOnly.length > 0 && { writeOnly }),
   }
   return Object.freeze(shape)
 }

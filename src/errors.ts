@@ -86,6 +86,7 @@ export const ERROR_TYPES = {
     forbidden_row: 'The item would be one that you may not see. Change its owner or parent.',
     insecure_transport: 'The password was sent without TLS. Use https, and change the password.',
     insufficient_scope: 'The principal lacks a scope. Ask for a token with it.',
+    not_owner: 'The item belongs to somebody else. Only its owner may change it.',
   },
   404: {
     no_such_path: 'There is nothing at this path. The root lists what there is.',

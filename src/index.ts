@@ -40,6 +40,7 @@ export type {
   OperationEvent,
   RowRule,
 } from './model/definition.ts'
+export type { FieldContext, FieldRole, OwnerOptions } from './model/field-roles.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
 export { sweepBlobs } from './operations/sweep.ts'
 export type { Dialect } from './query.ts'

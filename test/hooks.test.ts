@@ -104,7 +104,7 @@ describe('what hooks are told', () => {
       '/things',
       json('POST', { name: ' two ' }),
       'create',
-      { value: { name: 'two', size: 1 } },
+      { input: { name: ' two ' }, value: { name: 'two', size: 1 } },
       expect.objectContaining({ name: 'two' }),
     ],
     [
@@ -112,7 +112,7 @@ describe('what hooks are told', () => {
       '/things/:id',
       json('PUT', { name: 'two' }),
       'replace',
-      { item: ITEM, value: { name: 'two', size: 1 } },
+      { item: ITEM, input: { name: 'two' }, value: { name: 'two', size: 1 } },
       AFTER,
     ],
     [
@@ -120,7 +120,7 @@ describe('what hooks are told', () => {
       '/things/:id',
       json('PATCH', { size: 2 }),
       'patch',
-      { item: ITEM, value: { name: 'one', size: 2 } },
+      { item: ITEM, input: { size: 2 }, value: { name: 'one', size: 2 } },
       AFTER,
     ],
     [
@@ -128,7 +128,7 @@ describe('what hooks are told', () => {
       '/things/:id',
       json('PATCH', {}),
       'patch',
-      { item: ITEM, value: { name: 'one', size: 1 } },
+      { item: ITEM, input: {}, value: { name: 'one', size: 1 } },
       AFTER,
     ],
     ['a deletion', '/things/:id', { method: 'DELETE' }, 'delete', { item: ITEM }, ITEM],
@@ -137,7 +137,7 @@ describe('what hooks are told', () => {
       '/things/:id/grow',
       json('POST', { by: 2 }),
       'grow',
-      { item: ITEM, value: { by: 2 } },
+      { item: ITEM, input: { by: 2 }, value: { by: 2 } },
       AFTER,
     ],
     [
@@ -145,7 +145,7 @@ describe('what hooks are told', () => {
       '/things/report?of=x',
       {},
       'report',
-      { value: { of: 'x' } },
+      { input: { of: 'x' }, value: { of: 'x' } },
       { of: 'x' },
     ],
   ]

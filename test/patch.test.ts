@@ -281,7 +281,7 @@ describe('JSON Patch, other cases', () => {
     [{}, '/b/c', 400],
   ])('puts %j at %s within two levels: %s', (value, path, status) => {
     const patch = [{ op: 'add', path, value }]
-    expect(statusOf(() => jsonPatch({ b: {} }, patch, 500, 2))).toBe(status)
+    expect(statusOf(() => jsonPatch({ b: {} }, patch, { maxDepth: 2 }))).toBe(status)
   })
 
   it('cannot nest a document deeper and deeper', () => {
@@ -292,7 +292,7 @@ describe('JSON Patch, other cases', () => {
       { op: 'add', path: '/a', value: chain(20) },
       { op: 'move', from: '/b', path: `${path}/a` },
     ]).flat()
-    expect(statusOf(() => jsonPatch({ a: chain(20) }, deepen, 1000))).toBe(400)
+    expect(statusOf(() => jsonPatch({ a: chain(20) }, deepen, { maxOperations: 1000 }))).toBe(400)
     const far = `/a${'/a'.repeat(100_000)}`
     expect(statusOf(() => apply({}, [{ op: 'add', path: far, value: 1 }]))).toBe(400)
   })

@@ -41,7 +41,7 @@ interface Form {
 
 /**
  * Reads the properties of a form: names to nested objects, texts to values by the schema's fields. An
- * empty control of an optional or nullable field is null or absent.
+ * empty control of an optional or nullable field is null or absent, of a write-only one absent.
  * @throws HttpError 400 with every issue, where the context does not collect them; 413 for too much.
  */
 export function formValue(
@@ -142,6 +142,8 @@ function readTree(tree: Tree, { properties, element }: Owner, prefix: string, fo
       !find(key) && find(base) ? [base, suffix] : [key, 'plain']
     const field = find(name) ?? findBlob(name, properties)
     const path = prefix + name
+    // The control of a write-only value is empty where nobody has typed a new one.
+    if (field?.role === 'writeOnly' && isEmpty(node, field)) continue
     // A plain control of a list is one of its elements.
     const isElement = field?.kind === 'array' && reading === 'plain'
     const isOmitted =

@@ -30,6 +30,7 @@ const MAX_SEEN = 500_000
 /** A document that is being patched, and what the patch may still do. */
 interface Work {
   root: Json
+  readonly writeOnly: ReadonlySet<string>
   readonly depth: number
   readonly maxText: number
   copies: number
@@ -37,25 +38,39 @@ interface Work {
   seen: number
 }
 
+export interface JsonPatchOptions {
+  readonly maxOperations?: number
+  /** How many levels the result may nest where the patch put something. */
+  readonly maxDepth?: number
+  /** How many characters of texts and names its copies may add. */
+  readonly maxText?: number
+  /** Properties that no operation may read: none tests, copies or moves them. */
+  readonly writeOnly?: ReadonlySet<string>
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set()
+
 /**
  * Applies a JSON Patch: all of its operations or none. The document and each value are copied once and
  * changed in place, so that it takes as long as the document and the operations are, not their product.
- * @param maxDepth how many levels the result may nest where the patch put something.
- * @param maxText how many characters of texts and names its copies may add.
  * @throws HttpError 400 for what is no JSON Patch, 409 where it does not fit the target: a path that
  * does not exist, a `test` that fails; 413 for too many operations, copies, or moves and tests of much.
  */
 export function jsonPatch(
   target: Json,
   patch: Json,
-  maxOperations = 500,
-  maxDepth = 32,
-  maxText = MAX_COPIED_TEXT,
+  {
+    maxOperations = 500,
+    maxDepth = 32,
+    maxText = MAX_COPIED_TEXT,
+    writeOnly = NO_NAMES,
+  }: JsonPatchOptions = {},
 ): Json {
   if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
   if (patch.length > maxOperations) throw tooMuch(`have at most ${maxOperations} operations`)
   const work: Work = {
     root: copy(target),
+    writeOnly,
     depth: maxDepth,
     maxText,
     copies: MAX_COPIED,
@@ -68,7 +83,7 @@ export function jsonPatch(
 
 function apply(work: Work, operation: Json, at: number): void {
   if (!isObject(operation)) throw malformed(`Operation ${at} is not an object`)
-  const path = pointer(operation, 'path', at)
+  const path = pointer(work, operation, 'path', at)
   const name = Object.hasOwn(operation, 'op') ? operation.op : undefined
   switch (name) {
     case 'add':
@@ -84,7 +99,7 @@ function apply(work: Work, operation: Json, at: number): void {
       break
     }
     case 'move': {
-      const from = pointer(operation, 'from', at)
+      const from = readPointer(work, operation, 'from', at)
       if (from.length < path.length && from.every((token, level) => token === path[level])) {
         throw malformed(`Operation ${at} moves a value into itself`)
       }
@@ -94,13 +109,13 @@ function apply(work: Work, operation: Json, at: number): void {
       break
     }
     case 'copy': {
-      const value = valueAtPointer(work.root, pointer(operation, 'from', at), at)
+      const value = valueAtPointer(work.root, readPointer(work, operation, 'from', at), at)
       spend(value, work)
       put(work, path, value, at)
       break
     }
     case 'test': {
-      const value = valueAtPointer(work.root, path, at)
+      const value = valueAtPointer(work.root, readPointer(work, operation, 'path', at), at)
       see(value, Number.POSITIVE_INFINITY, work)
       if (sameJson(value, given(operation, at))) break
       throw conflict(`Operation ${at}: the value at ${printPointer(path)} is another`)
@@ -140,11 +155,27 @@ function given(operation: Item, at: number): Json {
   return value
 }
 
-function pointer(operation: Item, property: 'path' | 'from', at: number): string[] {
+/** The pointer of a value that the operation reads. @throws HttpError 400 for one that nobody may read. */
+function readPointer(work: Work, operation: Item, property: 'path' | 'from', at: number): string[] {
+  const path = pointer(work, operation, property, at)
+  const [name = ''] = path
+  if (!work.writeOnly.has(name)) return path
+  const message = `Operation ${at} reads ${JSON.stringify(name)}, which can only be written`
+  throw new HttpError(400, [{ message, field: name, type: 'unknown_field' }])
+}
+
+function pointer(
+  { writeOnly }: Work,
+  operation: Item,
+  property: 'path' | 'from',
+  at: number,
+): string[] {
   const text = Object.hasOwn(operation, property) ? operation[property] : undefined
   if (typeof text !== 'string' || !/^(?:\/(?:[^~/]|~[01])*)*$/.test(text)) {
     throw malformed(`Operation ${at} needs a ${property} that is a JSON Pointer, such as "/color"`)
   }
+  if (text === '' && writeOnly.size > 0)
+    throw malformed(`Operation ${at} is on the whole item; here each names a property`)
   const names = text
     .split('/')
     .slice(1)

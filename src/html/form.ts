@@ -99,7 +99,7 @@ function printControls(
   return [...fields].flatMap(([name, field]) => {
     if (!isReachable(name)) return []
     const path = prefix + name
-    const needed = required && !mayBeEmpty(field)
+    const needed = required && !mayBeEmpty(field) && !isKept(drawing, field)
     if (!isGroup(field) || getControl(drawing.state, path).reading === 'json')
       return [printControl(drawing, { name, path, field, required: needed })]
     const inner = printControls(drawing, field.properties, `${path}.`, needed)
@@ -107,6 +107,11 @@ function printControls(
       markup`<fieldset id="${controlId(drawing.id, path)}"><legend>${name}${mayBeEmpty(field) && OPTIONAL}</legend>${printIssues(drawing, path)}${inner}</fieldset>`,
     ]
   })
+}
+
+/** Whether an empty control leaves the value as it is. */
+function isKept({ action }: Drawing, { role }: Field): boolean {
+  return role === 'writeOnly' && action.kind === 'change'
 }
 
 function mayBeEmpty({ optional, nullable }: Field): boolean {
@@ -134,7 +139,7 @@ function printControl(drawing: Drawing, control: Control): Markup {
   const id = controlId(drawing.id, path)
   const issues = printIssues(drawing, path)
   const { reading } = getControl(state, path)
-  const hint = describeControl(field, reading)
+  const hint = isKept(drawing, field) ? 'empty: unchanged' : describeControl(field, reading)
   const described = [hint && `${id}-hint`, issues && `${id}-issue`].filter(Boolean).join(' ')
   const attributes = markup` id="${id}" name="${controlName(state, path)}"${required && !allowsBlank(drawing, control) && raw(' required')}${issues && raw(' aria-invalid="true"')}${drawing.focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
   const wide = reading !== 'plain' || field.kind === 'blob'
@@ -171,6 +176,8 @@ function printInput(
     case 'date-time':
       return markup`<input type="text" inputmode="text" placeholder="2026-01-31T12:00:00Z" value="${text}"${attributes}>`
     default:
+      if (field.role === 'writeOnly')
+        return markup`<input type="password" autocomplete="new-password"${attributes}>`
       return markup`<input type="text" value="${text}"${attributes}>`
   }
 }

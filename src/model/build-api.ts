@@ -27,6 +27,7 @@ import {
 } from '../options.ts'
 import type { Dialect } from '../query.ts'
 import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
+import { hideWriteOnly } from './field-roles.ts'
 
 /** Who is responsible for an api (OpenAPI, "Contact Object"). */
 export interface Contact {
@@ -117,7 +118,9 @@ export function buildApi(
   versions: readonly VersionDefinition[],
   policies: Policies,
 ): ApiDefinition {
-  const newest = [...versions].sort(({ number: one = 0 }, { number: other = 0 }) => other - one)
+  const newest = hideWriteOnly(versions).sort(
+    ({ number: one = 0 }, { number: other = 0 }) => other - one,
+  )
   const defaultVersion = newest.find(({ deprecated }) => deprecated === undefined) ?? newest[0]
   if (!defaultVersion) throw new TypeError('An api needs at least one collection')
   if (policies.baseUrl === undefined && policies.schemes?.some(scheme => scheme.needsBaseUrl)) {

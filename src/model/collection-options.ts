@@ -27,6 +27,7 @@ import {
   type Operation,
   type RowRule,
 } from './definition.ts'
+import { type FieldRole, OWNER, type OwnerOptions, ROLES } from './field-roles.ts'
 
 export interface CollectionOptions<
   S extends SomeSchema = SomeSchema,
@@ -90,6 +91,18 @@ export interface CollectionOptions<
    * the rule goes by: otherwise a refusal tells that somebody has the same values.
    */
   readonly visible?: RowRule | undefined
+  /**
+   * What properties are besides their schema, by name: `{ views: 'readOnly', password: 'writeOnly',
+   * sku: 'immutable' }`. Properties of the item itself only. Default none.
+   */
+  readonly fields?: Readonly<Record<string, FieldRole>> | undefined
+  /**
+   * The property that holds who created an item: the principal's id, read-only. Only the owner replaces,
+   * patches and deletes it: 403, or 404 with `hideExistence`; `except` names scopes that may too. A create
+   * over HTTP needs a principal: 401. In process a program may name the owner, and without a principal
+   * changes everything. Actions decide themselves. Who may see items is said by `visible`. Default none.
+   */
+  readonly owner?: string | OwnerOptions | undefined
   /** Whether 404 is answered where a principal may not do something, rather than 403. Default false. */
   readonly hideExistence?: boolean | undefined
   /** What it is, for people: in what OPTIONS answers, and on pages. Default none. */
@@ -174,6 +187,8 @@ export const COLLECTION_RULES: Rules<CollectionOptions> = {
   cacheControl: HEADER_VALUE,
   access: OBJECT,
   visible: FUNCTION,
+  fields: ROLES,
+  owner: OWNER,
   hideExistence: BOOLEAN,
   description: TEXT,
   blobs: having('a blob store, such as fileBlobs(folder)', 'put', 'get', 'delete'),

@@ -20,6 +20,7 @@ import type { Input, Output, Schema, SomeSchema } from '../schema/zod-fields.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { SortKey } from '../store/selection.ts'
 import type { Id, Shape, TotalMode } from '../store/store.ts'
+import type { FieldRoles, OwnerOptions } from './field-roles.ts'
 
 /** What can be done to a collection and its items; actions come under their own names. */
 export type Operation = 'list' | 'count' | 'read' | 'create' | 'replace' | 'patch' | 'delete'
@@ -42,7 +43,9 @@ export interface OperationEvent {
   readonly id?: Id
   /** The item as it is before the operation, frozen. */
   readonly item?: Item
-  /** What the client sent, to be changed in place too: of a create or a replace the checked values, of a patch the patched item, of an action its input. */
+  /** What the client sent, frozen: of a patch only its changes by property, of a JSON Patch too (null where it removes one). */
+  readonly input?: unknown
+  /** What is to be, to be changed in place too: of a write the checked values of the whole item, of an action its input. */
   readonly value?: unknown
   readonly principal: Principal | undefined
   readonly signal: AbortSignal
@@ -207,6 +210,13 @@ export interface CollectionDefinition {
   readonly bodyFields: Fields
   /** What a client may write. */
   readonly inputFields: Fields
+  /** What lists filter and sort by: without write-only properties. */
+  readonly queryFields: Fields
+  readonly roles: FieldRoles | undefined
+  /** The properties that no answer has: the write-only ones, those of other versions on the same store too. */
+  readonly hidden: ReadonlySet<string>
+  /** Whose items are; absent where they are nobody's. */
+  readonly owner: OwnerOptions | undefined
   readonly validator: Validator
   readonly store: KeyedStore
   readonly defaultLimit: number

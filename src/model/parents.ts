@@ -4,6 +4,7 @@ import type { Fields } from '../schema/fields.ts'
 import type { Schema } from '../schema/zod-fields.ts'
 import type { CollectionOptions } from './collection-options.ts'
 import type { CollectionDefinition } from './definition.ts'
+import { omitFields } from './field-roles.ts'
 
 /** A field that holds an id, by its kind: what it is, and how it is declared. */
 const ID_FIELDS = {
@@ -32,7 +33,11 @@ export function relateCollections(
     if (parents.size > 0)
       related.set(
         name,
-        Object.freeze({ ...definition, shape: Object.freeze({ ...shape, fields }) }),
+        Object.freeze({
+          ...definition,
+          shape: Object.freeze({ ...shape, fields }),
+          queryFields: omitFields(fields, definition.hidden),
+        }),
       )
   }
   return related

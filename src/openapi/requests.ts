@@ -59,7 +59,7 @@ function parametersOf(
   const idSchema = id ? fieldSchema(id) : {}
   const asSearch = searches && collection.search && !shape.fields.has('q')
   return [
-    ...filtersOf(shape.fields, '', name === SEARCH),
+    ...filtersOf(collection.queryFields, '', name === SEARCH),
     ...(name === 'count' ? [] : [fields, ...pageParameters(collection)]),
     ...(shape.createdAt === undefined
       ? []

@@ -11,11 +11,13 @@ import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema
  * @param id a name for the schema, that no other one of the document has.
  */
 export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
-  const { shape, schema, binary } = collection
+  const { shape, schema, binary, roles } = collection
   const blobs = buildBlobs(shape.fields, (name, empty) => givenBlob(name, empty, binary))
   const added = serverProperties(collection)
   const change = (object: JsonSchema) => {
-    const { properties, required = [], ...rest } = withBlobs(object, blobs)
+    const readable = omitProperties(object, roles?.writeOnly)
+    const marked = markProperties(readable, roles?.readOnly, { readOnly: true })
+    const { properties, required = [], ...rest } = withBlobs(marked, blobs)
     return {
       ...rest,
       properties: { ...added, ...properties },
@@ -39,16 +41,22 @@ export function bodySchema(
   { operation, filled, files = false }: BodyOptions,
   id: string,
 ): JsonSchema {
-  const { shape, schema, binary } = collection
+  const { shape, schema, binary, roles } = collection
   const replaces = operation === 'replace'
   const blobs = buildBlobs(shape.fields, (name, empty) =>
     files ? fileBlob(name) : takenBlob(name, empty, binary, replaces),
   )
   // What a PUT takes back from a GET.
   const ignored = replaces ? serverProperties(collection) : {}
-  const known = new Set([filled, replaces ? shape.identity.name : undefined])
+  const kept = replaces && roles ? [...roles.writeOnly, ...roles.immutable] : []
+  const readOnly = [...(roles?.readOnly.keys() ?? [])]
+  const known = new Set([filled, replaces ? shape.identity.name : undefined, ...kept, ...readOnly])
   const change = (object: JsonSchema) => {
-    const { properties, required = [], ...rest } = withBlobs(object, blobs)
+    const taken = replaces
+      ? markProperties(object, roles?.readOnly, { readOnly: true })
+      : omitProperties(object, roles?.readOnly)
+    const marked = markProperties(taken, roles?.writeOnly, { writeOnly: true })
+    const { properties, required = [], ...rest } = withBlobs(marked, blobs)
     return {
       ...rest,
       properties: { ...ignored, ...properties },
@@ -56,6 +64,30 @@ export function bodySchema(
     }
   }
   return embedSchema(schema, { io: 'input', id, change })
+}
+
+/** Names of properties. */
+interface Names {
+  has(name: string): boolean
+}
+
+function omitProperties(object: JsonSchema, names: Names | undefined): JsonSchema {
+  if (!names) return object
+  const properties = Object.entries(object.properties ?? {}).filter(([name]) => !names.has(name))
+  const required = object.required?.filter(name => !names.has(name)) ?? []
+  return { ...object, properties: Object.fromEntries(properties), required }
+}
+
+function markProperties(
+  object: JsonSchema,
+  names: Names | undefined,
+  mark: JsonSchema,
+): JsonSchema {
+  if (!names) return object
+  const properties = Object.entries(object.properties ?? {}).map(
+    ([name, property]) => [name, names.has(name) ? { ...property, ...mark } : property] as const,
+  )
+  return { ...object, properties: Object.fromEntries(properties) }
 }
 
 /** The files that a multipart body may bring, each with the media types it takes. */

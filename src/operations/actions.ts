@@ -15,6 +15,7 @@ import {
   type OperationResult,
   withTarget,
 } from './context.ts'
+import { protect } from './field-roles.ts'
 import { runBefore } from './hooks.ts'
 import { once } from './idempotency.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
@@ -97,13 +98,18 @@ async function run(
 ): Promise<unknown> {
   const { runtime, target, base, principal } = context
   const { signal } = context.request
+  const { collection } = target
   let stored = current
   freezeDeep(current?.item)
-  const before = { value: input, ...(current && { item: current.item }) }
+  const item = current && protect(collection, current.item)
+  /** The items that the action was given, by what it was given. */
+  const given = new Map<unknown, Stored>()
+  if (current) given.set(item, current)
+  const before = { value: input, input, ...(current && { item: current.item }) }
   const value = await runBefore(context, before, input)
   const returned = await action.run({
     input: value,
-    ...(current && { item: current.item, id: current.id }),
+    ...(item && { item, id: current.id }),
     principal,
     signal,
     // A collection's own calls have the types of its schema.
@@ -118,11 +124,13 @@ async function run(
       // The path names the parent that the item has now: a program may give it another.
       const anywhere = withTarget(context, { ...context.target, parent: undefined })
       stored = await changeItem(anywhere, stored, changes)
-      return stored.item
+      const changed = protect(collection, stored.item)
+      given.set(changed, stored)
+      return changed
     },
   })
   // The item acted on is answered as it is everywhere: its contents by their addresses.
-  const acted = [current, stored].find(each => each !== undefined && each.item === returned)
+  const acted = given.get(returned)
   return acted && !context.inProcess
     ? serializeChanged(atCurrentParent(context, acted.item), acted.item)
     : returned

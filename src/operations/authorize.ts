@@ -52,6 +52,13 @@ export function canAnything(context: RequestContext, collection: CollectionDefin
   return operations.some(operation => context.can(collection, operation))
 }
 
+/** @throws HttpError 401 without a principal. */
+export function requirePrincipal({ api, request, principal, base }: RequestContext): void {
+  if (principal) return
+  const resolved = resolveProxies(request, api.trustProxy)
+  throw unauthorized(api.schemes, resolved, metadataAddress(api, base))
+}
+
 /** The methods of a target that a client may use; all of them where it has not authenticated. */
 export function listAuthorizedMethods(
   { api, authenticated, principal }: RequestContext,

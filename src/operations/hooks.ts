@@ -2,11 +2,13 @@
 import type { OperationEvent } from '../model/definition.ts'
 import { type Awaitable, freezeDeep, type Item, isObject } from '../schema/values.ts'
 import type { OperationContext } from './context.ts'
+import { protect } from './field-roles.ts'
 
 export function createEvent(
   { target, operation, principal, request }: OperationContext,
   more: Partial<OperationEvent> = {},
 ): OperationEvent {
+  const { item } = more
   return {
     collection: target.collection.name,
     operation,
@@ -14,6 +16,7 @@ export function createEvent(
     signal: request.signal,
     ...(target.id !== undefined && { id: target.id }),
     ...more,
+    ...(item && { item: Object.freeze(protect(target.collection, item)) }),
   }
 }
 

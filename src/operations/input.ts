@@ -12,10 +12,24 @@ import { toJson } from '../formats/json-value.ts'
 import type { CollectionDefinition, OperationEvent } from '../model/definition.ts'
 import { invalidIdReason, normalizeId, type Parent, parseId } from '../model/routes.ts'
 import { isWithin } from '../schema/json-size.ts'
-import { type Awaitable, andThen, type Item, isObject, type Json } from '../schema/values.ts'
+import {
+  type Awaitable,
+  andThen,
+  freezeDeep,
+  type Item,
+  isObject,
+  type Json,
+} from '../schema/values.ts'
 import type { Id, Stored } from '../store/store.ts'
 import { receiveBlobs, withoutSameData } from './blob-inputs.ts'
 import type { OperationContext } from './context.ts'
+import {
+  immutableField,
+  keepRoles,
+  pickHidden,
+  requireImmutable,
+  setReadOnly,
+} from './field-roles.ts'
 import { runBefore } from './hooks.ts'
 import { assertVisible, findVisible } from './items.ts'
 import { serialize } from './serialize.ts'
@@ -97,29 +111,35 @@ export async function prepareValues(
   const named =
     typeof given === 'string' ? normalizeId(collection, parseId(collection, given) ?? given) : given
   if (named !== id) {
-    throw immutableId(identity.name, id)
+    throw immutableField(identity.name, id)
   }
   const own = ownValues(collection, sent)
-  const values = fillParents(target, choosesId(collection) ? { ...own, [identity.name]: id } : own)
+  const allowed = current
+    ? keepRoles(context, own, current, context.operation === 'replace')
+    : setReadOnly(context, own)
+  const values = fillParents(
+    target,
+    choosesId(collection) ? { ...allowed, [identity.name]: id } : allowed,
+  )
   return receiveBlobs(context, values, current)
 }
 
-function immutableId(field: string, id: Id): HttpError {
-  const message = `${field} is ${JSON.stringify(id)} and cannot be changed`
-  return new HttpError(400, [{ message, field, type: 'immutable_field' }])
-}
-
-/** The checked values of an item as a patch leaves it; the patch is applied to the item as it is given. */
+/**
+ * The checked values of an item as a patch leaves it; the patch is applied to the item as it is given,
+ * and to its write-only properties.
+ */
 export async function checkPatched(
   context: OperationContext,
   { id, item }: Stored,
   apply: (shown: Item) => Json,
 ): Promise<Item> {
   const { collection } = context.target
-  const shown = await serialize(context, item)
+  const readable = await serialize(context, item)
+  const { hidden } = collection
+  const shown = hidden.size === 0 ? readable : { ...readable, ...pickHidden(collection, item) }
   const patched = withoutSameData(collection, apply(shown), shown)
   const { name } = collection.shape.identity
-  if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableId(name, id)
+  if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableField(name, id)
   // What an item may lack can be taken away, but not here.
   const { parent } = context.target
   const reference = parent && collection.shape.fields.get(parent.field)
@@ -127,7 +147,12 @@ export async function checkPatched(
   if (parent && detachable && isObject(patched) && !Object.hasOwn(patched, parent.field))
     throw conflictingParent(parent)
   const own = ownValues(collection, item)
-  return collection.validator.patch(own, await prepareValues(context, id, patched, item))
+  const values = await collection.validator.patch(
+    own,
+    await prepareValues(context, id, patched, item),
+  )
+  requireImmutable(collection, own, values)
+  return values
 }
 
 /** Prepares what a client sent for a new item. @param id given by the path of a PUT that creates. */
@@ -142,7 +167,7 @@ function prepareNew(context: OperationContext, sent: Json, id: Id | undefined): 
     const message = `${name} is chosen by the server. Leave it out.`
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
-  const own = ownValues(collection, sent)
+  const own = setReadOnly(context, ownValues(collection, sent))
   if (given === null) delete own[name]
   const values = fillParents(target, own)
   return collection.blobs ? receiveBlobs(context, values, undefined) : values
@@ -191,7 +216,9 @@ export function createValues(context: OperationContext, id?: Id): Awaitable<Item
   return andThen(
     issues.length > 0 ? withReadIssues(issues, async () => check()) : check(),
     checked => {
-      const values = collection.hooks.before ? runValueHook(context, {}, checked) : checked
+      const values = collection.hooks.before
+        ? runValueHook(context, { input: body }, checked)
+        : checked
       return andThen(values, each => requireCreatable(context, each, checked))
     },
   )
@@ -218,7 +245,7 @@ function requireCreatable(context: OperationContext, values: Item, checked: Item
  */
 export async function runValueHook(
   context: OperationContext,
-  about: Pick<OperationEvent, 'item'>,
+  about: Pick<OperationEvent, 'item' | 'input'>,
   checked: Item,
 ): Promise<Item> {
   const { collection } = context.target
@@ -226,6 +253,7 @@ export async function runValueHook(
   if (!hooks.before) return checked
   // The hook may change the value in place; what it does not change is shared with the stored item.
   const value = structuredClone(checked)
+  freezeDeep(about.input)
   const returned = await runBefore(context, { ...about, value }, value)
   const json = toJson(returned)
   // What is not an object as JSON, such as a Date, leaves the value as it is.

@@ -133,7 +133,7 @@ function buildPageResult(
   requireRoom(context, items, query.fields)
   const headers = listHeaders(context, request, window, found)
   if (context.preferences.count === mode) headers.push(...countApplied(context, mode))
-  const plain = !collection.blobs && !query.fields
+  const plain = !collection.blobs && collection.hidden.size === 0 && !query.fields
   return andThen(serializeAll(context, items, query), data => ({
     status: window.by === 'range' && items.length !== total ? 206 : 200,
     headers,
@@ -181,7 +181,10 @@ function serializeAll(
   { fields }: Query,
 ): Awaitable<Item[]> {
   const pick = fields && picker(fields)
-  if (!context.target.collection.blobs) return items.map(({ item }) => (pick ? pick(item) : item))
+  const { blobs, hidden } = context.target.collection
+  // What `fields` may name is readable.
+  if (!blobs && pick) return items.map(({ item }) => pick(item))
+  if (!blobs && hidden.size === 0) return items.map(({ item }) => item)
   return Promise.all(
     items.map(async ({ item }) => {
       const serialized = await serialize(context, item, { fields })
@@ -220,7 +223,7 @@ const readersOf = memoize((api: ApiDefinition) =>
   memoize((collection: CollectionDefinition) => {
     const { shape, search } = collection
     const options = {
-      fields: shape.fields,
+      fields: collection.queryFields,
       selectable: collection.selectableFields,
       id: shape.identity.name,
       sort: collection.sort,

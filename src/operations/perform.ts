@@ -1,10 +1,11 @@
 // Which operation runs, and the `after` and `error` hooks around it: compiled once for each route and method.
 import type { CollectionDefinition, Operation } from '../model/definition.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
-import { type Awaitable, freezeDeep } from '../schema/values.ts'
+import { type Awaitable, andThen, freezeDeep } from '../schema/values.ts'
 import { act } from './actions.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { download } from './download.ts'
+import { protectResult } from './field-roles.ts'
 import { createEvent } from './hooks.ts'
 import { count, list } from './list.ts'
 import { read } from './read.ts'
@@ -37,8 +38,18 @@ export function compilePerform(
   const perform: Perform = action
     ? context => act(context, action)
     : PERFORMERS[operation as keyof typeof PERFORMERS]
-  const { hooks, blobs } = collection
-  return hooks.after || hooks.error || blobs ? withHooks(perform, collection) : translating(perform)
+  const { hooks, blobs, hidden } = collection
+  const safe = hidden.size === 0 || action ? perform : protecting(perform, collection)
+  return hooks.after || hooks.error || blobs ? withHooks(safe, collection) : translating(safe)
+}
+
+/** Protects the write-only properties of what hooks and programs get. */
+function protecting(perform: Perform, collection: CollectionDefinition): Perform {
+  return context =>
+    andThen(perform(context), result => ({
+      ...result,
+      value: protectResult(collection, result.value),
+    }))
 }
 
 /** Translates the errors of the store, and costs nothing else. */

@@ -8,7 +8,7 @@ import { type BlobRecord, findBlobRecord, listBlobFields } from '../schema/blob.
 import { printBlob } from '../schema/blob-forms.ts'
 import { type Fields, selectFields } from '../schema/fields.ts'
 import { type Path, picker } from '../schema/paths.ts'
-import type { Awaitable, Item } from '../schema/values.ts'
+import { type Awaitable, type Item, omit } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'
@@ -28,9 +28,11 @@ export async function serialize(
   options: SerializeOptions = {},
 ): Promise<Item> {
   const { collection } = context.target
-  if (!collection.blobs) return item
+  const { hidden } = collection
+  const readable = hidden.size === 0 ? item : omit(item, hidden)
+  if (!collection.blobs) return readable
   const serialized: Item = {}
-  for (const [name, value] of Object.entries(item)) {
+  for (const [name, value] of Object.entries(readable)) {
     if (collection.shape.fields.get(name)?.kind !== 'blob') {
       serialized[name] = value
       continue
@@ -181,7 +183,8 @@ export function representItem(
   fields?: readonly Path[],
   read: typeof serialize = serialize,
 ): Awaitable<Representation> {
-  if (!context.target.collection.blobs) return represent(context, stored.item, fields, stored)
+  const { blobs, hidden } = context.target.collection
+  if (!blobs && hidden.size === 0) return represent(context, stored.item, fields, stored)
   return read(context, stored.item, { fields }).then(item => represent(context, item, fields))
 }
 

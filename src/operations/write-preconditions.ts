@@ -3,12 +3,13 @@ import { HttpError } from '../errors.ts'
 import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts'
 import type { Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
+import { requireOwner } from './field-roles.ts'
 import { isReachable, notFound, requireParent } from './items.ts'
 
 /**
  * Finds the item of a write and evaluates the preconditions; `undefined` where there is none.
  * @param creates whether the write creates the item where there is none.
- * @throws HttpError 412, and 428 where the collection requires a precondition and none was sent.
+ * @throws HttpError 403 for an item of somebody else, 412, and 428 where the collection requires a precondition and none was sent.
  */
 export async function findCurrent(
   context: OperationContext,
@@ -21,6 +22,7 @@ export async function findCurrent(
   const current = stored && isReachable(context, stored.item) ? stored : undefined
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !creates) return undefined
+  if (current && collection.owner && !target.action) requireOwner(context, current.item)
   const validators = current && { tag: current.version, lastModified: current.updatedAt }
   if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
     throw preconditionFailed(preconditions)

@@ -2,6 +2,7 @@
 import { HttpError } from '../errors.ts'
 import { mergeForm } from '../formats/form-values.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../formats/patch.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
 import {
   type Awaitable,
   andThen,
@@ -15,6 +16,7 @@ import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import { retryContested } from './contention.ts'
 import type { OperationContext, OperationResult } from './context.ts'
+import { requireImmutable, toChanges } from './field-roles.ts'
 import { runBefore } from './hooks.ts'
 import { once } from './idempotency.ts'
 import {
@@ -48,6 +50,7 @@ export function create(context: OperationContext): Awaitable<OperationResult> {
             context,
             key === undefined ? request : { signal: request.signal, idempotencyKey: key },
           ),
+          context.target.collection.shape,
         ),
       stored => buildCreatedResult(context, stored),
     )
@@ -61,13 +64,23 @@ function createItem(context: OperationContext, options: WriteOptions): Awaitable
 
 /** `PUT /<collection>/<id>`: replaces the whole item. */
 export async function replace(context: OperationContext): Promise<OperationResult> {
-  const { validator } = context.target.collection
+  const { collection } = context.target
   const sent = requireBody(context)
   return change(context, (own, { id, item }) =>
     withReadIssues(context.body?.issues, async () =>
-      validator.replace(own, await prepareValues(context, id, sent, item)),
+      replaceValues(collection, own, await prepareValues(context, id, sent, item)),
     ),
   )
+}
+
+async function replaceValues(
+  collection: CollectionDefinition,
+  own: Item,
+  sent: Json,
+): Promise<Item> {
+  const values = await collection.validator.replace(own, sent)
+  requireImmutable(collection, own, values)
+  return values
 }
 
 /** `PATCH /<collection>/<id>`: a merge patch, or a JSON Patch by its media type. A patch that changes nothing writes nothing. */
@@ -84,7 +97,12 @@ function applyPatch(context: OperationContext, current: Item, shown: Item, sent:
   const { body, api, target } = context
   const { limits } = api
   if (body?.type === JSON_PATCH_TYPE)
-    return jsonPatch(shown, sent, limits.patchOperations, limits.depth, limits.body)
+    return jsonPatch(shown, sent, {
+      maxOperations: limits.patchOperations,
+      maxDepth: limits.depth,
+      maxText: limits.body,
+      writeOnly: target.collection.hidden,
+    })
   if (isObject(sent)) {
     const patch = patchBlobs(context, sent, shown, current)
     return body?.form
@@ -124,12 +142,22 @@ async function change(
     if (!current) return createAt(context)
     const own = ownValues(collection, current.item)
     const checked = await next(own, current)
-    const values = await runValueHook(context, { item: current.item }, checked)
+    const { item } = current
+    const values = await runValueHook(
+      context,
+      { item, input: readInput(context, own, checked) },
+      checked,
+    )
     if (context.operation === 'patch' && sameJson(values, own))
       return buildChangedResult(context, current)
     const stored = await update(context, current, values, checked)
     return stored && buildChangedResult(context, stored)
   })
+}
+
+/** What hooks get as the client's input: the changes of a JSON Patch by property, as of a merge patch. */
+function readInput({ body }: OperationContext, own: Item, checked: Item): Json | undefined {
+  return body?.type === JSON_PATCH_TYPE ? toChanges(own, checked) : body?.value
 }
 
 /**

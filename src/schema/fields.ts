@@ -41,6 +41,8 @@ export interface Field {
   readonly inlineBelow?: number
   /** Set by the server alone: ignored on write. */
   readonly serverOwned?: boolean
+  /** Of what a client may write: whether nobody reads it, or nobody changes it. */
+  readonly role?: 'writeOnly' | 'immutable'
 }
 
 /** Fields by name, in the schema's order. */

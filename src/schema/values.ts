@@ -20,6 +20,11 @@ export function getProperty(value: Json | undefined, name: string): Json | undef
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
+/** A copy of an item without these properties. */
+export function omit(item: Item, names: ReadonlySet<string>): Item {
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name)))
+}
+
 export function isScalar(value: unknown): value is Scalar {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

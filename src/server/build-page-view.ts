@@ -1,5 +1,6 @@
 // Builds what surrounds a representation on a page: breadcrumbs, links, and the forms of what the
 // client may do there.
+import { namesOf, parseControlName } from '../formats/form-values.ts'
 import { isWriter, type Representation } from '../formats/format.ts'
 import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
 import type { HttpRequest } from '../http/message.ts'
@@ -13,6 +14,7 @@ import {
   type Target,
 } from '../model/routes.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { mayChange } from '../operations/field-roles.ts'
 
 /** What the parts of one view share. */
 interface Builder {
@@ -29,7 +31,8 @@ export function buildView(
     representation,
   }: Pick<PageView, 'status' | 'headers'> & { readonly representation: Representation },
 ): PageView {
-  const { api, request, method, parameters, submitted } = context
+  const { api, request, method, parameters } = context
+  const submitted = blankWriteOnly(context)
   const base = basePath(api, request)
   const builder: Builder = { context, api, href: to => base + printPath(to, api.formats) }
   // A form that could not be read names its method all the same.
@@ -58,14 +61,26 @@ export function buildView(
     fields: undefined,
     createdAt: undefined,
     findLink: () => undefined,
-    ...(match && describeTarget(target, match.methods, builder)),
+    ...(match && describeTarget(target, match.methods, builder, representation)),
   }
+}
+
+/** The submitted form without the texts of write-only properties: no page shows them again. */
+function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
+  if (!submitted || !target || target.kind === 'root') return submitted
+  const { hidden } = target.collection
+  if (hidden.size === 0) return submitted
+  return submitted.map(([name, part]) => {
+    const [property = ''] = namesOf(parseControlName(name)[0])
+    return [name, hidden.has(property) ? '' : part]
+  })
 }
 
 function describeTarget(
   target: Target,
   methods: Match['methods'],
   builder: Builder,
+  representation: Representation,
 ): Partial<PageView> {
   const { href, context } = builder
   if (target.kind === 'root') {
@@ -78,15 +93,19 @@ function describeTarget(
   }
   const { collection, kind } = target
   const { shape, itemName } = collection
-  const actions = listActions(target, methods, builder)
+  const changeable =
+    representation.kind !== 'item' || mayChange(context, collection, representation.data)
+  const actions = listActions(target, methods, builder).filter(
+    action => context.can(collection, action.name) && (changeable || action.kind === 'action'),
+  )
   return {
     kind,
-    actions: actions.filter(({ name }) => context.can(collection, name)),
+    actions,
     related: listRelated(target, builder),
     formats: listFormats(target, builder),
     search: isList(target) && collection.search ? href(toList(target, 'search')) : undefined,
     itemName,
-    fields: shape.fields,
+    fields: collection.queryFields,
     createdAt: shape.createdAt,
     findLink: createLinkFinder(target, builder),
   }
@@ -174,17 +193,15 @@ function listActions(
   if (action) return [toFormAction(action, href(target))]
   const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
   const fields = new Map([...collection.inputFields].filter(([name]) => !fixed.includes(name)))
+  const changeable = new Map([...fields].filter(([, { role }]) => role !== 'immutable'))
   const writes = [...methods]
     .filter(([method]) => method !== 'GET' && method !== 'HEAD')
-    .map(
-      ([method, name]): FormAction => ({
-        name,
-        kind: name === 'create' || name === 'delete' ? name : 'change',
-        method,
-        href: href(target),
-        fields: name === 'delete' ? undefined : fields,
-      }),
-    )
+    .map(([method, name]): FormAction => {
+      const common = { name, method, href: href(target) }
+      if (name === 'create') return { ...common, kind: name, fields }
+      if (name === 'delete') return { ...common, kind: name, fields: undefined }
+      return { ...common, kind: 'change', fields: changeable }
+    })
   const actions = [...collection.actions.values()]
     .filter(({ on }) => on === kind)
     .map(each => toFormAction(each, href({ ...target, kind: 'action', action: each })))

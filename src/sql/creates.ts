@@ -195,7 +195,7 @@ export class SqlCreates {
       if (madeId !== undefined) item[id.name] = madeId
       const kept = row && !this.#own ? mapping.decode(row) : mapping.predict(item, version)
       if (idempotencyKey !== undefined) {
-        await this.#records.answer(idempotencyKey, toAnswer(kept), runner)
+        await this.#records.answer(idempotencyKey, toAnswer(kept, mapping.shape), runner)
       }
       stored.push(kept)
     }

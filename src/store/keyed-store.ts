@@ -39,7 +39,7 @@ export function toKeyedStore(store: Store): KeyedStore {
   if (!keyed) {
     const records =
       idempotency === 'process' ? createIdempotencyRecords(Date.now, MAX_KEYS) : NO_RECORDS
-    keyed = withRecords(store, records)
+    keyed = withRecords(store, records, [])
     keyedStores.set(store, keyed)
   }
   return keyed
@@ -50,11 +50,14 @@ function isKeyed(store: Store): store is KeyedStore {
 }
 
 /** Each method is called on the store itself: it may be an instance of a class. */
-function withRecords(store: Store, records: Records): KeyedStore {
+function withRecords(store: Store, records: Records, writeOnly: string[]): KeyedStore {
   const keyed: KeyedStore = {
     pages: store.pages,
     idempotency: store.idempotency,
-    attach: shape => store.attach(shape),
+    attach(shape) {
+      store.attach(shape)
+      writeOnly.push(...(shape.writeOnly ?? []))
+    },
     get: (...given) => store.get(...given),
     list: (...given) => store.list(...given),
     count: (...given) => store.count(...given),
@@ -66,7 +69,7 @@ function withRecords(store: Store, records: Records): KeyedStore {
       // The store may keep keys of its own: this one is not among them.
       const { signal } = options
       return andThen(store.create(values, signal && { signal }), stored => {
-        records.complete(key, toAnswer(stored))
+        records.complete(key, toAnswer(stored, { writeOnly }))
         return stored
       })
     },
@@ -79,7 +82,7 @@ function withRecords(store: Store, records: Records): KeyedStore {
         // Just found to be there.
         (store.transaction as NonNullable<Store['transaction']>)(
           stores.map(each => originals.get(each) ?? each),
-          bound => work(bound.map(each => withRecords(each, records))),
+          bound => work(bound.map(each => withRecords(each, records, writeOnly))),
           options,
         ),
     }),

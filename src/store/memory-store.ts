@@ -172,7 +172,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (places.has(id)) throw new UniqueError([own.identity.name])
       const row = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      if (key !== undefined) records.complete(key, toAnswer(row))
+      if (key !== undefined) records.complete(key, toAnswer(row, own))
       return row
     },
     update(id, version, values, options) {

@@ -1,7 +1,7 @@
 // The contract of a store: its few methods and what each promises. `storeCases()` of
 // `rest-conventions/testing` tests an implementation against it.
 import type { Fields } from '../schema/fields.ts'
-import type { Awaitable, Item, Json, Scalar } from '../schema/values.ts'
+import { type Awaitable, type Item, type Json, omit, type Scalar } from '../schema/values.ts'
 import type { Selection } from './selection.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */
@@ -59,6 +59,8 @@ export interface Shape {
   readonly unique: readonly (readonly string[])[]
   /** Dotted paths, or sets of them, that lists filter and sort by. */
   readonly indexes: readonly (readonly string[])[]
+  /** Properties that no answer has, and so no answer kept under an idempotency key. Default none. */
+  readonly writeOnly?: readonly string[]
 }
 
 /** A part of a selection by position: the only one that a store with `pages: 'offset'` is asked for. */
@@ -274,8 +276,17 @@ export function toPage(found: readonly Stored[], slice: Slice, total: number | u
 }
 
 /** Makes the answer that `create` keeps under an idempotency key. */
-export function toAnswer({ id, item, version, updatedAt }: Stored) {
-  return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
+export function toAnswer(
+  { id, item, version, updatedAt }: Stored,
+  { writeOnly = [] }: Pick<Shape, 'writeOnly'>,
+) {
+  const readable = writeOnly.length === 0 ? item : omit(item, new Set(writeOnly))
+  return {
+    id,
+    item: readable,
+    version,
+    ...(updatedAt !== undefined && { updatedAt }),
+  } satisfies Json
 }
 
 /** The item that a store keeps: the id first, then the values in their order, then the dates. */

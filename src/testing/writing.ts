@@ -259,7 +259,7 @@ const idempotency: Checks<KeyedStore> = {
     const made = await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
     const record = await store.claim('key', 'print')
     assert.equal(record.state, 'done')
-    assert.deepEqual('answer' in record && record.answer, toAnswer(made))
+    assert.deepEqual('answer' in record && record.answer, toAnswer(made, {}))
     await store.claim('failing', 'print')
     await refuses(
       () => store.create({ code: 'A', price: 1 }, { idempotencyKey: 'failing' }),
