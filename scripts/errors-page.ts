@@ -16,6 +16,18 @@ Every error response has this body, in the format that the client accepts:
 - \`field\` is the dotted path of the property, or the name of the parameter or header at fault.
 - \`type\` is one of the names below, or one of your own. It is stable: compare it in programs.
 
+The option \`messages\` of \`defineApi\` replaces messages by type, in the language of the client for example. A
+value is a text, or a function of the issue and the request; \`undefined\` keeps the message:
+
+\`\`\`js
+messages: {
+  required: ({ field }, { headers }) =>
+    headers['accept-language']?.startsWith('fr') ? \`\${field} est obligatoire\` : undefined,
+}
+\`\`\`
+
+Messages of a schema's author are sent as they are. So are those of zod in the locale of \`z.config(z.locales.de())\`.
+
 Clients that accept \`application/problem+json\` get RFC 9457 problem details with the same entries.
 This page is made of the table in \`src/errors.ts\`.
 `

@@ -36,6 +36,8 @@ export type {
   Hooks,
   ItemOf,
   ListParameters,
+  Message,
+  Messages,
   Operation,
   OperationEvent,
   RowRule,

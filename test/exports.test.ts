@@ -129,6 +129,8 @@ test('rest-conventions', async () => {
       "type Limiter",
       "type Limits",
       "type ListParameters",
+      "type Message",
+      "type Messages",
       "type OpenApiOptions",
       "type Operation",
       "type OperationEvent",

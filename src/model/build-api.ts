@@ -23,10 +23,11 @@ import {
   OBJECT,
   type Rule,
   type Rules,
+  recordOf,
   TEXT,
 } from '../options.ts'
 import type { Dialect } from '../query.ts'
-import type { ApiDefinition, Failure, VersionDefinition } from './definition.ts'
+import type { ApiDefinition, Failure, Messages, VersionDefinition } from './definition.ts'
 import { hideWriteOnly } from './field-roles.ts'
 
 /** Who is responsible for an api (OpenAPI, "Contact Object"). */
@@ -83,6 +84,11 @@ export interface Policies {
   readonly serverTiming?: boolean | undefined
   /** Told of every failure that was answered with a 5xx. Default: `console.error`. */
   readonly onError?: ((error: unknown, failure: Failure) => void) | undefined
+  /**
+   * Messages that replace those of error responses, by the `type` of the issue. Calls in process keep
+   * theirs. Default: English; what zod says in the locale of `z.config()`.
+   */
+  readonly messages?: Messages | undefined
 }
 
 /** The formats of an api without `formats`: the specification's four media types, and two that stream whole lists. */
@@ -111,6 +117,10 @@ export const POLICY_RULES: Rules<Policies> = {
   health: BOOLEAN,
   serverTiming: BOOLEAN,
   onError: FUNCTION,
+  messages: recordOf({
+    wanted: 'a text or a function',
+    fits: value => TEXT.fits(value) || FUNCTION.fits(value),
+  }),
 }
 
 /** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other issue in the policies. */
@@ -147,6 +157,7 @@ export function buildApi(
     health: policies.health ?? false,
     serverTiming: policies.serverTiming ?? false,
     onError: policies.onError ?? logFailure,
+    messages: policies.messages,
   })
 }
 

@@ -5,7 +5,7 @@ import type { Access } from '../auth/access.ts'
 import type { RateLimit } from '../auth/rate-limit.ts'
 import type { Principal, Scheme } from '../auth/scheme.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
-import type { HttpError } from '../errors.ts'
+import type { AnyErrorType, ErrorEntry, HttpError } from '../errors.ts'
 import type { Format } from '../formats/format.ts'
 import type { Cors } from '../http/cors.ts'
 import type { Limits } from '../http/limits.ts'
@@ -264,6 +264,15 @@ export interface Failure {
   readonly requestId: string
 }
 
+/**
+ * The message of an issue: a text, or a function that makes it, in the language of the request for example.
+ * `undefined` keeps the message.
+ */
+export type Message = string | ((issue: ErrorEntry, request: HttpRequest) => string | undefined)
+
+/** Messages by the `type` of the issue; docs/errors.md lists the types. */
+export type Messages = { readonly [Type in AnyErrorType]?: Message }
+
 /** The address of a client, from its request or from what a host server gives `fetch` besides. */
 type ClientAddress = (request: Request, ...host: readonly unknown[]) => string | null | undefined
 
@@ -302,4 +311,5 @@ export interface ApiDefinition {
   /** Whether answers tell how long their steps took. */
   readonly serverTiming: boolean
   readonly onError: (error: unknown, failure: Failure) => void
+  readonly messages: Messages | undefined
 }

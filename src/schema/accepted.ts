@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { binaries } from './blob.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
-import { hasAsyncCheck, NO_MESSAGES } from './parse.ts'
+import { hasAsyncCheck, OWN_MESSAGES } from './parse.ts'
 import { type Def, listParts, type Schema } from './zod-fields.ts'
 
 const ACCEPTED: ReadonlySet<string> = new Set([
@@ -126,7 +126,7 @@ function checkDefault(value: unknown, schema: Schema, place: Place): void {
   if (attempt(() => toPlainJson(value)) === undefined)
     throw invalid(place, `has a default that JSON cannot hold: ${String(value)}`)
   // It throws where a check is asynchronous, or fails itself.
-  const result = attempt(() => z.safeParse(schema, value, NO_MESSAGES))
+  const result = attempt(() => z.safeParse(schema, value, OWN_MESSAGES))
   if (result === undefined || result.success) return
   const [issue] = toIssues(result.error.issues, value)
   throw invalid(

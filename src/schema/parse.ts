@@ -5,15 +5,32 @@ import { listParts, type Schema } from './zod-fields.ts'
 
 type Result = z.ZodSafeParseResult<unknown>
 
-/** Leaves every message empty that is not by the author of the schema: `toIssues` fills it in. */
-export const NO_MESSAGES = { error: () => '' }
+/**
+ * Leaves every message empty for `toIssues` to fill in, but for those of the schema's author, of
+ * `z.config({ customError })`, and of a locale other than English.
+ */
+export const OWN_MESSAGES = {
+  error(issue: z.core.$ZodRawIssue) {
+    const { customError, localeError } = z.config()
+    return customError?.(issue) ?? (isEnglish(localeError) ? '' : localeError?.(issue))
+  },
+}
+
+/** What zod's own English says of this. The function is another one for each import of the locale. */
+const PROBE: z.core.$ZodRawIssue = { code: 'invalid_type', expected: 'string', input: 0 }
+const ENGLISH = /^Invalid input: expected string, received number$/
+
+function isEnglish(localeError: z.core.$ZodErrorMap | undefined): boolean {
+  const said = localeError?.(PROBE)
+  return !said || ENGLISH.test(typeof said === 'string' ? said : said.message)
+}
 
 /** Compiles the parser of a schema: it answers at once unless the schema has an asynchronous check. */
 export function compileParser(schema: Schema): (value: unknown) => Awaitable<Result> {
   let asynchronous = hasAsyncCheck(schema)
   const compiled = asynchronous ? schema : z.compile(schema)
   return value => {
-    if (asynchronous) return z.safeParseAsync(schema, value, NO_MESSAGES)
+    if (asynchronous) return z.safeParseAsync(schema, value, OWN_MESSAGES)
     try {
       const result = z.safeParse(compiled, value)
       if (result.success) return result
@@ -21,11 +38,11 @@ export function compileParser(schema: Schema): (value: unknown) => Awaitable<Res
       // Compiled code may fail in another way at a promise: the schema itself decides below.
     }
     try {
-      return z.safeParse(schema, value, NO_MESSAGES)
+      return z.safeParse(schema, value, OWN_MESSAGES)
     } catch (error) {
       if (!(error instanceof z.core.$ZodAsyncError)) throw error
       asynchronous = true
-      return z.safeParseAsync(schema, value, NO_MESSAGES)
+      return z.safeParseAsync(schema, value, OWN_MESSAGES)
     }
   }
 }

@@ -254,13 +254,31 @@ export function toErrorResponse(context: RequestContext, thrown: unknown): HttpE
 export function respondWithError(context: RequestContext, error: HttpError): HttpResponse {
   const negotiated = context.negotiated ?? negotiateError(context)
   context.negotiated = negotiated?.errors ?? negotiated ?? AS_JSON
-  const { status, errors } = error
+  const { status } = error
+  const errors = replaceMessages(context, error)
   const headers = error.headers.slice()
   addCommon(headers, context, undefined)
   headers.push('Cache-Control', 'no-store')
   const sent = context.suppressed ? suppressedStatus(status) : status
   const message = context.api.dialects.length > 0 ? errors[0]?.message : undefined
   return withBody(context, sent, headers, { kind: 'errors', status, errors, message })
+}
+
+/** The entries of an error with the messages of the api. A function of it that fails changes nothing. */
+function replaceMessages(context: RequestContext, error: HttpError): HttpError['errors'] {
+  const { messages } = context.api
+  if (!messages) return error.errors
+  return error.errors.map(entry => {
+    const { type = '' } = entry
+    const wanted = Object.hasOwn(messages, type) ? messages[type] : undefined
+    try {
+      const message = typeof wanted === 'function' ? wanted(entry, context.request) : wanted
+      return typeof message === 'string' ? { ...entry, message } : entry
+    } catch (thrown) {
+      report(context, thrown, internalError(thrown, getRequestId(context)))
+      return entry
+    }
+  })
 }
 
 /**
