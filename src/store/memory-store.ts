@@ -10,6 +10,7 @@ import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
 import type { Entry, Slot } from './memory-keys.ts'
 import { countSelection, findSlice, isWalkable, type Source } from './memory-select.ts'
+import { MEMORY, registerMemoryStore, runMemoryTransaction } from './memory-transaction.ts'
 import { cutPage } from './printed.ts'
 import { sortKeyOf } from './selection.ts'
 import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
@@ -26,6 +27,7 @@ import {
   UnavailableError,
   UniqueError,
 } from './store.ts'
+import { Turns } from './turns.ts'
 import { UniqueValues } from './unique-values.ts'
 
 export interface MemoryStoreOptions {
@@ -58,6 +60,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = Date.now, keys = 100_000 } = options
   const places = new Map<Id, Place>()
   const records = createIdempotencyRecords(clock, keys)
+  const turns = new Turns()
   /** Made at the first write: Workers refuse randomness before the first request. */
   let prefix: string | undefined
   let written = 0
@@ -74,20 +77,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return shape
   }
 
-  /** Writes an item; an error leaves indexes and items untouched. */
-  function put(own: Shape, place: Place | undefined, id: Id, values: Item): Stored {
+  /** Makes the next state of an item. */
+  function build(own: Shape, id: Id, values: Item, old: Item | undefined): Stored {
     const now = clock()
     const date = new Date(now).toISOString()
-    const old = place?.slot.stored.item
     const created = (old && own.createdAt && old[own.createdAt]) || date
     const item = freeze(assemble(own, id, values, String(created), date))
-    for (const unique of uniques) unique.check(item, id)
     // Versions never come again: the prefix is of this store, the count of this process.
     prefix ??= createVersion().slice(0, 8)
     const version = `${prefix}${(written++).toString(36)}`
     // With `printed` all rows have one hidden class.
-    const row: Stored = { id, item, version, updatedAt: now, printed: undefined }
-    for (const unique of uniques) unique.replace(old, item, id)
+    return { id, item, version, updatedAt: now, printed: undefined }
+  }
+
+  /** Writes an item; an error leaves indexes and items untouched. */
+  function put(own: Shape, place: Place | undefined, id: Id, values: Item): Stored {
+    const old = place?.slot.stored.item
+    const row = build(own, id, values, old)
+    for (const unique of uniques) unique.check(row.item, id)
+    for (const unique of uniques) unique.replace(old, row.item, id)
     if (place) replaceRow(place, row)
     else addRow(row)
     return row
@@ -109,9 +117,46 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     }
   }
 
+  function removeRow(id: Id, { slot, entries }: Place): boolean {
+    for (const [at, index] of source.indexes.entries()) index.remove(entries[at] as Entry)
+    for (const unique of uniques) unique.replace(slot.stored.item, undefined, id)
+    source.revision++
+    return places.delete(id)
+  }
+
+  function complete(key: string, answer: Json | undefined): void {
+    records.complete(key, answer === undefined ? undefined : frozen(answer))
+  }
+
+  const writes: Pick<Store, 'create' | 'update' | 'delete'> = {
+    create(values, options) {
+      const own = open(options)
+      const key = options?.idempotencyKey
+      if (key !== undefined) records.requireClaim(key)
+      const id = chosenId(own.identity, values) ?? nextId(own.identity, last, clock())
+      if (places.has(id)) throw new UniqueError([own.identity.name])
+      const row = put(own, undefined, id, values)
+      if (id !== values[own.identity.name]) last = id
+      if (key !== undefined) records.complete(key, toAnswer(row, own))
+      return row
+    },
+    update(id, version, values, options) {
+      const own = open(options)
+      const place = places.get(id)
+      if (place?.slot.stored.version !== version) return undefined
+      return put(own, place, id, values)
+    },
+    delete(id, version, options) {
+      open(options)
+      const place = places.get(id)
+      return place?.slot.stored.version === version && removeRow(id, place)
+    },
+  }
+
   const store: MemoryStore = {
     pages: 'key',
     idempotency: 'store',
+    database: MEMORY,
     get examined() {
       return source.examined
     },
@@ -164,41 +209,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         key = sortKeyOf(end.item, selection.sort)
       }
     },
-    create(values, options) {
-      const own = open(options)
-      const key = options?.idempotencyKey
-      if (key !== undefined) records.requireClaim(key)
-      const id = chosenId(own.identity, values) ?? nextId(own.identity, last, clock())
-      if (places.has(id)) throw new UniqueError([own.identity.name])
-      const row = put(own, undefined, id, values)
-      if (id !== values[own.identity.name]) last = id
-      if (key !== undefined) records.complete(key, toAnswer(row, own))
-      return row
-    },
-    update(id, version, values, options) {
-      const own = open(options)
-      const place = places.get(id)
-      if (place?.slot.stored.version !== version) return undefined
-      return put(own, place, id, values)
-    },
-    delete(id, version, options) {
-      open(options)
-      const place = places.get(id)
-      if (place?.slot.stored.version !== version) return false
-      for (const [at, index] of source.indexes.entries()) index.remove(place.entries[at] as Entry)
-      for (const unique of uniques) unique.replace(place.slot.stored.item, undefined, id)
-      source.revision++
-      return places.delete(id)
-    },
+    create: (...input) =>
+      turns.waiting === 0 ? writes.create(...input) : turns.run(() => writes.create(...input)),
+    update: (...input) =>
+      turns.waiting === 0 ? writes.update(...input) : turns.run(() => writes.update(...input)),
+    delete: (...input) =>
+      turns.waiting === 0 ? writes.delete(...input) : turns.run(() => writes.delete(...input)),
     claim(key, fingerprint, options) {
       open(options)
       return records.claim(key, fingerprint)
     },
     complete(key, answer, options) {
       open(options)
-      records.complete(key, answer === undefined ? undefined : frozen(answer))
+      complete(key, answer)
     },
+    transaction: runMemoryTransaction,
     async close() {
+      if (turns.waiting > 0) await turns.last
       closed = true
       places.clear()
       records.clear()
@@ -206,6 +233,37 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       uniques = []
     },
   }
+  registerMemoryStore(store, () => {
+    const shape = open()
+    return {
+      turns,
+      shape,
+      source,
+      uniques,
+      now: clock,
+      get last() {
+        return last
+      },
+      set last(id) {
+        last = id
+      },
+      get: id => places.get(id)?.slot.stored,
+      build: (id, values, old) => build(shape, id, values, old),
+      requireClaim: records.requireClaim,
+      apply(changes, answers) {
+        for (const id of changes.keys()) {
+          const place = places.get(id)
+          if (place) removeRow(id, place)
+        }
+        for (const row of changes.values()) {
+          if (!row) continue
+          for (const unique of uniques) unique.replace(undefined, row.item, row.id)
+          addRow(row)
+        }
+        for (const [key, answer] of answers) complete(key, answer)
+      },
+    }
+  })
   return store
 }
 

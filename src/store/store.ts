@@ -143,6 +143,9 @@ export interface Store {
    */
   readonly idempotency: 'store' | 'process' | 'none'
 
+  /** Identifies the database: stores with the same object here share transactions. Absent without them. */
+  readonly database?: object
+
   /**
    * Called at definition, once for each collection on this store; several may share it where they
    * agree on the identity.
@@ -209,8 +212,15 @@ export interface Store {
 
   /**
    * Runs work on several stores of one database in one transaction: all of its writes happen, or none.
-   * Absent where the store has no transactions; not used yet.
-   * @param work gets the same stores, in the same order, bound to the transaction.
+   * What the work reads is as of one moment, its own writes included; nobody else sees these before the
+   * end, nor are writes of others undone with it. An error that the work throws undoes it. A write that
+   * fails alone is undone alone, and the work may go on. Absent where the store has no transactions.
+   * @param work gets the same stores, in the same order, bound to the transaction: not to be used after
+   * it, and without `claim`, `attach`, `transaction` and `close`. It may run more than once, from its
+   * start, where others were in the way. A call on another store of the database that it waits for may
+   * wait for the transaction itself.
+   * @param options.signal undoes the transaction when it is aborted, unless it has ended.
+   * @throws TypeError, before the work starts, for a store of another `database`.
    */
   transaction?<T>(
     stores: readonly Store[],

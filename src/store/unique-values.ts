@@ -4,20 +4,25 @@ import { type Item, isScalar, type Scalar } from '../schema/values.ts'
 import { type Id, UniqueError } from './store.ts'
 
 export class UniqueValues {
-  readonly #set: readonly string[]
+  readonly set: readonly string[]
   readonly #paths: readonly Path[]
   readonly #owners = new Map<Scalar, Id>()
 
   /** @param set dotted paths. */
   constructor(set: readonly string[]) {
-    this.#set = set
+    this.set = set
     this.#paths = set.map(toPath)
   }
 
   /** @throws UniqueError where another item has the values of this one. */
   check(item: Item, id: Id): void {
+    if ((this.ownerOf(item) ?? id) !== id) throw new UniqueError(this.set)
+  }
+
+  /** Finds the item that has the values of this one. */
+  ownerOf(item: Item): Id | undefined {
     const key = this.#key(item)
-    if (key !== undefined && (this.#owners.get(key) ?? id) !== id) throw new UniqueError(this.#set)
+    return key === undefined ? undefined : this.#owners.get(key)
   }
 
   /** Gives the values of one item free, and takes those of another. */

@@ -41,15 +41,20 @@ export function recordCalls(original: Store): {
     )
   }
 
-  const store = new Proxy(original, {
+  const store: Store = new Proxy(original, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name)
       if (typeof value !== 'function') return value
       // The methods of a store take and give anything here.
       const method = value as (...given: unknown[]) => unknown
-      return (...given: unknown[]) => call(String(name), method, given)
+      return (...given: unknown[]) => call(String(name), method, given.map(unwrap))
     },
   })
+
+  /** A transaction takes the stores themselves. */
+  function unwrap(given: unknown): unknown {
+    return Array.isArray(given) ? given.map(each => (each === store ? original : each)) : given
+  }
 
   return {
     store,

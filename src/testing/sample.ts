@@ -11,9 +11,9 @@ import type { Id, Identity, Shape, Slice, Store, Stored } from '../store/store.t
 /** Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. */
 export type Checks<S extends Store = Store> = Readonly<Record<string, (store: S) => Promise<void>>>
 
-/** Cases of stores with ids of one kind; `idempotency` and `seeks` are for stores that say so of themselves. */
+/** Cases of stores with ids of one kind; what it `needs` a store says of itself. */
 export type CheckGroup =
-  | readonly [ids: Identity['kind'], checks: Checks, needs?: 'seeks']
+  | readonly [ids: Identity['kind'], checks: Checks, needs?: 'seeks' | 'transactions']
   | readonly [ids: Identity['kind'], checks: Checks<KeyedStore>, needs: 'idempotency']
 
 const text: Field = { kind: 'string', nullable: false, optional: false }

@@ -4,18 +4,23 @@ import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
 import { READING } from './reading.ts'
 import { recordCalls } from './record-calls.ts'
-import { type Checks, shapeWith } from './sample.ts'
+import { type CheckGroup, type Checks, shapeWith } from './sample.ts'
+import { TRANSACTIONS } from './transactions.ts'
 import { WRITING } from './writing.ts'
 
 export interface StoreCase {
   readonly name: string
   /** Why the store does not keep this part of the contract. */
   readonly exception?: string
-  /** Makes a store, tries it and closes it; throws an `AssertionError` where the contract is broken. */
-  run(): Promise<void>
+  /**
+   * Makes a store, tries it and closes it; throws an `AssertionError` where the contract is broken. A case
+   * that does not apply to the store skips itself.
+   * @param runner what vitest and node:test give a test.
+   */
+  run(...runner: readonly { skip?(reason: string): void }[]): Promise<void>
 }
 
-const CASES = [...READING, ...WRITING].flatMap(([ids, checks, needs]) =>
+const CASES = [...READING, ...WRITING, ...TRANSACTIONS].flatMap(([ids, checks, needs]) =>
   // A group is tried with the stores that it needs.
   Object.entries(checks as Checks<KeyedStore>).map(([name, check]) => ({
     name,
@@ -27,8 +32,8 @@ const CASES = [...READING, ...WRITING].flatMap(([ids, checks, needs]) =>
 
 /**
  * Lists the contract of {@link Store} as cases. A failure names the last call of the store and its result. A
- * store with `pages: 'offset'` need not seek, and one whose `idempotency` is not `store` keeps no keys: those
- * cases pass. Not tried: what outlives the process, what `close` frees, how long
+ * store with `pages: 'offset'` need not seek, one whose `idempotency` is not `store` keeps no keys, and one
+ * without `transaction` has none: those cases are skipped. Not tried: what outlives the process, what `close` frees, how long
  * idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but of a
  * stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  * @param make creates a new, empty store at each call.
@@ -45,20 +50,31 @@ export function storeCases(
   return CASES.map(({ name, ids, check, needs }) => ({
     name,
     ...(exceptions[name] !== undefined && { exception: exceptions[name] }),
-    async run() {
+    async run(...[runner]) {
       const { store, explain } = recordCalls(await make())
-      const applies =
-        needs === undefined ||
-        (needs === 'seeks' ? store.pages === 'key' : store.idempotency === 'store')
+      const reason = needs && findReason(store, needs)
       try {
         store.attach(shapeWith(ids))
         // With its idempotency it has the methods for it: a missing one fails the case.
-        if (applies) await check(store as KeyedStore)
+        if (reason === undefined) await check(store as KeyedStore)
       } catch (error) {
         throw explain(error)
       } finally {
         await store.close()
       }
+      if (reason !== undefined) runner?.skip?.(reason)
     },
   }))
+}
+
+/** Why a case does not apply to a store; `undefined` where it does. */
+function findReason(store: Store, needs: CheckGroup[2]): string | undefined {
+  switch (needs) {
+    case 'seeks':
+      return store.pages === 'key' ? undefined : "The store's pages are 'offset'"
+    case 'idempotency':
+      return store.idempotency === 'store' ? undefined : 'The store keeps no idempotency keys'
+    case 'transactions':
+      return store.transaction ? undefined : 'The store has no transactions'
+  }
 }

@@ -1,0 +1,252 @@
+// Transactions in memory: each store's changes lie over its items until all of them are applied at once.
+import type { Item, Json } from '../schema/values.ts'
+import { chosenId, nextId } from './ids.ts'
+import { findSlice, type Source } from './memory-select.ts'
+import { comparer, keyComparer, matcher, sortKeyOf } from './selection.ts'
+import { BATCH } from './shapes.ts'
+import {
+  type Id,
+  type Page,
+  type Shape,
+  type Slice,
+  type Store,
+  type Stored,
+  type StoreOptions,
+  throwIfAborted,
+  toAnswer,
+  toPage,
+  UniqueError,
+} from './store.ts'
+import { runInTurn, type Turns, untilAborted } from './turns.ts'
+import { UniqueValues } from './unique-values.ts'
+
+/** What the items of a store become: `undefined` for one that is removed. */
+export type Changes = ReadonlyMap<Id, Stored | undefined>
+
+/** A store in memory, as its transactions see it. */
+export interface MemoryBase {
+  readonly turns: Turns
+  readonly shape: Shape
+  readonly source: Source
+  readonly uniques: readonly UniqueValues[]
+  /** The last id that the store has made. */
+  last: Id | undefined
+  readonly now: () => number
+  get(id: Id): Stored | undefined
+  /** Makes the next state of an item. */
+  build(id: Id, values: Item, old: Item | undefined): Stored
+  /** @throws UnavailableError for a key without a claim. */
+  requireClaim(key: string): void
+  /** Applies what a transaction has changed; never fails. */
+  apply(changes: Changes, answers: ReadonlyMap<string, Json | undefined>): void
+}
+
+/** All stores in memory are one database. */
+export const MEMORY: object = { name: 'memory' }
+
+const bases = new WeakMap<Store, () => MemoryBase>()
+
+/** Lets a store take part in transactions. @param open throws where the store takes no calls. */
+export function registerMemoryStore(store: Store, open: () => MemoryBase): void {
+  bases.set(store, open)
+}
+
+/** `Store.transaction` of a store in memory. */
+export async function runMemoryTransaction<T>(
+  stores: readonly Store[],
+  work: (stores: readonly Store[]) => Promise<T>,
+  options: StoreOptions = {},
+): Promise<T> {
+  const members = stores.map(store => {
+    const open = bases.get(store)
+    if (open) return open()
+    throw new TypeError('A store in memory shares transactions with other stores in memory alone')
+  })
+  let begun = false
+  const result = runInTurn(
+    members.map(({ turns }) => turns),
+    async () => {
+      begun = true
+      throwIfAborted(options)
+      const overlays = members.map(base => new Overlay(base))
+      try {
+        const given = await untilAborted(work(overlays.map(({ store }) => store)), options)
+        for (const overlay of overlays) overlay.check()
+        for (const overlay of overlays) overlay.apply()
+        return given
+      } finally {
+        for (const overlay of overlays) overlay.ended = true
+      }
+    },
+  )
+  const inLine = untilAborted(result, options)
+  return inLine.catch(error => (begun ? result : Promise.reject(error)))
+}
+
+/** What one transaction does to one store. */
+class Overlay {
+  readonly store: Store
+  ended = false
+  readonly #base: MemoryBase
+  readonly #changes = new Map<Id, Stored | undefined>()
+  readonly #answers = new Map<string, Json | undefined>()
+  readonly #uniques: readonly UniqueValues[]
+  #last: Id | undefined
+
+  constructor(base: MemoryBase) {
+    this.#base = base
+    this.#last = base.last
+    this.#uniques = base.uniques.map(({ set }) => new UniqueValues(set))
+    this.store = this.#createStore()
+  }
+
+  /** @throws UnavailableError where a claim has expired meanwhile. */
+  check(): void {
+    for (const [key, answer] of this.#answers) {
+      if (answer !== undefined) this.#base.requireClaim(key)
+    }
+  }
+
+  apply(): void {
+    this.#base.last = this.#last
+    this.#base.apply(this.#changes, this.#answers)
+  }
+
+  #open(options: StoreOptions | undefined): void {
+    throwIfAborted(options)
+    if (this.ended) throw new TypeError('The transaction has ended: its stores take no more calls')
+  }
+
+  #get(id: Id): Stored | undefined {
+    return this.#changes.has(id) ? this.#changes.get(id) : this.#base.get(id)
+  }
+
+  #put(id: Id, values: Item): Stored {
+    const old = this.#get(id)?.item
+    const row = this.#base.build(id, values, old)
+    for (const [at, unique] of this.#base.uniques.entries()) {
+      const owner = unique.ownerOf(row.item)
+      if (owner !== undefined && owner !== id && !this.#changes.has(owner)) {
+        throw new UniqueError(unique.set)
+      }
+      this.#uniques[at]?.check(row.item, id)
+    }
+    this.#set(id, row)
+    return row
+  }
+
+  #set(id: Id, row: Stored | undefined): void {
+    const before = this.#changes.get(id)
+    for (const unique of this.#uniques) unique.replace(before?.item, row?.item, id)
+    this.#changes.set(id, row)
+  }
+
+  /** The slice of the store's own items, wide enough for what the changes take away, with the changes. */
+  #list(selection: Parameters<Store['list']>[0], slice: Slice, mode: boolean): Page {
+    const { source } = this.#base
+    const limit = slice.limit === 0 ? 0 : slice.limit + 1
+    const offset = 'offset' in slice ? slice.offset : 0
+    const wide: Slice = 'offset' in slice ? { ...slice, offset: 0 } : slice
+    const reach = limit === 0 ? 0 : offset + limit + this.#changes.size
+    const { items, total = 0 } = findSlice(selection, wide, reach, mode, source)
+    const matches = matcher(selection, source.fields)
+    const added: Stored[] = []
+    let count = total
+    for (const [id, row] of this.#changes) {
+      const old = this.#base.get(id)
+      if (old && matches(old.item)) count--
+      if (row && matches(row.item)) {
+        count++
+        if (isInReach(row, selection.sort, wide, source)) added.push(row)
+      }
+    }
+    const compare = comparer(selection.sort, source.fields)
+    const found = [...items.filter(({ id }) => !this.#changes.has(id)), ...added].sort(
+      (one, other) => compare(one.item, other.item),
+    )
+    const backward = 'key' in slice && slice.backward
+    const cut = backward ? found.slice(-limit || found.length) : found.slice(offset, offset + limit)
+    return toPage(cut, slice, mode ? count : undefined)
+  }
+
+  #createStore(): Store {
+    const base = this.#base
+    const { identity } = base.shape
+    return {
+      pages: 'key',
+      idempotency: 'store',
+      database: MEMORY,
+      attach: refuse,
+      claim: refuse,
+      close: refuse,
+      get: (id, options) => {
+        this.#open(options)
+        return this.#get(id)
+      },
+      list: (selection, slice, mode, options) => {
+        this.#open(options)
+        return this.#list(selection, slice, mode !== 'none')
+      },
+      count: (filters, mode, options) => {
+        this.#open(options)
+        if (mode === 'none') return undefined
+        return this.#list({ ...filters, sort: [] }, { limit: 0, offset: 0 }, true).total
+      },
+      stream: (selection, options) => this.#stream(selection, options),
+      create: (values, options) => {
+        this.#open(options)
+        const key = options?.idempotencyKey
+        if (key !== undefined) base.requireClaim(key)
+        const id = chosenId(identity, values) ?? nextId(identity, this.#last, base.now())
+        if (this.#get(id)) throw new UniqueError([identity.name])
+        const row = this.#put(id, values)
+        if (id !== values[identity.name]) this.#last = id
+        if (key !== undefined) this.#answers.set(key, toAnswer(row, base.shape))
+        return row
+      },
+      update: (id, version, values, options) => {
+        this.#open(options)
+        return this.#get(id)?.version === version ? this.#put(id, values) : undefined
+      },
+      delete: (id, version, options) => {
+        this.#open(options)
+        if (this.#get(id)?.version !== version) return false
+        this.#set(id, undefined)
+        return true
+      },
+      complete: (key, answer, options) => {
+        this.#open(options)
+        this.#answers.set(key, answer)
+      },
+    }
+  }
+
+  async *#stream(...[selection, options]: Parameters<Store['stream']>) {
+    for (let key: Json[] | undefined; ; ) {
+      this.#open(options)
+      // A key of what was just read, so of the types that the sort wants.
+      const slice = { limit: BATCH, key, backward: false } as Slice
+      const { items, more } = this.#list(selection, slice, false)
+      if (items.length > 0) yield items
+      const end = items.at(-1)
+      if (!more || !end) return
+      key = sortKeyOf(end.item, selection.sort)
+    }
+  }
+}
+
+/** Whether an item is where a slice reads: after its key, or before it. */
+function isInReach(
+  { item }: Stored,
+  sort: Parameters<typeof sortKeyOf>[1],
+  slice: Slice,
+  { fields }: Source,
+): boolean {
+  if (!('key' in slice) || !slice.key) return true
+  const order = keyComparer(sort, fields)(sortKeyOf(item, sort), slice.key)
+  return slice.backward ? order < 0 : order > 0
+}
+
+function refuse(): never {
+  throw new TypeError('A transaction takes items alone: call this on the store itself')
+}

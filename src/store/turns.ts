@@ -1,0 +1,40 @@
+// Work on stores in memory that must not meet: transactions, and the writes that come while one runs.
+import type { StoreOptions } from './store.ts'
+
+/** The line of one store. */
+export class Turns {
+  /** How many are in line, the running one included; 0 for a store that is free. */
+  waiting = 0
+  last: Promise<unknown> = Promise.resolve()
+
+  /** Runs work when all earlier work in line has ended. */
+  run<T>(work: () => T | Promise<T>): Promise<T> {
+    return runInTurn([this], work)
+  }
+}
+
+/** Runs work when it is its turn in all of these lines. */
+export function runInTurn<T>(lines: readonly Turns[], work: () => T | Promise<T>): Promise<T> {
+  const result = Promise.all(lines.map(({ last }) => last)).then(work)
+  // Each line is entered at once: two that need the same lines never wait for each other.
+  for (const line of lines) {
+    line.waiting++
+    const end = () => {
+      line.waiting--
+    }
+    line.last = result.then(end, end)
+  }
+  return result
+}
+
+/** Waits for a result, but no longer than until the signal is aborted: then throws its reason. */
+export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}): Promise<T> {
+  const { signal } = options
+  if (!signal) return result
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
