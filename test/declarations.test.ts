@@ -503,7 +503,7 @@ test('a case of the contract that is excepted must exist, and tells why', () => 
 
 test('the contract finds a store that serves the first of its collections alone', async () => {
   const cases = storeCases(() => {
-    const { attach, ...store } = memoryStore()
+    const { attach, transaction: _none, ...store } = memoryStore()
     let attached = false
     return {
       ...store,

@@ -5,7 +5,7 @@ import { sameJson } from '../schema/values.ts'
 import { createVersion } from '../store/ids.ts'
 import { assemble, type Id, type Stored, type StoreOptions } from '../store/store.ts'
 import { type Column, decodeValue } from './columns.ts'
-import { compile, type Prepared, type Runner, type Session } from './session.ts'
+import { compile, type Prepared, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 
@@ -13,7 +13,7 @@ import type { TableMapping } from './table-mapping.ts'
 const value = sql`${''}`
 
 export class SqlChanges {
-  readonly #session: Session
+  readonly #session: StatementSession
   readonly #mapping: TableMapping
   readonly #own: boolean
   readonly #clock: () => number
@@ -27,7 +27,7 @@ export class SqlChanges {
   readonly #remove: Prepared
 
   /** @param own whether the table keeps values exactly, and has one row for each id. */
-  constructor(session: Session, mapping: TableMapping, own: boolean, clock: () => number) {
+  constructor(session: StatementSession, mapping: TableMapping, own: boolean, clock: () => number) {
     this.#session = session
     this.#mapping = mapping
     this.#own = own
@@ -56,8 +56,21 @@ export class SqlChanges {
     return sql.join(names.map(name => sql`${name} = ${value}`))
   }
 
-  get(id: Id, options?: StoreOptions): Promise<Stored | undefined> {
-    return this.#session.read(runner => this.#find(id, this.#get, runner), options)
+  /** The same within a transaction. */
+  within(session: StatementSession): Pick<SqlChanges, 'get' | 'update' | 'delete'> {
+    return {
+      get: (id, options) => this.get(id, options, session),
+      update: (id, version, values, options) => this.update(id, version, values, options, session),
+      delete: (id, version, options) => this.delete(id, version, options, session),
+    }
+  }
+
+  get(
+    id: Id,
+    options?: StoreOptions,
+    session: StatementSession = this.#session,
+  ): Promise<Stored | undefined> {
+    return session.read(runner => this.#find(id, this.#get, runner), options)
   }
 
   async #find(id: Id, statement: Prepared, { run }: Runner): Promise<Stored | undefined> {
@@ -67,8 +80,14 @@ export class SqlChanges {
     return row && this.#mapping.decode(row)
   }
 
-  update(id: Id, version: string, values: Item, options?: StoreOptions) {
-    return this.#atVersion(
+  update(
+    id: Id,
+    version: string,
+    values: Item,
+    options?: StoreOptions,
+    session: StatementSession = this.#session,
+  ): Promise<Stored | undefined> {
+    return this.#atVersion<Stored | undefined>(
       id,
       version,
       undefined,
@@ -77,10 +96,16 @@ export class SqlChanges {
           ? this.#change(before, values, runner)
           : this.#replaceRow(id, version, values, runner),
       options,
+      session,
     )
   }
 
-  delete(id: Id, version: string, options?: StoreOptions): Promise<boolean> {
+  delete(
+    id: Id,
+    version: string,
+    options?: StoreOptions,
+    session: StatementSession = this.#session,
+  ): Promise<boolean> {
     const key = this.#mapping.encodeId(id)
     const parameters = this.#mapping.versionColumn === undefined ? [key] : [key, version]
     const remove = async ({ run }: Runner) => {
@@ -88,7 +113,7 @@ export class SqlChanges {
       this.#requireOne(id, numAffectedRows)
       return numAffectedRows === 1n
     }
-    return this.#atVersion(id, version, false, remove, options)
+    return this.#atVersion(id, version, false, remove, options, session)
   }
 
   /** In the store's own table one statement compares the version; in others a transaction does. */
@@ -98,10 +123,11 @@ export class SqlChanges {
     otherwise: T,
     work: (runner: Runner, before: Stored | undefined) => Promise<T>,
     options: StoreOptions | undefined,
+    session: StatementSession,
   ): Promise<T> {
     if (this.#mapping.encodeId(id) === undefined) return Promise.resolve(otherwise)
-    if (this.#own) return this.#session.write(runner => work(runner, undefined), options, true)
-    return this.#session.write(async runner => {
+    if (this.#own) return session.write(runner => work(runner, undefined), options, true)
+    return session.write(async runner => {
       const before = await this.#find(id, this.#lock, runner)
       return before?.version === version ? work(runner, before) : otherwise
     }, options)

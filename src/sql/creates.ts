@@ -5,7 +5,7 @@ import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 import { assemble, type Id, type Stored, toAnswer, type WriteOptions } from '../store/store.ts'
 import { decodeValue } from './columns.ts'
 import type { SqlIdempotencyRecords } from './idempotency.ts'
-import { compile, type Prepared, type Row, type Runner, type Session } from './session.ts'
+import { compile, type Prepared, type Row, type Runner, type StatementSession } from './session.ts'
 import { sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import { SEQUENCES } from './tables.ts'
@@ -33,7 +33,7 @@ const sequences = sql.table(SEQUENCES)
 const value = sql`${''}`
 
 export class SqlCreates {
-  readonly #session: Session
+  readonly #session: StatementSession
   readonly #mapping: TableMapping
   readonly #records: SqlIdempotencyRecords
   readonly #own: boolean
@@ -51,7 +51,7 @@ export class SqlCreates {
 
   /** @param own whether the table keeps values exactly, so that they need not be read back. */
   constructor(
-    session: Session,
+    session: StatementSession,
     mapping: TableMapping,
     records: SqlIdempotencyRecords,
     own: boolean,
@@ -81,19 +81,28 @@ export class SqlCreates {
     if (database.supportsDmlInCte) this.#insertNext = this.#compileInsertNext()
   }
 
+  /** The same within a transaction. */
+  within(session: StatementSession): Pick<SqlCreates, 'create'> {
+    return { create: (values, options) => this.create(values, options, session) }
+  }
+
   /** @throws the driver's error where a row would break a rule of the table. */
-  create(values: Item, options: WriteOptions = {}): Promise<Stored> {
+  create(
+    values: Item,
+    options: WriteOptions = {},
+    session: StatementSession = this.#session,
+  ): Promise<Stored> {
     const { idempotencyKey } = options
     const create = { values, idempotencyKey }
     const id = chosenId(this.#mapping.shape.identity, values)
     const single = idempotencyKey === undefined
     if (id === undefined) {
       const oneStatement = single && this.#insertNext !== undefined
-      return this.#session.writeShared(create, this.#insertUnderNext, options, oneStatement)
+      return session.writeShared(create, this.#insertUnderNext, options, oneStatement)
     }
     const insert = async (runner: Runner) =>
       this.#answer(await this.#insertRows([this.#newRow(id, create)], runner), runner)
-    return this.#session.write(async runner => (await insert(runner))[0] as Stored, options, single) // one row, one answer
+    return session.write(async runner => (await insert(runner))[0] as Stored, options, single) // one row, one answer
   }
 
   readonly #insertUnderNext = async (

@@ -76,6 +76,10 @@ export interface SqlDatabase extends PlaceholderStyle {
   initConnection?(timeout: number | undefined): string
   /** Begin a transaction that no other writer gets into, or in which each statement sees what is committed. */
   readonly begin: readonly string[]
+  /** Begin a transaction of a program, as if no other ran at the same time. */
+  readonly beginTransaction: readonly string[]
+  /** Locks a table right after that, alone or with other transactions; absent where none run at the same time. */
+  readonly lockTransaction?: (table: string, alone: boolean) => string
   /** Begin a transaction that sees the database as it is at its first read. */
   readonly beginRead: readonly string[]
   /** Begin a transaction that makes tables, one process at a time. */

@@ -8,7 +8,7 @@ import {
   UnavailableError,
 } from '../store/store.ts'
 import type { SqlDatabase } from './database.ts'
-import { compile, type Runner, type Session } from './session.ts'
+import { compile, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import { IDEMPOTENCY } from './tables.ts'
 
@@ -19,13 +19,13 @@ const SWEEP_INTERVAL_MS = 60_000
 
 /** The keys of one table; those of other tables are apart. */
 export class SqlIdempotencyRecords {
-  readonly #session: Session
+  readonly #session: StatementSession
   readonly #database: SqlDatabase
   readonly #name: string
   readonly #clock: () => number
   #swept = Number.NEGATIVE_INFINITY
 
-  constructor(session: Session, database: SqlDatabase, name: string, clock: () => number) {
+  constructor(session: StatementSession, database: SqlDatabase, name: string, clock: () => number) {
     this.#session = session
     this.#database = database
     this.#name = name

@@ -180,6 +180,10 @@ export const postgres: SqlDatabase = {
     return `select pg_backend_pid() as pid${limit}`
   },
   begin: [BEGIN],
+  beginTransaction: ['begin isolation level serializable'],
+  // It takes no snapshot, unlike a `select`: what ran before it is seen. `select for update` waits for it too.
+  lockTransaction: (table, alone) =>
+    `lock table "${table}" in ${alone ? 'exclusive' : 'row exclusive'} mode`,
   beginRead: ['begin isolation level repeatable read read only'],
   // To make an index takes as long as it takes. `if not exists` alone is an error where two make a table.
   beginPrepare: [

@@ -11,7 +11,7 @@ import {
   listStatement,
   matchesStatement,
 } from './list-statements.ts'
-import { compile, type Row, type Runner, type Session } from './session.ts'
+import { compile, type Row, type Runner, type StatementSession } from './session.ts'
 import type { Fragment } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 
@@ -39,7 +39,7 @@ const MAX_COUNT_COST = 1000
 const NOTHING: Beside = { total: false, state: false }
 
 export class SqlReads {
-  readonly #session: Session
+  readonly #session: StatementSession
   readonly #mapping: TableMapping
   readonly #remembers: boolean
   /** The totals at one state of the database, by their filters. */
@@ -48,7 +48,7 @@ export class SqlReads {
   readonly #bounded: BoundedColumns
 
   /** @param remembers whether totals may be remembered until the database changes. */
-  constructor(session: Session, mapping: TableMapping, remembers: boolean) {
+  constructor(session: StatementSession, mapping: TableMapping, remembers: boolean) {
     this.#session = session
     this.#mapping = mapping
     this.#bounded = new BoundedColumns(mapping)
@@ -67,7 +67,7 @@ export class SqlReads {
     }
     const key = toKey(filters)
     return this.#session.read(async runner => {
-      if (this.#totals.has(key)) {
+      if (this.#totals.has(key) && !runner.beside) {
         const [row] = await this.#beside(filters, { total: false, state: true }, runner)
         const known = this.#recall(key, row)
         if (known !== undefined) return known
@@ -77,7 +77,7 @@ export class SqlReads {
   }
 
   async #count(filters: Filters, key: string, runner: Runner): Promise<number> {
-    const beside = { total: true, state: this.#remembers }
+    const beside = { total: true, state: this.#remembers && !runner.beside }
     const [row = {}] = await this.#beside(filters, beside, runner)
     return this.#remember(key, row)
   }
@@ -120,13 +120,13 @@ export class SqlReads {
     const key = toKey(selection)
     const maxBytes = options?.maxBytes
     const page = await this.#session.read(async runner => {
-      if (this.#totals.has(key)) {
+      if (this.#totals.has(key) && !runner.beside) {
         const beside = { total: false, state: true }
         const found = await this.#rows(selection, slice, beside, runner, maxBytes)
         const total = this.#recall(key, found.rows[0])
         if (total !== undefined) return { ...this.#toItems(found, selection, slice), total }
       }
-      const beside = { total: true, state: this.#remembers }
+      const beside = { total: true, state: this.#remembers && !runner.beside }
       const found = await this.#rows(selection, slice, beside, runner, maxBytes)
       const [first] = found.rows
       if (!first) return undefined

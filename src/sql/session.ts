@@ -2,12 +2,12 @@
 import {
   CompiledQuery,
   type DatabaseConnection,
-  type Kysely,
   type QueryExecutor,
   type QueryResult,
 } from 'kysely'
 import { type StoreOptions, throwIfAborted, UnavailableError } from '../store/store.ts'
 import type { SqlDatabase } from './database.ts'
+import type { SharedDatabase } from './shared-database.ts'
 import { type Fragment, print } from './sql-text.ts'
 import { runBatch, type SharedWork, takeWrites, type Write } from './writes.ts'
 
@@ -18,13 +18,39 @@ export type Prepared = CompiledQuery<Row>
 
 /** Runs statements on one connection, in or outside of a transaction. */
 export interface Runner {
+  /** Whether it is the connection for reads beside a transaction: its states are not those of the other. */
+  readonly beside: boolean
   run(statement: Prepared, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
   /** Runs a statement without values, and drops its rows. */
   exec(text: string): Promise<unknown>
 }
 
-/** The user's Kysely, as far as a session needs it. */
-export type GivenKysely = { withoutPlugins(): unknown }
+/** What a table runs its statements on: its database, or one transaction. */
+export interface StatementSession {
+  /** Reads by statements that need not see the same moment. */
+  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
+  /** Reads by several statements that see the same moment. */
+  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
+  /**
+   * Writes all of the work or nothing of it. The work may be run again from its start.
+   * @param single whether the work is one statement, which is a transaction by itself.
+   */
+  write<T>(
+    work: (runner: Runner) => Promise<T>,
+    options?: StoreOptions,
+    single?: boolean,
+  ): Promise<T>
+  /**
+   * Writes as `write` does, with a commit shared by the writes that wait at the same time. Inputs of
+   * the same work are given to one call of it.
+   */
+  writeShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options?: StoreOptions,
+    single?: boolean,
+  ): Promise<Result>
+}
 
 /** How long work is retried that meets a lock or a conflict, and the pauses in between; milliseconds. */
 const RETRY_TIMEOUT_MS = 5000
@@ -43,8 +69,9 @@ export function compile(database: SqlDatabase, statement: Fragment): Prepared {
 }
 
 /** Runs work on a database. Each method rejects with the signal's reason, or an `UnavailableError`. */
-export class Session {
+export class Session implements StatementSession {
   readonly #executor: QueryExecutor
+  readonly #shared: SharedDatabase
   readonly #database: SqlDatabase
   readonly #initConnection: string | undefined
   /** The process ids of the server's ends of the connections. */
@@ -55,9 +82,9 @@ export class Session {
   #turn: Promise<unknown> = Promise.resolve()
 
   /** @param timeout how long a statement may take in the database, in milliseconds. */
-  constructor(db: GivenKysely, database: SqlDatabase, timeout: number | undefined) {
-    // Plugins that rename columns would rename the declared ones too. A Kysely without plugins is one.
-    this.#executor = (db.withoutPlugins() as Kysely<unknown>).getExecutor()
+  constructor(shared: SharedDatabase, database: SqlDatabase, timeout: number | undefined) {
+    this.#executor = shared.executor
+    this.#shared = shared
     this.#database = database
     this.#initConnection = database.initConnection?.(timeout)
   }
@@ -68,20 +95,14 @@ export class Session {
     return this.#transact(create ? beginPrepare : beginRead, work, {})
   }
 
-  /** Reads by statements that need not see the same moment. */
   read<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
     return this.#read(undefined, work, options)
   }
 
-  /** Reads by several statements that see the same moment. */
   snapshot<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
     return this.#read(this.#database.beginRead, work, options)
   }
 
-  /**
-   * Writes all of the work or nothing of it. The work may be run again from its start.
-   * @param single whether the work is one statement, which is a transaction by itself.
-   */
   write<T>(
     work: (runner: Runner) => Promise<T>,
     options: StoreOptions = {},
@@ -94,10 +115,6 @@ export class Session {
     return this.#transact(begin, work, options)
   }
 
-  /**
-   * Writes as `write` does, with a commit shared by the writes that wait at the same time. Inputs of
-   * the same work are given to one call of it.
-   */
   writeShared<Input, Result>(
     input: Input,
     work: SharedWork<Input, Result>,
@@ -110,13 +127,31 @@ export class Session {
     })
   }
 
+  /**
+   * Runs work in a transaction of the user's, and again where others were in the way.
+   * @param work is told how often it ran before.
+   */
+  async transaction<T>(
+    work: (runner: Runner, tries: number) => Promise<T>,
+    options: StoreOptions,
+  ): Promise<T> {
+    let tries = 0
+    this.#shared.transactions++
+    try {
+      const { beginTransaction } = this.#database
+      return await this.#transact(beginTransaction, runner => work(runner, tries++), options)
+    } finally {
+      this.#shared.transactions--
+    }
+  }
+
   /** An aborted read lets its caller go at once, even where it waits for a connection. */
   #read<T>(
     begin: readonly string[] | undefined,
     work: (runner: Runner) => Promise<T>,
     options: StoreOptions,
   ): Promise<T> {
-    const result = this.#transact(begin, work, options)
+    const result = this.#transact(begin, work, options, this.#shared.reader?.executor)
     if (this.#database.serial) return result
     return new Promise((resolve, reject) => {
       const stop = onAbort(options, () => reject(options.signal?.reason))
@@ -160,13 +195,15 @@ export class Session {
     begin: readonly string[] | undefined,
     work: (runner: Runner) => Promise<T>,
     options: StoreOptions,
+    reader?: QueryExecutor,
   ): Promise<T> {
-    const until = performance.now() + RETRY_TIMEOUT_MS
+    let until: number | undefined
     for (let tries = 0; ; tries++) {
       try {
         throwIfAborted(options)
-        return await this.#onConnection(connection => {
-          const runner = createRunner(connection, options)
+        const beside = reader !== undefined && this.#shared.transactions > 0
+        return await this.#onConnection(beside ? reader : undefined, connection => {
+          const runner = createRunner(connection, options, beside)
           const cancellable = (each: Runner) =>
             this.#cancellable(connection, options, () => work(each))
           return begin ? inTransaction(begin, cancellable, runner) : cancellable(runner)
@@ -174,6 +211,7 @@ export class Session {
       } catch (error) {
         const kind = this.#database.failure(error)?.kind
         if (kind === 'cancelled') throwIfAborted(options)
+        until ??= performance.now() + RETRY_TIMEOUT_MS
         if (kind !== 'again' || performance.now() >= until) {
           throw toStoreError(error, this.#database)
         }
@@ -183,7 +221,11 @@ export class Session {
     }
   }
 
-  #onConnection<T>(work: (connection: DatabaseConnection) => Promise<T>): Promise<T> {
+  #onConnection<T>(
+    reader: QueryExecutor | undefined,
+    work: (connection: DatabaseConnection) => Promise<T>,
+  ): Promise<T> {
+    if (reader) return reader.provideConnection(work)
     if (!this.#database.serial) {
       return this.#executor.provideConnection(async connection => {
         await this.#init(connection)
@@ -235,8 +277,13 @@ export class Session {
   }
 }
 
-function createRunner(connection: DatabaseConnection, options: StoreOptions): Runner {
+function createRunner(
+  connection: DatabaseConnection,
+  options: StoreOptions,
+  beside: boolean,
+): Runner {
   return {
+    beside,
     // The connection of SQLite throws where that of PostgreSQL rejects.
     async run(statement, parameters = statement.parameters) {
       throwIfAborted(options)
@@ -281,7 +328,7 @@ function onAbort(options: StoreOptions, callback: () => void): () => void {
   }
 }
 
-function toStoreError(error: unknown, database: SqlDatabase): unknown {
+export function toStoreError(error: unknown, database: SqlDatabase): unknown {
   switch (database.failure(error)?.kind) {
     case 'unavailable':
       return new UnavailableError('The database cannot be reached', { cause: error })

@@ -25,15 +25,18 @@ import {
   UniqueError,
   UnstorableError,
 } from '../store/store.ts'
+import { refuseInTransaction } from '../store/turns.ts'
 import { readCatalog } from './catalog.ts'
 import { SqlChanges } from './changes.ts'
 import { SqlCreates } from './creates.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
 import { SqlIdempotencyRecords } from './idempotency.ts'
 import { SqlReads } from './reads.ts'
-import { compile, Session } from './session.ts'
+import { compile, Session, type StatementSession } from './session.ts'
+import { findSharedDatabase, type SharedDatabase } from './shared-database.ts'
 import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
 import { DATABASES, tableStatements } from './tables.ts'
+import { runTransaction } from './transaction.ts'
 
 export type { ColumnOptions } from './columns.ts'
 export type { DatabaseName } from './database.ts'
@@ -89,10 +92,47 @@ const RULES: Rules<SqlStoreOptions> = {
 /** The operations on a table, once its catalog is read. */
 interface Table {
   readonly mapping: TableMapping
-  readonly changes: SqlChanges
-  readonly creates: SqlCreates
+  readonly changes: Pick<SqlChanges, 'get' | 'update' | 'delete'>
+  readonly creates: Pick<SqlCreates, 'create'>
   readonly reads: SqlReads
   readonly records: SqlIdempotencyRecords
+  /** The same within a transaction. */
+  within(session: StatementSession): Table
+}
+
+/** A store, as its transactions see it. */
+interface Member {
+  readonly shared: SharedDatabase
+  /** Has `close` wait for `leave`. @throws UnavailableError where the store is closed. */
+  enter(): void
+  leave(): void
+  open(): Table | Promise<Table>
+  /** The store on its table within a transaction. */
+  bind(table: Table): Store
+}
+
+const members = new WeakMap<Store, Member>()
+
+async function list(
+  { reads }: Table,
+  ...[selection, slice, mode, given]: Parameters<Store['list']>
+): Promise<Page> {
+  if (slice.limit === 0) {
+    const none = { items: [], more: false }
+    if (mode === 'none') return none
+    return { ...none, total: await reads.total(selection, mode, given) }
+  }
+  const wanted = { ...slice, limit: slice.limit + 1 }
+  const maxBytes = given?.maxBytes
+  const found =
+    mode === 'none'
+      ? { ...(await reads.items(selection, wanted, given, maxBytes)), total: undefined }
+      : await (mode === 'exact'
+          ? reads.page(selection, wanted, given)
+          : reads.estimatedPage(selection, wanted, given))
+  const page = toPage(found.items, slice, found.total)
+  if (found.leftOut === undefined) return page
+  return cutPage(found.leftOut > 0 ? { ...page, more: true } : page, slice, maxBytes)
 }
 
 /**
@@ -110,7 +150,8 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     throw new TypeError('This Kysely is neither for SQLite nor for PostgreSQL: set `database`')
   }
   const database = DATABASES[name]
-  const session = new Session(db, database, timeout)
+  const shared = findSharedDatabase(db)
+  const session = new Session(shared, database, timeout)
   let shape: Shape | undefined
   let table: Table | undefined
   let preparing: Promise<Table> | undefined
@@ -131,19 +172,29 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     catalog.check(mapping)
     const isOwn = catalog.isOwn(mapping)
     const records = new SqlIdempotencyRecords(session, database, mapping.table, clock)
-    const prepared = {
+    const changes = new SqlChanges(session, mapping, isOwn, clock)
+    const creates = new SqlCreates(session, mapping, records, isOwn, clock)
+    const prepared: Table = {
       mapping,
       records,
-      changes: new SqlChanges(session, mapping, isOwn, clock),
-      creates: new SqlCreates(session, mapping, records, isOwn, clock),
+      changes,
+      creates,
       reads: new SqlReads(session, mapping, rememberTotals && catalog.base),
+      within: transaction => ({
+        ...prepared,
+        records: new SqlIdempotencyRecords(transaction, database, mapping.table, clock),
+        changes: changes.within(transaction),
+        creates: creates.within(transaction),
+        reads: new SqlReads(transaction, mapping, false),
+      }),
     }
     // Another collection may have been attached meanwhile.
     if (own === shape) table = prepared
     return prepared
   }
 
-  async function open(): Promise<Table> {
+  function open(): Table | Promise<Table> {
+    if (table) return table
     if (!shape) throw new TypeError('The store belongs to no collection yet')
     preparing ??= prepare(shape).finally(() => {
       preparing = undefined
@@ -163,47 +214,66 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     throw new UniqueError(mapping.findUnique(failure.index, failure.columns), { cause: error })
   }
 
-  /** Runs work that `close` waits for. */
-  async function use<T>(work: (table: Table) => Promise<T>): Promise<T> {
+  function enter(): void {
     if (closed) throw new UnavailableError('The store is closed')
     running++
+  }
+
+  function leave(): void {
+    running--
+    if (running === 0) onIdle()
+  }
+
+  /** Runs work that `close` waits for. */
+  async function use<T>(work: (table: Table) => Promise<T>): Promise<T> {
+    enter()
     try {
       return await work(table ?? (await open()))
     } finally {
-      running--
-      if (running === 0) onIdle()
+      leave()
     }
   }
 
-  function write<T>(work: (table: Table) => Promise<T>): Promise<T> {
-    return use(opened => work(opened).catch(error => rethrow(error, opened)))
-  }
-
-  async function list(
-    { reads }: Table,
-    ...[selection, slice, mode, given]: Parameters<Store['list']>
-  ): Promise<Page> {
-    if (slice.limit === 0) {
-      const none = { items: [], more: false }
-      if (mode === 'none') return none
-      return { ...none, total: await reads.total(selection, mode, given) }
+  /** The methods of a store on a table that some function opens. */
+  function methodsOn(access: <T>(work: (table: Table) => Promise<T>) => Promise<T>) {
+    const write = <T>(work: (table: Table) => Promise<T>) =>
+      access(opened => work(opened).catch(error => rethrow(error, opened)))
+    const methods: Omit<Store, 'attach' | 'claim' | 'close'> = {
+      pages: 'key',
+      idempotency: 'store',
+      database: shared,
+      get: (id, given) => access(({ changes }) => changes.get(id, given)),
+      list: (...input) => access(opened => list(opened, ...input)),
+      async count(filters, mode, given) {
+        throwIfAborted(given)
+        if (mode === 'none') return undefined
+        return access(({ reads }) => reads.total(filters, mode, given))
+      },
+      async *stream(selection, given) {
+        for (let key: Scalar[] | undefined; ; ) {
+          const slice = { limit: BATCH, key, backward: false }
+          const { items, leftOut = 0 } = await access(({ reads }) =>
+            reads.items(selection, slice, given, BATCH_BYTES),
+          )
+          if (items.length > 0) yield items
+          const end = items.at(-1)
+          if (!end || (items.length < BATCH && leftOut === 0)) return
+          // The values of sort keys are scalars or null.
+          key = sortKeyOf(end.item, selection.sort) as Scalar[]
+        }
+      },
+      create: (values, given) => write(({ creates }) => creates.create(values, given)),
+      update: (id, version, values, given) =>
+        write(({ changes }) => changes.update(id, version, values, given)),
+      delete: (id, version, given) => write(({ changes }) => changes.delete(id, version, given)),
+      complete: (key, answer, given) =>
+        access(({ records }) => records.complete(key, answer, given)),
     }
-    const wanted = { ...slice, limit: slice.limit + 1 }
-    const maxBytes = given?.maxBytes
-    const found =
-      mode === 'none'
-        ? { ...(await reads.items(selection, wanted, given, maxBytes)), total: undefined }
-        : await (mode === 'exact'
-            ? reads.page(selection, wanted, given)
-            : reads.estimatedPage(selection, wanted, given))
-    const page = toPage(found.items, slice, found.total)
-    if (found.leftOut === undefined) return page
-    return cutPage(found.leftOut > 0 ? { ...page, more: true } : page, slice, maxBytes)
+    return methods
   }
 
-  return {
-    pages: 'key',
-    idempotency: 'store',
+  const store: Store = {
+    ...methodsOn(use),
     attach(next) {
       const merged = shape ? mergeShapes(shape, next) : next
       // Throws for what no table can hold.
@@ -212,33 +282,31 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       table = undefined
       preparing = undefined
     },
-    get: (id, given) => use(({ changes }) => changes.get(id, given)),
-    list: (...input) => use(opened => list(opened, ...input)),
-    async count(filters, mode, given) {
-      throwIfAborted(given)
-      if (mode === 'none') return undefined
-      return use(({ reads }) => reads.total(filters, mode, given))
-    },
-    async *stream(selection, given) {
-      for (let key: Scalar[] | undefined; ; ) {
-        const slice = { limit: BATCH, key, backward: false }
-        const { items, leftOut = 0 } = await use(({ reads }) =>
-          reads.items(selection, slice, given, BATCH_BYTES),
-        )
-        if (items.length > 0) yield items
-        const end = items.at(-1)
-        if (!end || (items.length < BATCH && leftOut === 0)) return
-        // The values of sort keys are scalars or null.
-        key = sortKeyOf(end.item, selection.sort) as Scalar[]
-      }
-    },
-    create: (values, given) => write(({ creates }) => creates.create(values, given)),
-    update: (id, version, values, given) =>
-      write(({ changes }) => changes.update(id, version, values, given)),
-    delete: (id, version, given) => write(({ changes }) => changes.delete(id, version, given)),
     claim: (key, fingerprint, given) =>
       use(({ records }) => records.claim(key, fingerprint, given)),
-    complete: (key, answer, given) => use(({ records }) => records.complete(key, answer, given)),
+    async transaction(stores, work, given = {}) {
+      const taking = stores.map(each => {
+        const member = members.get(each)
+        if (member?.shared === shared) return member
+        throw new TypeError(
+          'A transaction takes stores of one database: those with the same Kysely',
+        )
+      })
+      const entered: Member[] = []
+      try {
+        for (const member of taking) {
+          member.enter()
+          entered.push(member)
+        }
+        // Before it begins: it may have the only connection.
+        const tables = await Promise.all(taking.map(member => member.open()))
+        const run = (transaction: StatementSession) =>
+          work(tables.map((each, at) => (taking[at] as Member).bind(each.within(transaction)))) // a table for each
+        return await runTransaction(session, shared, database, run, given)
+      } finally {
+        for (const member of entered) member.leave()
+      }
+    },
     async close() {
       if (closed) return
       closed = true
@@ -247,7 +315,21 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           onIdle = resolve
         })
       }
+      await shared.reader?.destroy()
       await db.destroy()
     },
   }
+  members.set(store, {
+    shared,
+    enter,
+    leave,
+    open,
+    bind: bound => ({
+      ...methodsOn(work => work(bound)),
+      attach: refuseInTransaction,
+      claim: refuseInTransaction,
+      close: refuseInTransaction,
+    }),
+  })
+  return store
 }

@@ -89,6 +89,7 @@ export const sqlite: SqlDatabase = {
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],
   serial: true,
   begin: ['begin immediate'],
+  beginTransaction: ['begin immediate'],
   beginRead: ['begin'],
   beginPrepare: ['begin immediate'],
   longestName: Number.POSITIVE_INFINITY,

@@ -6,6 +6,7 @@ import type { Shape } from '../store/store.ts'
 import type { DatabaseName, SqlDatabase } from './database.ts'
 import type { IndexKind } from './indexes.ts'
 import { postgres } from './postgres.ts'
+import { useReader } from './shared-database.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
 import { sqlite } from './sqlite.ts'
 import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
@@ -88,8 +89,13 @@ export function createTableSql(
  * of power: WAL with `synchronous=FULL`; foreign keys count. A driver that waits for a lock blocks the
  * whole process: stores wait up to 5 s for it by themselves, other statements on this Kysely get
  * `SQLITE_BUSY` after 10 ms.
+ * @param reader another connection to the same file: what is read while a transaction runs is read by
+ * it, and does not wait. It only reads, and is closed with the stores. Default: reads wait.
  */
-export async function prepareSqlite<Database>(db: Kysely<Database>): Promise<void> {
+export async function prepareSqlite<Database>(
+  db: Kysely<Database>,
+  { reader }: { readonly reader?: Kysely<Database> | undefined } = {},
+): Promise<void> {
   for (const pragma of [
     // Others may open it at the same time.
     'busy_timeout = 5000',
@@ -100,4 +106,5 @@ export async function prepareSqlite<Database>(db: Kysely<Database>): Promise<voi
   ]) {
     await db.executeQuery(CompiledQuery.raw(`pragma ${pragma}`))
   }
+  if (reader) await useReader(db, reader)
 }

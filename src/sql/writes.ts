@@ -80,7 +80,8 @@ const SHARED: ReadonlySet<Failure['kind'] | undefined> = new Set([
   'cancelled',
 ] as const)
 
-async function undoable<T>(
+/** Runs work of which a failure undoes nothing else. */
+export async function undoable<T>(
   work: () => Promise<T>,
   runner: Runner,
   database: SqlDatabase,

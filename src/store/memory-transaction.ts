@@ -2,6 +2,7 @@
 import type { Item, Json } from '../schema/values.ts'
 import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source } from './memory-select.ts'
+import { cutPage } from './printed.ts'
 import { comparer, keyComparer, matcher, sortKeyOf } from './selection.ts'
 import { BATCH } from './shapes.ts'
 import {
@@ -17,7 +18,7 @@ import {
   toPage,
   UniqueError,
 } from './store.ts'
-import { runInTurn, type Turns, untilAborted } from './turns.ts'
+import { refuseInTransaction, runInTurn, type Turns, untilAborted } from './turns.ts'
 import { UniqueValues } from './unique-values.ts'
 
 /** What the items of a store become: `undefined` for one that is removed. */
@@ -60,7 +61,9 @@ export async function runMemoryTransaction<T>(
   const members = stores.map(store => {
     const open = bases.get(store)
     if (open) return open()
-    throw new TypeError('A store in memory shares transactions with other stores in memory alone')
+    throw new TypeError(
+      'A transaction in memory takes stores that memoryStore() has made, and no copies of them',
+    )
   })
   let begun = false
   const result = runInTurn(
@@ -176,16 +179,16 @@ class Overlay {
       pages: 'key',
       idempotency: 'store',
       database: MEMORY,
-      attach: refuse,
-      claim: refuse,
-      close: refuse,
+      attach: refuseInTransaction,
+      claim: refuseInTransaction,
+      close: refuseInTransaction,
       get: (id, options) => {
         this.#open(options)
         return this.#get(id)
       },
       list: (selection, slice, mode, options) => {
         this.#open(options)
-        return this.#list(selection, slice, mode !== 'none')
+        return cutPage(this.#list(selection, slice, mode !== 'none'), slice, options?.maxBytes)
       },
       count: (filters, mode, options) => {
         this.#open(options)
@@ -245,8 +248,4 @@ function isInReach(
   if (!('key' in slice) || !slice.key) return true
   const order = keyComparer(sort, fields)(sortKeyOf(item, sort), slice.key)
   return slice.backward ? order < 0 : order > 0
-}
-
-function refuse(): never {
-  throw new TypeError('A transaction takes items alone: call this on the store itself')
 }

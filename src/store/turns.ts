@@ -38,3 +38,8 @@ export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}):
     result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
 }
+
+/** Stands for the methods of a store that a transaction does not have. */
+export function refuseInTransaction(): never {
+  throw new TypeError('A transaction takes items alone: call this on the store itself')
+}

@@ -229,9 +229,11 @@ const ordered: Checks = {
       }),
     )
     const plain = Promise.all([1, 2, 3].map(async at => store.create({ code: `p${at}`, price: 1 })))
-    const ended = Promise.all([...writers, plain]).finally(() => {
+    const stop = () => {
       writing = false
-    })
+    }
+    const ended = Promise.all([...writers, plain])
+    ended.then(stop, stop)
     while (writing) {
       await read()
       await sleep(1)

@@ -1,12 +1,19 @@
 import { describe, test } from 'vitest'
-import { sqlStore } from '../../src/sql/sql-store.ts'
+import { prepareSqlite, sqlStore } from '../../src/sql/sql-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
 import { storeCases } from '../../src/testing/store-cases.ts'
-import { openDatabase } from './sqlite.ts'
+import { newFile, openDatabase } from './sqlite.ts'
 
 const STORES = {
   memory: () => memoryStore(),
   SQLite: async () => sqlStore({ db: await openDatabase(), create: true }),
+  'SQLite in memory': async () => sqlStore({ db: await openDatabase(':memory:'), create: true }),
+  'SQLite with a reader': async () => {
+    const file = newFile()
+    const db = await openDatabase(file)
+    await prepareSqlite(db, { reader: await openDatabase(file) })
+    return sqlStore({ db, create: true })
+  },
 }
 
 describe.each(Object.entries(STORES))('%s', (_name, make) => {

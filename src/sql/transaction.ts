@@ -1,0 +1,128 @@
+// Transactions of programs: calls on several tables, one after another on one connection.
+import { type StoreOptions, throwIfAborted } from '../store/store.ts'
+import { untilAborted } from '../store/turns.ts'
+import type { SqlDatabase } from './database.ts'
+import { type Runner, type Session, type StatementSession, toStoreError } from './session.ts'
+import type { SharedDatabase } from './shared-database.ts'
+import { SEQUENCES } from './tables.ts'
+import { type SharedWork, undoable } from './writes.ts'
+
+/** What the work itself has thrown: no failure of the database, whatever it looks like. */
+class Undone {
+  readonly reason: unknown
+
+  constructor(reason: unknown) {
+    this.reason = reason
+  }
+}
+
+/** Databases whose transactions cannot take the lock, such as for want of rights: they go without. */
+const lockless = new WeakSet<SharedDatabase>()
+
+/**
+ * Runs work in one transaction. One that has failed for another runs again alone: so it succeeds, however
+ * many there are.
+ */
+export async function runTransaction<T>(
+  session: Session,
+  shared: SharedDatabase,
+  database: SqlDatabase,
+  work: (session: StatementSession) => Promise<T>,
+  options: StoreOptions,
+): Promise<T> {
+  const run = async (runner: Runner, tries: number) => {
+    if (!lockless.has(shared)) await lock(runner, shared, database, tries > 0)
+    const transaction = new TransactionSession(runner, database)
+    try {
+      const result = await untilAborted(work(transaction), options)
+      await transaction.end()
+      if (transaction.failure === undefined) return result
+    } catch (error) {
+      await transaction.end()
+      throw transaction.failure ?? new Undone(error)
+    }
+    throw transaction.failure
+  }
+  try {
+    return await session.transaction(run, options)
+  } catch (error) {
+    if (error === NO_LOCK) return runTransaction(session, shared, database, work, options)
+    throw error instanceof Undone ? error.reason : error
+  }
+}
+
+/** Thrown by the first transaction that has found that its database takes no locks. */
+const NO_LOCK = Symbol('no lock')
+
+async function lock(runner: Runner, shared: SharedDatabase, database: SqlDatabase, alone: boolean) {
+  try {
+    if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, alone))
+  } catch (error) {
+    if (database.failure(error) !== undefined) throw error
+    lockless.add(shared)
+    throw NO_LOCK
+  }
+}
+
+/** The calls of one transaction. What fails in a way that the transaction cannot go on from ends it. */
+class TransactionSession implements StatementSession {
+  /** Why the transaction cannot be committed, whatever the work makes of it. */
+  failure: unknown
+  readonly #runner: Runner
+  readonly #database: SqlDatabase
+  #turn: Promise<unknown> = Promise.resolve()
+  #ended = false
+
+  constructor(runner: Runner, database: SqlDatabase) {
+    this.#runner = runner
+    this.#database = database
+  }
+
+  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
+    return this.#inTurn(() => work(this.#runner), options)
+  }
+
+  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
+    return this.read(work, options)
+  }
+
+  async write<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
+    const run = () => undoable(() => work(this.#runner), this.#runner, this.#database)
+    const result = await this.#inTurn(run, options)
+    if (result.status === 'rejected') throw result.reason
+    return result.value
+  }
+
+  writeShared<Input, Result>(
+    input: Input,
+    work: SharedWork<Input, Result>,
+    options?: StoreOptions,
+  ): Promise<Result> {
+    // One input, one result.
+    return this.write(async runner => (await work([input], runner))[0] as Result, options)
+  }
+
+  /** Refuses further calls, and waits for the running ones. */
+  async end(): Promise<void> {
+    this.#ended = true
+    await this.#turn
+  }
+
+  #inTurn<T>(work: () => Promise<T>, options: StoreOptions | undefined): Promise<T> {
+    if (this.#ended) {
+      const message = 'The transaction has ended: its stores take no more calls'
+      return Promise.reject(new TypeError(message))
+    }
+    const result = this.#turn.then(async () => {
+      throwIfAborted(options)
+      try {
+        return await work()
+      } catch (error) {
+        this.failure ??= error
+        throw toStoreError(error, this.#database)
+      }
+    })
+    this.#turn = result.catch(() => undefined)
+    return result
+  }
+}
