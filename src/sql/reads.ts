@@ -48,11 +48,21 @@ export class SqlReads {
   readonly #bounded: BoundedColumns
 
   /** @param remembers whether totals may be remembered until the database changes. */
-  constructor(session: StatementSession, mapping: TableMapping, remembers: boolean) {
+  constructor(
+    session: StatementSession,
+    mapping: TableMapping,
+    remembers: boolean,
+    bounded = new BoundedColumns(mapping),
+  ) {
     this.#session = session
     this.#mapping = mapping
-    this.#bounded = new BoundedColumns(mapping)
+    this.#bounded = bounded
     this.#remembers = remembers
+  }
+
+  /** The same within a transaction, of which nothing is remembered. */
+  within(session: StatementSession): SqlReads {
+    return new SqlReads(session, this.#mapping, false, this.#bounded)
   }
 
   /** Counts the matches, or takes the planner's estimate where counting would cost much. */

@@ -174,18 +174,19 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     const records = new SqlIdempotencyRecords(session, database, mapping.table, clock)
     const changes = new SqlChanges(session, mapping, isOwn, clock)
     const creates = new SqlCreates(session, mapping, records, isOwn, clock)
+    const reads = new SqlReads(session, mapping, rememberTotals && catalog.base)
     const prepared: Table = {
       mapping,
       records,
       changes,
       creates,
-      reads: new SqlReads(session, mapping, rememberTotals && catalog.base),
+      reads,
       within: transaction => ({
         ...prepared,
         records: new SqlIdempotencyRecords(transaction, database, mapping.table, clock),
         changes: changes.within(transaction),
         creates: creates.within(transaction),
-        reads: new SqlReads(transaction, mapping, false),
+        reads: reads.within(transaction),
       }),
     }
     // Another collection may have been attached meanwhile.
