@@ -54,6 +54,7 @@ function withRecords(store: Store, records: Records, writeOnly: string[]): Keyed
   const keyed: KeyedStore = {
     pages: store.pages,
     idempotency: store.idempotency,
+    ...(store.database && { database: store.database }),
     attach(shape) {
       store.attach(shape)
       writeOnly.push(...(shape.writeOnly ?? []))

@@ -75,7 +75,7 @@ describe.each(Object.entries(PAIRS))('%s', (_name, make) => {
     const [a, b] = await make()
     await a?.transaction?.([a], async ([tx]) => {
       expect(tx?.transaction).toBeUndefined()
-      expect(() => tx?.claim('key', 'print')).toThrow(TypeError)
+      expect(() => tx?.claim?.('key', 'print')).toThrow(TypeError)
       expect(() => tx?.attach(shapeWith('uuid'))).toThrow(TypeError)
       expect(() => tx?.close()).toThrow(TypeError)
     })
