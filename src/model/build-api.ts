@@ -21,6 +21,7 @@ import {
   having,
   listOf,
   OBJECT,
+  oneOf,
   type Rule,
   type Rules,
   recordOf,
@@ -78,6 +79,11 @@ export interface Policies {
   readonly access?: Access | undefined
   /** How many requests a principal, or an address without one, may make. Default: no limit. */
   readonly rateLimit?: RateLimitOptions | undefined
+  /**
+   * What a PUT or PATCH, or an action of an item that gives nothing, is answered with where `Prefer` does not
+   * say: 303 to the item, or 200 with it. HTML pages redirect always. Default `redirect`.
+   */
+  readonly changes?: 'redirect' | 'representation' | undefined
   /** Whether `/health` answers 200 while the stores can be reached, else 503; for everybody. Default false. */
   readonly health?: boolean | undefined
   /** Whether `Server-Timing` tells how long the steps took; for everybody. Default false. */
@@ -114,6 +120,7 @@ export const POLICY_RULES: Rules<Policies> = {
   schemes: listOf(having('a scheme, such as basic({ … })', 'authenticate', 'challenge')),
   access: OBJECT,
   rateLimit: OBJECT,
+  changes: oneOf('redirect', 'representation'),
   health: BOOLEAN,
   serverTiming: BOOLEAN,
   onError: FUNCTION,
@@ -154,6 +161,7 @@ export function buildApi(
     credentialHeaders: collectCredentialHeaders(policies.schemes),
     access: buildAccess(policies.access, ['root'], 'the api'),
     rateLimit: policies.rateLimit && buildRateLimit(policies.rateLimit),
+    changes: policies.changes ?? 'redirect',
     health: policies.health ?? false,
     serverTiming: policies.serverTiming ?? false,
     onError: policies.onError ?? logFailure,

@@ -303,6 +303,8 @@ export interface ApiDefinition {
   readonly schemes: readonly Scheme[]
   /** The headers in which their credentials may stand. */
   readonly credentialHeaders: readonly string[]
+  /** What a PUT or PATCH is answered with where the request does not say. */
+  readonly changes: 'redirect' | 'representation'
   /** Who may read the root (`root`), and the rule of collections that have none (`default`). */
   readonly access: Access
   readonly rateLimit: RateLimit | undefined

@@ -15,7 +15,7 @@ const VARY_PREFER: readonly string[] = ['Prefer']
 
 /** Decides what a change is answered with; `undefined` is a redirect to the item, of an action to its collection. */
 export function chooseWriteResponse(context: OperationContext): OperationContext['returns'] {
-  const { target, operation, suppressed, preferences } = context
+  const { target, operation, suppressed, preferences, api, negotiated } = context
   const preferred = preferences.return
   const { collection, id } = target
   const gives = (name: Operation) =>
@@ -27,6 +27,9 @@ export function chooseWriteResponse(context: OperationContext): OperationContext
   if (preferred) return preferred
   // A client that follows the redirect would repeat If-Match on the GET, and read 412 after a success.
   if (cannotFollow(context.request.headers)) return 'representation'
+  // A page is left by a redirect, so that to load it again does not send its form again.
+  if (api.changes === 'representation' && id !== undefined && !negotiated?.format.page)
+    return 'representation'
   // Nor can a redirect be followed to where nothing is given.
   if (creates || gives(id === undefined ? 'list' : 'read')) return undefined
   return id === undefined ? 'minimal' : 'representation'
