@@ -2,23 +2,19 @@
 // filter that fits is a range of it, so its count is a subtraction; a sort that fits is a walk along it.
 import { findField, type Kind } from '../schema/fields.ts'
 import { getValue, toPath } from '../schema/paths.ts'
-import type { Item } from '../schema/values.ts'
 import {
   type Column,
-  compareEntry,
   compareKey,
-  type Entry,
   isBound,
   isSamePath,
   type Key,
   type Keys,
-  type Slot,
   toKey,
   toKeys,
 } from './memory-keys.ts'
 import type { Filter, SortKey } from './selection.ts'
-import { SortedList } from './sorted-list.ts'
-import type { Shape } from './store.ts'
+import { type Probe, SortedList } from './sorted-list.ts'
+import type { Shape, Stored } from './store.ts'
 
 /** Positions in an index, the end exclusive. */
 export interface Range {
@@ -52,7 +48,8 @@ const NO_KEYS: readonly Keys[] = [[]]
 
 export class MemoryIndex {
   readonly #columns: readonly Column[]
-  readonly #entries = new SortedList<Entry>((one, other) => compareEntry(one, other.keys))
+  /** Each item under the first of its keys; the others are read from the item. */
+  readonly #rows = new SortedList<Key, Stored>()
 
   /** @param paths dotted; the id is added. */
   constructor({ fields, identity }: Shape, paths: readonly string[]) {
@@ -64,37 +61,55 @@ export class MemoryIndex {
   }
 
   get size(): number {
-    return this.#entries.size
+    return this.#rows.size
   }
 
-  /** Adds an item. */
-  add(item: Item, slot: Slot): Entry {
-    const keys = this.#toKeys(item)
-    const entry = { first: keys[0] ?? null, keys, slot }
-    this.#entries.add(entry)
-    return entry
+  add(row: Stored): void {
+    const keys = this.#toKeys(row)
+    this.#rows.add(keys[0] ?? null, row, this.#place(keys))
   }
 
-  remove(entry: Entry): void {
-    this.#entries.remove(entry)
+  remove(row: Stored): void {
+    this.#rows.remove(this.#place(this.#toKeys(row)))
   }
 
-  /** Puts an item in the place of its entry. @returns the same entry where the keys are the same. */
-  replace(entry: Entry, item: Item): Entry {
-    if (compareEntry(entry, this.#toKeys(item)) === 0) return entry
-    this.#entries.remove(entry)
-    return this.add(item, entry.slot)
+  /** Puts an item in the place of what it was. @returns whether it has moved. */
+  replace(old: Stored, row: Stored): boolean {
+    const keys = this.#toKeys(row)
+    const moves = keys.some((key, at) => compareKey(this.#keyOf(old, at), key) !== 0)
+    if (moves) {
+      this.remove(old)
+      this.add(row)
+    } else this.#rows.replace(row, this.#place(keys))
+    return moves
   }
 
-  #toKeys(item: Item): Keys {
-    return this.#columns.map(({ path, kind }) => toKey(getValue(item, path), kind))
+  /** The key of an item in a column. */
+  #keyOf(row: Stored, at: number): Key {
+    const column = this.#columns[at]
+    return column ? toKey(getValue(row.item, column.path), column.kind) : null
+  }
+
+  #toKeys(row: Stored): Keys {
+    return this.#columns.map((_column, at) => this.#keyOf(row, at))
+  }
+
+  /** The place of keys, which may be fewer than the columns. @param equal what entries with these keys are. */
+  #place(keys: Keys, equal = 0): Probe<Key, Stored> {
+    const { length } = keys
+    if (length === 0) return () => equal
+    const first = keys[0] ?? null
+    return (key, row) => {
+      let order = compareKey(key, first)
+      for (let at = 1; at < length && order === 0; at++)
+        order = compareKey(this.#keyOf(row, at), keys[at])
+      return order || equal
+    }
   }
 
   /** Counts the entries that begin with less than these keys; with `after`, with these keys or less. */
   #rank(keys: Keys, after: boolean): number {
-    const equal = after ? -1 : 0
-    const { length } = keys
-    return this.#entries.rank(entry => compareEntry(entry, keys, length) || equal)
+    return this.#rows.rank(this.#place(keys, after ? -1 : 0))
   }
 
   /** Finds the part that filters leave: `in` on the leading columns, then bounds on the next one. */
@@ -148,11 +163,11 @@ export class MemoryIndex {
       return false
     if (!after || free.length === sort.length) return true
     // A place with other values than the range's own is not in the range.
-    const first = this.#entries.at(part.ranges[0]?.from ?? 0)
+    const first = this.#rows.at(part.ranges[0]?.from ?? 0)
     return sort.every((key, at) => {
       if (free.includes(key)) return true
       const column = this.#columns.findIndex(({ path }) => isSamePath(path, key.path))
-      const value = first?.keys[column]
+      const value = first && this.#keyOf(first, column)
       return compareKey(toKey(after[at], this.#columns[column]?.kind), value) === 0
     })
   }
@@ -176,7 +191,7 @@ export class MemoryIndex {
     after: Keys | undefined,
     offset: number,
     limit: number,
-  ): Iterable<Entry> {
+  ): Iterable<Stored> {
     const free = this.#free(sort, part)
     const depth = part.fixed
     const place = after && [
@@ -197,12 +212,12 @@ export class MemoryIndex {
     { depth, descending, place }: Course,
     skip: { left: number },
     limit = Number.POSITIVE_INFINITY,
-  ): Iterable<Entry> {
+  ): Iterable<Stored> {
     let { from, to } = range
     const [down = false, ...others] = descending
     const oneWay = others.every(other => other === down)
-    const first = (place || !oneWay) && this.#entries.at(from)
-    const prefix = first ? first.keys.slice(0, depth) : []
+    const first = (place || !oneWay) && this.#rows.at(from)
+    const prefix = first ? this.#toKeys(first).slice(0, depth) : []
     if (place) {
       const bound = [...prefix, ...place.slice(depth, oneWay ? undefined : depth + 1)]
       if (down) to = Math.min(to, this.#rank(bound, !oneWay))
@@ -213,9 +228,9 @@ export class MemoryIndex {
     skip.left -= passed
     if (down) to -= passed
     else from += passed
-    if (limit === Number.POSITIVE_INFINITY) return this.#entries.walk(from, to, down)
+    if (limit === Number.POSITIVE_INFINITY) return this.#rows.walk(from, to, down)
     if (down) from = Math.max(from, to - limit)
-    return this.#entries.slice(from, Math.min(to, from + limit), down)
+    return this.#rows.slice(from, Math.min(to, from + limit), down)
   }
 
   /** Where the directions differ: one group of equal values after another, each in its own order. */
@@ -224,10 +239,10 @@ export class MemoryIndex {
     prefix: Keys,
     { depth, descending: [down = false, ...others], place }: Course,
     skip: { left: number },
-  ): Generator<Entry> {
+  ): Generator<Stored> {
     while (from < to) {
-      const next = this.#entries.at(down ? to - 1 : from)
-      const value = next?.keys[depth] ?? null
+      const next = this.#rows.at(down ? to - 1 : from)
+      const value = next ? this.#keyOf(next, depth) : null
       const group = {
         from: Math.max(from, this.#rank([...prefix, value], false)),
         to: Math.min(to, this.#rank([...prefix, value], true)),
@@ -242,13 +257,13 @@ export class MemoryIndex {
 
   /** Merges walks that are each in order. */
   *#merge(
-    walks: readonly Iterable<Entry>[],
+    walks: readonly Iterable<Stored>[],
     { depth, descending }: Course,
     offset: number,
-  ): Generator<Entry> {
-    const before = (one: Entry, other: Entry): boolean => {
+  ): Generator<Stored> {
+    const before = (one: Stored, other: Stored): boolean => {
       for (let at = 0; at < descending.length; at++) {
-        const order = compareKey(one.keys[depth + at], other.keys[depth + at])
+        const order = compareKey(this.#keyOf(one, depth + at), this.#keyOf(other, depth + at))
         if (order !== 0) return descending[at] ? order > 0 : order < 0
       }
       return false
@@ -257,20 +272,20 @@ export class MemoryIndex {
     const heads = walks.flatMap(each => {
       const walk = each[Symbol.iterator]()
       const { done, value } = walk.next()
-      return done ? [] : [{ walk, entry: value }]
+      return done ? [] : [{ walk, row: value }]
     })
     while (heads.length > 0) {
-      const next = heads.reduce((best, head) => (before(head.entry, best.entry) ? head : best))
+      const next = heads.reduce((best, head) => (before(head.row, best.row) ? head : best))
       if (left > 0) left--
-      else yield next.entry
+      else yield next.row
       const { done, value } = next.walk.next()
       if (done) heads.splice(heads.indexOf(next), 1)
-      else next.entry = value
+      else next.row = value
     }
   }
 
   /** Collects the entries of a part in any order. */
-  *collect({ ranges }: Part): Generator<Entry> {
-    for (const { from, to } of ranges) yield* this.#entries.walk(from, to)
+  *collect({ ranges }: Part): Generator<Stored> {
+    for (const { from, to } of ranges) yield* this.#rows.walk(from, to)
   }
 }

@@ -1,4 +1,4 @@
-// The entries of an index in memory: the values that it holds of an item, and their order.
+// The keys of an index in memory: the values that it holds of an item, and their order.
 import { parseInstant } from '../schema/dates.ts'
 import type { Kind } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
@@ -6,24 +6,10 @@ import { hasOneType, isOfKind } from '../schema/scalars.ts'
 import { compareText, type Json, type Scalar } from '../schema/values.ts'
 import { ORDERINGS } from './operators.ts'
 import type { Filter } from './selection.ts'
-import type { Stored } from './store.ts'
 
 /** A value as an index holds it: date-times as milliseconds, null for what is absent. */
 export type Key = Scalar | null
 export type Keys = readonly Key[]
-
-/** Where an item is kept: all indexes refer to this one place, so that a write replaces the item once. */
-export interface Slot {
-  stored: Stored
-}
-
-/** An item in one index. */
-export interface Entry {
-  /** The first of the keys, beside the object itself: most comparisons read no more. */
-  readonly first: Key
-  readonly keys: Keys
-  readonly slot: Slot
-}
 
 export interface Column {
   readonly path: Path
@@ -63,12 +49,4 @@ export function toKeys({ values }: Filter, kind: Kind): Key[] | undefined {
 /** Whether a filter bounds a range of a column's values. */
 export function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
   return ORDERINGS.has(operator) && value !== undefined && isOfKind(value, kind)
-}
-
-/** Compares an entry with keys, which may be fewer than its own. */
-export function compareEntry({ first, keys }: Entry, others: Keys, length = others.length): number {
-  if (length === 0) return 0
-  let order = compareKey(first, others[0])
-  for (let at = 1; at < length && order === 0; at++) order = compareKey(keys[at], others[at])
-  return order
 }

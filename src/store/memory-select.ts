@@ -143,12 +143,12 @@ function takeFrom(
   const test = isExact(part, filters) ? undefined : restMatcher(part, filters, source)
   let left = test ? offset : 0
   const [skip, most] = test ? [0, Number.POSITIVE_INFINITY] : [offset, limit]
-  for (const { slot } of part.index.walk(part, sort, after, skip, most)) {
+  for (const stored of part.index.walk(part, sort, after, skip, most)) {
     if (items.length === limit) break
     source.examined++
-    if (test && !test(slot.stored.item)) continue
+    if (test && !test(stored.item)) continue
     if (left > 0) left--
-    else items.push(slot.stored)
+    else items.push(stored)
   }
   return items
 }
@@ -161,8 +161,8 @@ function restMatcher({ rest: where }: Part, { search }: Filters, { fields }: Sou
 function collect(part: Part, filters: Filters, source: Source): Stored[] {
   const test = restMatcher(part, filters, source)
   const items: Stored[] = []
-  for (const { slot } of part.index.collect(part)) {
-    if (test(slot.stored.item)) items.push(slot.stored)
+  for (const stored of part.index.collect(part)) {
+    if (test(stored.item)) items.push(stored)
   }
   source.examined += part.width
   return items

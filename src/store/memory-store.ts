@@ -8,7 +8,6 @@ import type { Item, Json, Scalar } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
-import type { Entry, Slot } from './memory-keys.ts'
 import { countSelection, findSlice, isWalkable, type Source } from './memory-select.ts'
 import { MEMORY, registerMemoryStore, runMemoryTransaction } from './memory-transaction.ts'
 import { cutPage } from './printed.ts'
@@ -45,12 +44,6 @@ export interface MemoryStore extends Store {
   readonly examined: number
 }
 
-/** An item's slot, and its entry in each index. */
-interface Place {
-  readonly slot: Slot
-  readonly entries: Entry[]
-}
-
 /**
  * A store in memory, gone with the process. An item is frozen, and the same object until the next
  * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
@@ -58,7 +51,7 @@ interface Place {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore', options, RULES)
   const { clock = Date.now, keys = 100_000 } = options
-  const places = new Map<Id, Place>()
+  const rows = new Map<Id, Stored>()
   const records = createIdempotencyRecords(clock, keys)
   const turns = new Turns()
   /** Made at the first write: Workers refuse randomness before the first request. */
@@ -91,37 +84,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** Writes an item; an error leaves indexes and items untouched. */
-  function put(own: Shape, place: Place | undefined, id: Id, values: Item): Stored {
-    const old = place?.slot.stored.item
+  function put(own: Shape, before: Stored | undefined, id: Id, values: Item): Stored {
+    const old = before?.item
     const row = build(own, id, values, old)
     for (const unique of uniques) unique.check(row.item, id)
     for (const unique of uniques) unique.replace(old, row.item, id)
-    if (place) replaceRow(place, row)
+    if (before) replaceRow(before, row)
     else addRow(row)
     return row
   }
 
   function addRow(row: Stored): void {
-    const slot = { stored: row }
-    const entries = source.indexes.map(index => index.add(row.item, slot))
-    places.set(row.id, { slot, entries })
+    for (const index of source.indexes) index.add(row)
+    rows.set(row.id, row)
     source.revision++
   }
 
-  function replaceRow({ slot, entries }: Place, row: Stored): void {
-    slot.stored = row
-    for (const [at, index] of source.indexes.entries()) {
-      const old = entries[at] as Entry // one for each index
-      entries[at] = index.replace(old, row.item)
-      if (entries[at] !== old) source.revision++
-    }
+  function replaceRow(old: Stored, row: Stored): void {
+    for (const index of source.indexes) if (index.replace(old, row)) source.revision++
+    rows.set(row.id, row)
   }
 
-  function removeRow(id: Id, { slot, entries }: Place): boolean {
-    for (const [at, index] of source.indexes.entries()) index.remove(entries[at] as Entry)
-    for (const unique of uniques) unique.replace(slot.stored.item, undefined, id)
+  function removeRow(row: Stored): boolean {
+    for (const index of source.indexes) index.remove(row)
+    for (const unique of uniques) unique.replace(row.item, undefined, row.id)
     source.revision++
-    return places.delete(id)
+    return rows.delete(row.id)
   }
 
   function complete(key: string, answer: Json | undefined): void {
@@ -134,7 +122,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const key = options?.idempotencyKey
       if (key !== undefined) records.requireClaim(key)
       const id = chosenId(own.identity, values) ?? nextId(own.identity, last, clock())
-      if (places.has(id)) throw new UniqueError([own.identity.name])
+      if (rows.has(id)) throw new UniqueError([own.identity.name])
       const row = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
       if (key !== undefined) records.complete(key, toAnswer(row, own))
@@ -142,14 +130,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     update(id, version, values, options) {
       const own = open(options)
-      const place = places.get(id)
-      if (place?.slot.stored.version !== version) return undefined
-      return put(own, place, id, values)
+      const before = rows.get(id)
+      return before?.version === version ? put(own, before, id, values) : undefined
     },
     delete(id, version, options) {
       open(options)
-      const place = places.get(id)
-      return place?.slot.stored.version === version && removeRow(id, place)
+      const row = rows.get(id)
+      return row?.version === version && removeRow(row)
     },
   }
 
@@ -170,15 +157,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       source = { ...source, fields: merged.fields, indexes }
       uniques = merged.unique.map(set => new UniqueValues(set))
       shape = merged
-      for (const { slot } of places.values()) {
-        const { stored } = slot
-        for (const unique of uniques) unique.replace(undefined, stored.item, stored.id)
-        addRow(stored)
+      for (const row of rows.values()) {
+        for (const unique of uniques) unique.replace(undefined, row.item, row.id)
+        addRow(row)
       }
     },
     get(id, options) {
       open(options)
-      return places.get(id)?.slot.stored
+      return rows.get(id)
     },
     list(selection, slice, mode, options) {
       open(options)
@@ -194,7 +180,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async *stream(selection, options) {
       open(options)
       const steps = isWalkable(selection, source)
-      const limit = steps ? BATCH : places.size
+      const limit = steps ? BATCH : rows.size
       for (let key: Json[] | undefined; ; ) {
         open(options)
         // A key of what was just read, so of the types that the sort wants.
@@ -227,7 +213,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     async close() {
       if (turns.waiting > 0) await turns.last
       closed = true
-      places.clear()
+      rows.clear()
       records.clear()
       source = { ...source, indexes: [] }
       uniques = []
@@ -247,13 +233,13 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       set last(id) {
         last = id
       },
-      get: id => places.get(id)?.slot.stored,
+      get: id => rows.get(id),
       build: (id, values, old) => build(shape, id, values, old),
       requireClaim: records.requireClaim,
       apply(changes, answers) {
         for (const id of changes.keys()) {
-          const place = places.get(id)
-          if (place) removeRow(id, place)
+          const row = rows.get(id)
+          if (row) removeRow(row)
         }
         for (const row of changes.values()) {
           if (!row) continue

@@ -4,60 +4,70 @@
 /** A chunk is halved when it grows beyond this. */
 const CHUNK = 512
 
-/** Negative for entries before a place, zero at it, positive after it; it must grow with the entries. */
-export type Probe<T> = (entry: T) => number
+/** Entries and their keys, at the same positions: most comparisons read no more than a key. */
+interface Chunk<K, T> {
+  readonly keys: K[]
+  readonly entries: T[]
+}
 
-export class SortedList<T> {
-  readonly #compare: (one: T, other: T) => number
-  #chunks: T[][] = []
+/** Negative for entries before a place, zero at it, positive after it; it must grow with the entries. */
+export type Probe<K, T> = (key: K, entry: T) => number
+
+export class SortedList<K, T> {
+  #chunks: Chunk<K, T>[] = []
   /** The position of each chunk's first entry; absent after a change until it is needed. */
   #starts: number[] | undefined
   #size = 0
-
-  constructor(compare: (one: T, other: T) => number) {
-    this.#compare = compare
-  }
 
   get size(): number {
     return this.#size
   }
 
-  /** Adds an entry; its place among equal entries is not defined. */
-  add(entry: T): void {
+  /** Adds an entry at its place; its position among equal entries is not defined. */
+  add(key: K, entry: T, place: Probe<K, T>): void {
     this.#size++
     const last = this.#chunks.at(-1)
-    const end = last?.at(-1)
     // Ids and dates grow: a list that grows at its end leaves full chunks behind.
-    if (!last || end === undefined || this.#compare(end, entry) <= 0) {
-      if (last && last.length < CHUNK) last.push(entry)
-      else {
-        this.#chunks.push([entry])
+    if (!last || probeAt(last, last.keys.length - 1, place) <= 0) {
+      if (last && last.keys.length < CHUNK) {
+        last.keys.push(key)
+        last.entries.push(entry)
+      } else {
+        this.#chunks.push({ keys: [key], entries: [entry] })
         this.#starts = undefined
       }
       return
     }
     this.#starts = undefined
-    const probe = (other: T) => this.#compare(other, entry)
-    const [at, chunk] = this.#findChunk(probe)
-    chunk?.splice(firstNotBelow(chunk, probe), 0, entry)
-    if (chunk && chunk.length > CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK / 2))
+    const [at, chunk = last] = this.#findChunk(place)
+    const position = firstNotBelow(chunk, place)
+    chunk.keys.splice(position, 0, key)
+    chunk.entries.splice(position, 0, entry)
+    if (chunk.keys.length <= CHUNK) return
+    const half = { keys: chunk.keys.splice(CHUNK / 2), entries: chunk.entries.splice(CHUNK / 2) }
+    this.#chunks.splice(at + 1, 0, half)
   }
 
-  /** Removes the entry that compares as equal; does nothing without one. */
-  remove(entry: T): void {
-    const probe = (other: T) => this.#compare(other, entry)
-    const [at, chunk] = this.#findChunk(probe)
-    const position = chunk ? firstNotBelow(chunk, probe) : 0
-    const found = chunk?.[position]
-    if (!chunk || found === undefined || probe(found) !== 0) return
-    chunk.splice(position, 1)
-    if (chunk.length === 0) this.#chunks.splice(at, 1)
+  /** Removes the entry at a place; does nothing without one. */
+  remove(place: Probe<K, T>): void {
+    const [at, chunk] = this.#findChunk(place)
+    const position = chunk ? firstNotBelow(chunk, place) : 0
+    if (!chunk || position === chunk.keys.length || probeAt(chunk, position, place) !== 0) return
+    chunk.keys.splice(position, 1)
+    chunk.entries.splice(position, 1)
+    if (chunk.keys.length === 0) this.#chunks.splice(at, 1)
     this.#starts = undefined
     this.#size--
   }
 
+  /** Puts an entry with the same key in the place of another. */
+  replace(entry: T, place: Probe<K, T>): void {
+    const [, chunk] = this.#findChunk(place)
+    if (chunk) chunk.entries[firstNotBelow(chunk, place)] = entry
+  }
+
   /** Counts the entries before a place. */
-  rank(probe: Probe<T>): number {
+  rank(probe: Probe<K, T>): number {
     const [at, chunk] = this.#findChunk(probe)
     return chunk ? this.#start(at) + firstNotBelow(chunk, probe) : 0
   }
@@ -65,7 +75,7 @@ export class SortedList<T> {
   /** The entry at a position from 0. */
   at(position: number): T | undefined {
     const chunk = this.#locate(position)
-    return this.#chunks[chunk]?.[position - this.#start(chunk)]
+    return this.#chunks[chunk]?.entries[position - this.#start(chunk)]
   }
 
   /** Copies the entries from a position up to another (exclusive), or the same backwards. */
@@ -74,8 +84,9 @@ export class SortedList<T> {
     const entries: T[] = []
     for (let at = this.#locate(from), position = from; position < end; at++) {
       const start = this.#start(at)
-      const part = this.#chunks[at]?.slice(position - start, end - start) ?? []
-      if (entries.length === 0 && start + (this.#chunks[at]?.length ?? 0) >= end) {
+      const all = this.#chunks[at]?.entries ?? []
+      const part = all.slice(position - start, end - start)
+      if (entries.length === 0 && start + all.length >= end) {
         return backward ? part.reverse() : part
       }
       for (const entry of part) entries.push(entry)
@@ -102,9 +113,9 @@ export class SortedList<T> {
   #listStarts(): readonly number[] {
     if (this.#starts) return this.#starts
     let position = 0
-    this.#starts = this.#chunks.map(({ length }) => {
-      position += length
-      return position - length
+    this.#starts = this.#chunks.map(({ keys }) => {
+      position += keys.length
+      return position - keys.length
     })
     return this.#starts
   }
@@ -112,28 +123,42 @@ export class SortedList<T> {
   /** The chunk that holds a position. */
   #locate(position: number): number {
     const starts = this.#listStarts()
-    return Math.max(0, firstNotBelow(starts, start => (start <= position ? -1 : 1)) - 1)
+    return Math.max(0, search(starts.length, at => (starts[at] ?? 0) <= position) - 1)
   }
 
   /** The first chunk whose last entry is not before the place; the last chunk where all are. */
-  #findChunk(probe: Probe<T>): [at: number, chunk: T[] | undefined] {
-    const at = firstNotBelow(this.#chunks, chunk => probe(chunk.at(-1) as T)) // no chunk is empty
-    const within = Math.max(0, Math.min(at, this.#chunks.length - 1))
-    return [within, this.#chunks[within]]
+  #findChunk(place: Probe<K, T>): [at: number, chunk: Chunk<K, T> | undefined] {
+    const chunks = this.#chunks
+    const isBefore = (at: number) => {
+      const chunk = chunks[at] as Chunk<K, T> // `search` asks for no other
+      return probeAt(chunk, chunk.keys.length - 1, place) < 0
+    }
+    // Where all are before it the last chunk is found without a look at it.
+    const at = search(chunks.length - 1, isBefore)
+    return [at, chunks[at]]
   }
 }
 
 /** How many entries a walk copies at a time. */
 const BATCH = 64
 
-function firstNotBelow<T>(entries: readonly T[], probe: Probe<T>): number {
+/** @param at within the chunk. */
+function probeAt<K, T>({ keys, entries }: Chunk<K, T>, at: number, place: Probe<K, T>): number {
+  return place(keys[at] as K, entries[at] as T)
+}
+
+function firstNotBelow<K, T>(chunk: Chunk<K, T>, place: Probe<K, T>): number {
+  return search(chunk.keys.length, at => probeAt(chunk, at, place) < 0)
+}
+
+/** Finds the first position below `high` that is not before a place; `high` where all are. */
+function search(high: number, isBefore: (at: number) => boolean): number {
   let low = 0
-  let high = entries.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    // Always within the array: low <= middle < high <= length.
-    if (probe(entries[middle] as T) < 0) low = middle + 1
-    else high = middle
+  let end = high
+  while (low < end) {
+    const middle = (low + end) >> 1
+    if (isBefore(middle)) low = middle + 1
+    else end = middle
   }
   return low
 }

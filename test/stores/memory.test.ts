@@ -319,10 +319,11 @@ test('a sorted list agrees with a sorted array', () => {
   const numbers = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 600, maxLength: 2500 })
   fc.assert(
     fc.property(numbers, fc.nat(5000), fc.nat(2500), (given, probe, from) => {
-      const list = new SortedList<number>((one, other) => one - other)
-      for (const each of given) list.add(each)
+      const list = new SortedList<number, number>()
+      const at = (place: number) => (key: number) => key - place
+      for (const each of given) list.add(each, each, at(each))
       const removed = given.filter((_, at) => at % 3 === 0)
-      for (const each of [...removed, -1]) list.remove(each)
+      for (const each of [...removed, -1]) list.remove(at(each))
       const kept = given.filter((_, at) => at % 3 !== 0).sort((one, other) => one - other)
       expect(list.size).toBe(kept.length)
       expect([...list.slice(0, list.size)]).toEqual(kept)
@@ -330,8 +331,10 @@ test('a sorted list agrees with a sorted array', () => {
       expect([...list.slice(from, from + 700, true)]).toEqual(
         kept.slice(from, from + 700).reverse(),
       )
-      expect(list.rank(each => each - probe)).toBe(kept.filter(each => each < probe).length)
+      expect(list.rank(at(probe))).toBe(kept.filter(each => each < probe).length)
       expect(list.at(from)).toBe(kept[from])
+      list.replace(-7, at(kept[0] ?? 0))
+      expect(list.at(0)).toBe(-7)
     }),
     { numRuns: 25 },
   )
