@@ -26,7 +26,7 @@ export interface Passed {
   readonly url: string
   readonly status: number
   readonly requestHeaders: IncomingHttpHeaders
-  /** How many bytes the answer had, its head included. */
+  /** How many bytes the answer had, its head included; but for what is of the connection alone. */
   readonly bytes: number
 }
 
@@ -103,7 +103,9 @@ export async function openLine(target: string, faults: Faults = {}, seed = 1): P
     const [one, two, three] = [random(), random(), random()]
     try {
       const body = await buffer(incoming)
-      const fault = script.shift() ?? 'pass'
+      // What a browser asks first is no request of a client.
+      const isPreflight = 'access-control-request-method' in incoming.headers
+      const fault = (!isPreflight && script.shift()) || 'pass'
       if (fault === 'hang') return
       if (fault === 'lose') return void incoming.socket.destroy()
       if (typeof fault === 'object') return void outgoing.writeHead(...fault).end()
@@ -122,9 +124,8 @@ export async function openLine(target: string, faults: Faults = {}, seed = 1): P
       const { answer, text } = first
       const { method = '', url = '', headers: requestHeaders } = incoming
       const { statusCode: status = 502, rawHeaders } = answer
-      const head = `HTTP/1.1 ${status} ${answer.statusMessage}\r\n`.length + 2
-      const fields = rawHeaders.join('').length + 2 * rawHeaders.length
-      log.push({ method, url, status, requestHeaders, bytes: head + fields + text.length })
+      const bytes = countBytes(answer) + text.length
+      log.push({ method, url, status, requestHeaders, bytes })
       outgoing.writeHead(status, rawHeaders)
       outgoing.end(text)
     } catch {
@@ -141,4 +142,12 @@ export async function openLine(target: string, faults: Faults = {}, seed = 1): P
       agent.destroy()
     },
   }
+}
+
+/** Counts the bytes of a head on the wire, without those headers that a proxy does not pass on. */
+function countBytes({ statusCode, statusMessage, headersDistinct }: IncomingMessage): number {
+  const lines = Object.entries(headersDistinct)
+    .filter(([name]) => name !== 'connection' && name !== 'keep-alive')
+    .flatMap(([name, values = []]) => values.map(value => `${name}: ${value}`))
+  return [`HTTP/1.1 ${statusCode} ${statusMessage}`, ...lines, '', ''].join('\r\n').length
 }

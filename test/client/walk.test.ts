@@ -1,0 +1,89 @@
+// A walk of a long list while others write: nothing is skipped, nothing comes twice, little is held.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { createClient } from '../../src/client/client.ts'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import type { Def } from '../../src/model/def.ts'
+import { openLine, serve } from './line.ts'
+
+const ITEMS = 100_000
+const WRITERS = 4
+const PAGE = 100
+
+const Car = z.object({ price: z.int() })
+interface Cars extends Def {
+  readonly schema: typeof Car
+  readonly id: 'integer'
+  readonly readOnly: never
+  readonly writeOnly: never
+  readonly immutable: never
+}
+interface Named {
+  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void // the flag has made it
+
+test(`${ITEMS} items under ${WRITERS} writers: each once, at most two pages held; asked again, 304`, async () => {
+  const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
+  const api = defineApi({ collections: [cars] })
+  const calls = api.collection(cars)
+  for (let price = 0; price < ITEMS; price++) await calls.create({ price })
+  const server = await serve(api.handler)
+  const line = await openLine(server.url)
+  const client = createClient<Named>(line.url)
+
+  let walking = true
+  let written = 0
+  const writers = Array.from({ length: WRITERS }, async () => {
+    const { cars } = createClient<Named>(server.url)
+    while (walking) {
+      const made = await cars.create({ price: -1 })
+      // Neither what is before the walk nor what is after it may move what is between.
+      if (made.id % 2 === 0) await cars.delete(made)
+      else await cars.patch(1 + (made.id % ITEMS), { price: made.id % ITEMS })
+      written++
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+  })
+
+  const counts = new Uint8Array(ITEMS + 1)
+  const pages: WeakRef<object>[] = []
+  let seen = 0
+  let held = 0
+  let ahead = 0
+  for await (const item of client.cars.list()) {
+    if (item.id > ITEMS) break
+    counts[item.id] = (counts[item.id] ?? 0) + 1
+    if (seen % PAGE === 0) pages.push(new WeakRef(item))
+    ahead = Math.max(ahead, line.log.length - Math.floor(seen / PAGE))
+    if (++seen % 25_000 === 0) {
+      // A turn of the loop, since what was read through a WeakRef in this one is held until its end.
+      await new Promise(resolve => setImmediate(resolve))
+      collectGarbage()
+      held = Math.max(held, pages.filter(page => page.deref()).length)
+    }
+  }
+  walking = false
+  await Promise.all(writers)
+  expect(counts.slice(1).every(count => count === 1)).toBe(true)
+  expect(seen).toBe(ITEMS)
+  expect(ahead).toBeLessThanOrEqual(2)
+  expect([1, 2]).toContain(held)
+  expect(written).toBeGreaterThan(WRITERS)
+
+  const query = { price: 7, id: { lte: ITEMS } }
+  const [first] = await client.cars.list(query).toArray()
+  line.log.length = 0
+  const [again] = await client.cars.list(query).toArray()
+  expect(again).toBe(first)
+  expect(line.log).toMatchObject([{ status: 304 }])
+  expect(line.log[0]?.bytes).toBeLessThan(400)
+
+  await line.close()
+  await server.close()
+  await api.close()
+}, 120_000)
