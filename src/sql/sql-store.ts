@@ -12,7 +12,7 @@ import {
 } from '../options.ts'
 import type { Scalar } from '../schema/values.ts'
 import { cutPage } from '../store/printed.ts'
-import { sortKeyOf } from '../store/selection.ts'
+import { type Selection, sortKeyOf } from '../store/selection.ts'
 import { BATCH, BATCH_BYTES, mergeShapes } from '../store/shapes.ts'
 import {
   type Page,
@@ -31,6 +31,7 @@ import { SqlChanges } from './changes.ts'
 import { SqlCreates } from './creates.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
 import { SqlIdempotencyRecords } from './idempotency.ts'
+import { listStores, setMapping } from './mappings.ts'
 import { SqlReads } from './reads.ts'
 import { compile, Session, type StatementSession } from './session.ts'
 import { findSharedDatabase, type SharedDatabase } from './shared-database.ts'
@@ -170,6 +171,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     }, create)
     const mapping = new TableMapping(own, database, options, catalog.typeOf)
     catalog.check(mapping)
+    setMapping(store, mapping)
     const isOwn = catalog.isOwn(mapping)
     const records = new SqlIdempotencyRecords(session, database, mapping.table, clock)
     const changes = new SqlChanges(session, mapping, isOwn, clock)
@@ -235,6 +237,17 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     }
   }
 
+  /** Runs work on a table and those that its filters reach into. */
+  function reach<T>(
+    access: <R>(work: (table: Table) => Promise<R>) => Promise<R>,
+    { where }: Pick<Selection, 'where'>,
+    work: (table: Table) => Promise<T>,
+  ): Promise<T> {
+    const others = listStores(where)
+    if (others.length === 0) return access(work)
+    return Promise.all(others.map(each => members.get(each)?.open())).then(() => access(work))
+  }
+
   /** The methods of a store on a table that some function opens. */
   function methodsOn(access: <T>(work: (table: Table) => Promise<T>) => Promise<T>) {
     const write = <T>(work: (table: Table) => Promise<T>) =>
@@ -244,16 +257,16 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       idempotency: 'store',
       database: shared,
       get: (id, given) => access(({ changes }) => changes.get(id, given)),
-      list: (...input) => access(opened => list(opened, ...input)),
+      list: (...input) => reach(access, input[0], opened => list(opened, ...input)),
       async count(filters, mode, given) {
         throwIfAborted(given)
         if (mode === 'none') return undefined
-        return access(({ reads }) => reads.total(filters, mode, given))
+        return reach(access, filters, ({ reads }) => reads.total(filters, mode, given))
       },
       async *stream(selection, given) {
         for (let key: Scalar[] | undefined; ; ) {
           const slice = { limit: BATCH, key, backward: false }
-          const { items, leftOut = 0 } = await access(({ reads }) =>
+          const { items, leftOut = 0 } = await reach(access, selection, ({ reads }) =>
             reads.items(selection, slice, given, BATCH_BYTES),
           )
           if (items.length > 0) yield items
@@ -325,12 +338,16 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     enter,
     leave,
     open,
-    bind: bound => ({
-      ...methodsOn(work => work(bound)),
-      attach: refuseInTransaction,
-      claim: refuseInTransaction,
-      close: refuseInTransaction,
-    }),
+    bind(bound) {
+      const within: Store = {
+        ...methodsOn(work => work(bound)),
+        attach: refuseInTransaction,
+        claim: refuseInTransaction,
+        close: refuseInTransaction,
+      }
+      setMapping(within, bound.mapping)
+      return within
+    },
   })
   return store
 }

@@ -11,8 +11,10 @@ import {
   type Search,
   type Selection,
   searchWords,
+  type Within,
 } from '../store/selection.ts'
 import type { JsonType, MixedExpression, SqlDatabase } from './database.ts'
+import { getMapping } from './mappings.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { ColumnExpression, TableMapping } from './table-mapping.ts'
 
@@ -37,9 +39,11 @@ function any(conditions: readonly Fragment[]): Fragment {
   return conditions.length === 0 ? FALSE : sql`(${sql.join(conditions, ' or ')})`
 }
 
-function filterCondition({ path, operator, values }: Filter, mapping: TableMapping): Fragment {
+function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
+  const { path, operator, values } = filter
   const expression = mapping.find(path)
   if (!expression) return FALSE
+  if (operator === 'within') return withinCondition(expression, filter.within)
   const { json } = expression
   const { database } = mapping
   if (operator === 'exists') {
@@ -57,6 +61,18 @@ function filterCondition({ path, operator, values }: Filter, mapping: TableMappi
     )
   if (operator !== 'nin') return some(operator)
   return sql`${database.holds(json.column, json.path, 'array')} and not ${some('in')}`
+}
+
+/** Selects the ids of the other table's rows, in the form in which the two columns compare. */
+function withinCondition(expression: ColumnExpression, { store, where }: Within): Fragment {
+  const other = getMapping(store)
+  const id = other.find([other.id.name])
+  if (!id) return FALSE
+  const alike = !expression.native === !id.native
+  const compared = ({ value, order, equal = order }: ColumnExpression) => (alike ? equal : value)
+  const conditions = buildCondition({ where }, other)
+  const rows = conditions ? sql` where ${conditions}` : sql``
+  return sql`${compared(expression)} in (select ${compared(id)} from ${other.from}${rows})`
 }
 
 /** A value to test. */

@@ -42,7 +42,7 @@ export function unsupportedReason(operator: Operator, field: Field): string | un
 /** The operators whose value is part of a text, rather than a value of the field. */
 export const PATTERNS: ReadonlySet<Operator> = new Set<Operator>(['like', 'prefix'])
 /** The operators that bound the values of a field. */
-export const ORDERINGS: ReadonlySet<Operator> = new Set<Operator>(['gt', 'gte', 'lt', 'lte'])
+export const ORDERINGS: ReadonlySet<string> = new Set<Operator>(['gt', 'gte', 'lt', 'lte'])
 
 function isText(field: Field | undefined): boolean {
   if (field?.kind === 'union') return (field.options ?? []).some(isText)

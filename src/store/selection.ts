@@ -4,6 +4,7 @@ import { type Field, type Fields, findField, type Kind } from '../schema/fields.
 import { getValue, type Path } from '../schema/paths.ts'
 import { compareValues, hasOneType, isOfKind } from '../schema/scalars.ts'
 import { type Item, isObject, isScalar, type Json, type Scalar } from '../schema/values.ts'
+import type { Store } from './store.ts'
 
 /**
  * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a
@@ -12,10 +13,36 @@ import { type Item, isObject, isScalar, type Json, type Scalar } from '../schema
  */
 export type Operator = 'in' | 'nin' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'prefix' | 'exists'
 
-export interface Filter {
+export type Filter = ValueFilter | WithinFilter
+
+export interface ValueFilter {
   readonly path: Path
   readonly operator: Operator
   readonly values: readonly Scalar[]
+}
+
+/** Lets through items whose value is the id of an item in another selection. */
+export interface WithinFilter {
+  readonly path: Path
+  readonly operator: 'within'
+  readonly values: readonly never[]
+  readonly within: Within
+}
+
+/** Items of a store of the same database, by their filters: see `Store.database`. */
+export interface Within {
+  /** The collection's name: it stands for the store where filters are compared as text. */
+  readonly name: string
+  readonly store: Store
+  readonly fields: Fields
+  readonly where: readonly Filter[]
+}
+
+/** Creates a filter by the items of another store of the same database. */
+export function createWithin(path: Path, within: Within): WithinFilter {
+  const { name, where } = within
+  const text = { ...within, toJSON: () => [name, where] }
+  return { path, operator: 'within', values: [], within: text }
 }
 
 export interface SortKey {
@@ -46,10 +73,9 @@ export function matcher(
   return item => tests.every(test => test(item))
 }
 
-function filterTest(
-  { path, operator, values }: Filter,
-  field: Field | undefined,
-): (item: Item) => boolean {
+function filterTest(filter: Filter, field: Field | undefined): (item: Item) => boolean {
+  if (filter.operator === 'within') return withinTest(filter)
+  const { path, operator, values } = filter
   if (operator === 'exists') return existsTest(path, values[0] === true)
   const leaf = field?.kind === 'array' ? field.element : field
   const test = valueTest(operator, values, leaf?.kind ?? 'any')
@@ -66,6 +92,18 @@ function filterTest(
     if (!Array.isArray(list)) return false
     const scalars = list.filter(value => value !== null)
     return every ? scalars.every(test) : scalars.some(test)
+  }
+}
+
+/** Looks each item up in the other store, which is in memory too and answers at once. */
+function withinTest({ path, within: { store, fields, where } }: WithinFilter) {
+  const test = matcher({ where }, fields)
+  return (item: Item) => {
+    const id = getValue(item, path)
+    if (typeof id !== 'string' && typeof id !== 'number') return false
+    const found = store.get(id)
+    if (found instanceof Promise) throw new TypeError('The stores of a filter share no memory')
+    return found !== undefined && test(found.item)
   }
 }
 

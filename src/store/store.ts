@@ -143,7 +143,10 @@ export interface Store {
    */
   readonly idempotency: 'store' | 'process' | 'none'
 
-  /** Identifies the database: stores with the same object here share transactions. Absent without them. */
+  /**
+   * Identifies the database: stores with the same object here share transactions, and take `within` filters
+   * on each other. Absent without them.
+   */
   readonly database?: object
 
   /**

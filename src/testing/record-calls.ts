@@ -1,5 +1,6 @@
 // Remembers the last call of a store, for the message of a case that fails.
 import { inspect } from 'node:util'
+import type { Filter, Selection } from '../store/selection.ts'
 import type { Store } from '../store/store.ts'
 
 /** The maximum of characters of a call, and of its result, in a message. */
@@ -53,7 +54,19 @@ export function recordCalls(original: Store): {
 
   /** A transaction takes the stores themselves. */
   function unwrap(given: unknown): unknown {
-    return Array.isArray(given) ? given.map(each => (each === store ? original : each)) : given
+    if (Array.isArray(given)) return given.map(each => (each === store ? original : each))
+    if (!isSelection(given) || !given.where.some(({ operator }) => operator === 'within'))
+      return given
+    return { ...given, where: given.where.map(unwrapFilter) }
+  }
+
+  /** Filters too take the stores themselves. */
+  function unwrapFilter(filter: Filter): Filter {
+    if (filter.operator !== 'within') return filter
+    const { within } = filter
+    const where = within.where.map(unwrapFilter)
+    const given = within.store === store ? original : within.store
+    return { ...filter, within: { ...within, store: given, where } }
   }
 
   return {
@@ -63,6 +76,12 @@ export function recordCalls(original: Store): {
       return error
     },
   }
+}
+
+function isSelection(given: unknown): given is Pick<Selection, 'where'> {
+  return (
+    typeof given === 'object' && given !== null && 'where' in given && Array.isArray(given.where)
+  )
 }
 
 function show(value: unknown): string {

@@ -1,6 +1,7 @@
 // The store contract, transactions: whole or not there, seen by nobody else before, ids in their order.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createWithin, type Filter } from '../store/selection.ts'
 import { type Store, type Stored, UniqueError } from '../store/store.ts'
 import {
   ALL,
@@ -12,6 +13,7 @@ import {
   filter,
   idsOf,
   present,
+  shapeWith,
 } from './sample.ts'
 
 /** Runs work on one store in a transaction. */
@@ -246,6 +248,46 @@ const ordered: Checks = {
   },
 }
 
+const within: Checks = {
+  async 'within: a filter lets through the items that refer to items which other filters let through'(
+    store,
+  ) {
+    const [a, b, c] = (await fill(store)).map(({ id }) => String(id))
+    for (const [code, name] of Object.entries({ H: a, I: b, J: c, K: 'no id' }))
+      await store.create({ code, name: present(name), price: 1 })
+    const [h] = (await store.list({ where: [filter('code', 'in', 'H')], sort: by() }, ALL, 'none'))
+      .items
+    await store.create({ code: 'L', name: present(h?.item.id), price: 1 })
+    const { fields } = shapeWith('uuid')
+    const finds = async (tx: Store, where: readonly Filter[], expected: string) => {
+      const others = createWithin(['name'], { name: 'cases', store: tx, fields, where })
+      const query = { where: [others, filter('price', 'gt', 0)], sort: by() }
+      const { items, total } = await tx.list(query, ALL, 'exact')
+      assert.deepEqual([codes(items), total], [expected, expected.length])
+      assert.equal(await tx.count(query, 'exact'), expected.length)
+      const streamed: Stored[] = []
+      for await (const batch of tx.stream(query)) streamed.push(...batch)
+      assert.equal(codes(streamed), expected)
+    }
+    const refersToA = createWithin(['name'], {
+      name: 'cases',
+      store,
+      fields,
+      where: [filter('code', 'in', 'A')],
+    })
+    await finds(store, [], 'HIJL')
+    await finds(store, [filter('price', 'gte', 10), filter('sold', 'in', false)], 'H')
+    await finds(store, [filter('tags', 'in', 'fast')], 'HJ')
+    await finds(store, [filter('id', 'exists', false)], '')
+    await finds(store, [refersToA], 'L')
+    await transact(store, async tx => {
+      await tx.create({ code: 'M', name: present(h?.item.id), price: 1 })
+      await finds(tx, [filter('code', 'in', 'H', 'A')], 'HLM')
+    })
+    await finds(store, [filter('code', 'in', 'H', 'A')], 'HLM')
+  },
+}
+
 const [sinceId] = Object.values(ordered)
 
 /** What a store must do that has transactions. */
@@ -253,5 +295,6 @@ export const TRANSACTIONS: readonly CheckGroup[] = [
   ['uuid', atomic, 'transactions'],
   ['uuid', isolated, 'transactions'],
   ['uuid', ordered, 'transactions'],
+  ['uuid', within, 'transactions'],
   ['integer', { 'ordered: the same with integer ids': present(sinceId) }, 'transactions'],
 ]

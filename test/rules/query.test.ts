@@ -117,11 +117,13 @@ function read(text: string): { query: Query; issues: Issue[] } {
   return { query: readQuery(parameters, options, issues), issues }
 }
 
+type ValueFilter = Exclude<Filter, { readonly operator: 'within' }>
+
 describe('readQuery', () => {
   const filter = (
     path: string,
-    operator: Filter['operator'],
-    ...values: Filter['values']
+    operator: ValueFilter['operator'],
+    ...values: ValueFilter['values']
   ): Filter => ({ path: path.split('.'), operator, values })
   const ID: SortKey = { path: ['id'], descending: false }
   it.each<[string, Filter[]]>([
@@ -435,8 +437,11 @@ describe('matcher', () => {
       expect(matcher(read(text).query, fields)(item)).toBe(false)
   })
 
-  const ofUnion = (operator: Filter['operator'], value: string | number, any: string | number) =>
-    matcher({ where: [{ path: ['any'], operator, values: [value] }] }, fields)({ any })
+  const ofUnion = (
+    operator: ValueFilter['operator'],
+    value: string | number,
+    any: string | number,
+  ) => matcher({ where: [{ path: ['any'], operator, values: [value] }] }, fields)({ any })
 
   it.each(['gt', 'gte', 'lt', 'lte', 'prefix', 'like'] as const)(
     'a number answers no [%s] of a text',
