@@ -8,7 +8,14 @@ import type { CollectionTarget } from '../model/routes.ts'
 import type { OperationContext, Uploads } from '../operations/context.ts'
 import { createUploads } from '../operations/uploads.ts'
 import type { Awaitable } from '../schema/values.ts'
-import { chooseBodyFormat, type Decoded, decodeBody, hasBody, peekBody } from './decode-body.ts'
+import {
+  BodyContext,
+  chooseBodyFormat,
+  type Decoded,
+  decodeBody,
+  hasBody,
+  peekBody,
+} from './decode-body.ts'
 
 /** Whether the body is sent as a form, which may name another method. */
 export function isForm(api: ApiDefinition, request: HttpRequest): boolean {
@@ -55,24 +62,27 @@ async function readContent(
   if (body) context.body = await decode(context, content, body)
 }
 
-function decode(
+async function decode(
   context: OperationContext,
   content: ReturnType<typeof chooseBodyFormat>,
   body: HttpRequest['body'],
 ): Promise<Decoded> {
-  const { api, target, request } = context
+  const { api, target, request, method } = context
   const { collection, action } = target
   // Remembered even where decoding fails: what is uploaded by then must be removed.
   if (!action) context.uploads = uploadsFor(api, request, target)
-  return decodeBody(request, body, content, {
+  const read = new BodyContext(request, content.type, {
     limits: api.limits,
-    method: context.method,
+    method,
     fields: action ? action.inputFields : collection.bodyFields,
-    submitted: pairs => {
-      context.submitted = pairs
-    },
-    ...(context.uploads && { upload: context.uploads.put }),
+    upload: context.uploads?.put,
   })
+  try {
+    return await decodeBody(body, content, read)
+  } finally {
+    // Even a form that is refused is shown again.
+    context.submitted = read.pairs
+  }
 }
 
 /** Where the contents go that a request uploads; `undefined` where the collection takes none. */

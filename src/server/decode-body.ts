@@ -1,7 +1,7 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
 import { followedBy, oneChunk } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
-import type { Format, ReadContext, Reader } from '../formats/format.ts'
+import type { ReadContext, Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import type { HttpRequest, RequestBody } from '../http/message.ts'
@@ -70,11 +70,13 @@ export interface Decoded extends DecodedBody {
   readonly overrides: readonly string[]
 }
 
-type BodyOptions = Pick<ReadContext, 'limits' | 'fields' | 'upload'> &
-  Required<Pick<ReadContext, 'submitted' | 'method'>>
+type Pairs = Parameters<NonNullable<ReadContext['submitted']>>[0]
 
-/** A class, so that the signal is made only when a format asks for it: see node-handler.ts. */
-class BodyContext implements ReadContext {
+type BodyOptions = Pick<ReadContext, 'limits' | 'fields'> &
+  Required<Pick<ReadContext, 'method'>> & { readonly upload?: ReadContext['upload'] | undefined }
+
+/** A class for its methods: functions of each request would live long (see the rules in docs/architecture.md). */
+export class BodyContext implements ReadContext {
   readonly fields: ReadContext['fields']
   readonly limits: ReadContext['limits']
   readonly parameters: ReadContext['parameters']
@@ -82,51 +84,57 @@ class BodyContext implements ReadContext {
   readonly method: string
   readonly issues: Issue[] = []
   readonly upload?: NonNullable<ReadContext['upload']>
-  /** The pairs of a form. */
-  pairs: Parameters<BodyOptions['submitted']>[0] = []
-  readonly submitted: BodyOptions['submitted']
+  /** What a form has submitted, once it was read. */
+  pairs: Pairs | undefined
   readonly #request: HttpRequest
 
-  constructor(request: HttpRequest, type: MediaType | undefined, options: BodyOptions) {
+  constructor(
+    request: HttpRequest,
+    type: MediaType | undefined,
+    { fields, limits, method, upload }: BodyOptions,
+  ) {
     const length = request.headers['content-length']
-    this.fields = options.fields
-    this.limits = options.limits
-    this.method = options.method
-    this.parameters = type?.parameters ?? new Map()
+    this.fields = fields
+    this.limits = limits
+    this.method = method
+    this.parameters = type?.parameters ?? NO_PARAMETERS
     this.length = length === undefined ? undefined : Number(length)
-    if (options.upload) this.upload = options.upload
-    this.submitted = pairs => {
-      this.pairs = pairs
-      options.submitted(pairs)
-    }
+    if (upload) this.upload = upload
     this.#request = request
   }
 
   get signal(): AbortSignal {
     return this.#request.signal
   }
+
+  submitted(pairs: Pairs): void {
+    this.pairs = pairs
+  }
 }
+
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
 
 /**
  * Reads and decodes a body.
- * @param fields what the target takes, for formats without types of their own.
  * @throws HttpError 400, 413, 415
  */
 export async function decodeBody(
-  request: HttpRequest,
   body: RequestBody | undefined,
   { format, type }: ChosenReader,
-  options: BodyOptions,
+  context: BodyContext,
 ): Promise<Decoded> {
-  const context = new BodyContext(request, type, options)
   if (format.name === 'multipart') checkParsed(body)
   const [bytes, parsed] = partsOf(body)
   // Without `receive` a parsed value is taken as JSON would be.
   const receive = format.receive ?? json.receive
   const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
   const { issues, pairs } = context
-  return { type: type?.type, form: format.form, issues, ...takeOverrides(value, format, pairs) }
+  const { form } = format
+  const taken = form ? takeOverrides(value, pairs) : { value, overrides: NO_OVERRIDES }
+  return { type: type?.type, form, issues, ...taken }
 }
+
+const NO_OVERRIDES: readonly string[] = []
 
 /** The bytes of a body, else the value that a host server has made of them. */
 function partsOf(
@@ -151,13 +159,9 @@ function bytesOf(parsed: unknown): AsyncIterable<Uint8Array> | undefined {
 }
 
 /** A form's `_method` is the request's, not a property of the item; each one counts, since they must agree. */
-function takeOverrides(
-  value: Json,
-  { form }: Format,
-  pairs: BodyContext['pairs'],
-): Pick<Decoded, 'value' | 'overrides'> {
+function takeOverrides(value: Json, pairs: Pairs = []): Pick<Decoded, 'value' | 'overrides'> {
   const named = pairs.flatMap(([name, part]) => (name === METHOD_PARAMETER ? [part] : []))
-  if (!form || !isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) {
+  if (!isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) {
     return { value, overrides: named.map(printOverride) }
   }
   const { [METHOD_PARAMETER]: other, ...rest } = value

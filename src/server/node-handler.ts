@@ -77,10 +77,7 @@ function answerTo(
   }
 }
 
-/**
- * A class for its getter: in an object literal it would give every request a shape of its own, which
- * the garbage collector keeps long (a third of a read's time).
- */
+/** A class for its getter: a function of each request would live long (see the rules in docs/architecture.md). */
 class NodeRequest implements HttpRequest {
   readonly method: string
   readonly target: string

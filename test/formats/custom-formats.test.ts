@@ -14,7 +14,7 @@ import {
   xml,
 } from '../../src/index.ts'
 import { buildRouter } from '../../src/model/routes.ts'
-import { chooseBodyFormat, decodeBody } from '../../src/server/decode-body.ts'
+import { BodyContext, chooseBodyFormat, decodeBody } from '../../src/server/decode-body.ts'
 import { example } from '../fixture.ts'
 import { contextOf } from './helpers.ts'
 
@@ -86,20 +86,11 @@ describe('a body that a host server has parsed', () => {
     read: async () => null,
   }
   const formats = [json, xml, multipart, plain]
-  const options = {
-    limits: buildLimits(),
-    fields: undefined,
-    method: 'POST',
-    submitted: () => undefined,
-  }
+  const options = { limits: buildLimits(), fields: undefined, method: 'POST' }
   const decode = (body: RequestBody | undefined, type: string) => {
     const given = request(body, type)
-    return decodeBody(
-      given,
-      given.body,
-      chooseBodyFormat(given, { formats }, 'POST', undefined),
-      options,
-    )
+    const content = chooseBodyFormat(given, { formats }, 'POST', undefined)
+    return decodeBody(given.body, content, new BodyContext(given, content.type, options))
   }
 
   it.each<[string, unknown, string, unknown]>([
