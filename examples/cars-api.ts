@@ -106,6 +106,8 @@ export function carsApi(
     store: storeFor('cars'),
     access: accessTo('cars'),
     id: 'integer',
+    // The action `buy` sets them.
+    fields: { sold: 'readOnly', buyer: 'readOnly', account_id: 'readOnly' },
     unique: ['immatriculation'],
     indexes: ['color', 'model.name', 'model.brand', 'price', 'created_at'],
     search: ['immatriculation', 'color', 'model.name', 'model.brand'],
@@ -159,6 +161,8 @@ export function carsApi(
   const flatPhotos = defineCollection({ ...photo, binary: 'flat' })
   const common = [cars, options, models, carsModels, accounts]
   const api = defineApi({
+    title: 'Used cars',
+    description: 'The cars of a dealer: what they are equipped with, who bought them, and photos',
     versions: [
       { version: 1, collections: [...common, flatPhotos] },
       { version: 2, collections: [...common, photos] },

@@ -3,12 +3,24 @@ import type { HeaderList } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Json } from '../schema/values.ts'
+import type { SortKey } from '../store/selection.ts'
 
 /** A name with an address. */
 export interface PageLink {
   readonly name: string
   readonly href: string
   readonly description?: string | undefined
+}
+
+/** The items that a field may name, as far as a page offers them. */
+export interface FieldChoices {
+  /** What people know them by, by id, in the order of the labels. */
+  readonly labels: ReadonlyMap<string, string>
+  /** Whether there may be more. */
+  readonly more: boolean
+  /** The name of their collection, and the address of its list. */
+  readonly name: string
+  readonly href: string
 }
 
 /** An operation or action that the client may perform at the address, with its input fields. */
@@ -21,6 +33,8 @@ export interface FormAction {
   readonly href: string
   /** The writable fields; absent where it takes no input. */
   readonly fields?: Fields | undefined
+  /** What fields that name a parent may be. */
+  readonly choices?: ReadonlyMap<string, FieldChoices> | undefined
   readonly description?: string | undefined
 }
 
@@ -31,12 +45,16 @@ export interface PageView {
   readonly kind: 'root' | 'collection' | 'search' | 'count' | 'item' | 'action' | 'blob' | 'none'
   /** The name of the resource: `cars`, `car 5`. */
   readonly title: string
+  /** What the api or the collection is, for people. */
+  readonly description: string | undefined
   readonly href: string
   /** Links from the root down to this page. */
   readonly breadcrumbs: readonly PageLink[]
   /** The requested operation or action. */
   readonly operation: string | undefined
   readonly parameters: readonly Parameter[]
+  /** The order of the list where no parameter names another. */
+  readonly sort: readonly SortKey[]
   /** The headers of the response: `Link`, `Content-Range`, `ETag`. */
   readonly headers: HeaderList
   readonly actions: readonly FormAction[]
@@ -52,6 +70,8 @@ export interface PageView {
   readonly fields: Fields | undefined
   /** The name of the creation date. */
   readonly createdAt: string | undefined
+  /** What fields that name a parent may be. */
+  readonly choices: ReadonlyMap<string, FieldChoices>
   /** Finds the address of the item that a field's value refers to: the item itself, or its parent. */
   readonly findLink: (field: string, value: Json) => string | undefined
   /** The values of the submitted form, unparsed. */

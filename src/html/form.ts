@@ -2,7 +2,7 @@
 // They need no script: `_method` names the method that a POST stands for.
 import type { ErrorEntry } from '../errors.ts'
 import type { Reading } from '../formats/form-values.ts'
-import type { FormAction } from '../formats/page-view.ts'
+import type { FieldChoices, FormAction } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields } from '../schema/fields.ts'
 import { type Item, isObject } from '../schema/values.ts'
@@ -14,7 +14,7 @@ import {
   isReachable,
   listControls,
 } from './form-state.ts'
-import { type Markup, markup, raw } from './markup.ts'
+import { type Markup, markup, raw, toLocalPath } from './markup.ts'
 
 export interface FormOptions {
   readonly action: FormAction
@@ -164,6 +164,8 @@ function printInput(
   const { text } = getControl(drawing.state, path)
   if (field.kind === 'blob') return printFileInput(drawing, path, field, attributes)
   if (reading !== 'plain') return printArea(text, reading, attributes)
+  const parents = drawing.action.choices?.get(path)
+  if (parents) return printParentInput(parents, text, attributes, controlId(drawing.id, path))
   const choices = listChoices(field)
   if (choices) return printSelect(choices, text, attributes)
   switch (field.kind) {
@@ -180,6 +182,18 @@ function printInput(
         return markup`<input type="password" autocomplete="new-password"${attributes}>`
       return markup`<input type="text" value="${text}"${attributes}>`
   }
+}
+
+/** Prints a select of all parents, or where there are many an input that suggests the first ones. */
+export function printParentInput(
+  { labels, more, name, href }: FieldChoices,
+  text: string,
+  attributes: Markup,
+  id: string,
+): Markup {
+  if (!more) return printSelect(labels, text, attributes)
+  return markup`<input type="text" list="${id}-list" value="${text}"${attributes}><datalist id="${id}-list">${[...labels].map(([value = '', label]) => markup`<option value="${value}">${label}</option>`)}</datalist>
+<p class="hint">An id, or one of the first ${labels.size}. <a href="${toLocalPath(href)}" target="_blank">All ${name}</a></p>`
 }
 
 /** A browser drops the first line break of an area: one more goes before the text. */

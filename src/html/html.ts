@@ -2,13 +2,15 @@
 // script: a strict Content-Security-Policy forbids all but our own style sheet.
 import type { Format, Representation } from '../formats/format.ts'
 import type { PageLink, PageView } from '../formats/page-view.ts'
+import { parseLink } from '../http/link.ts'
+import { getHeader } from '../http/message.ts'
 import { isObject } from '../schema/values.ts'
 import { disclose, getTag, printAction, restoreAction } from './actions.ts'
 import { printErrorPage } from './error-page.ts'
 import { printForm } from './form.ts'
 import { fillForm } from './form-state.ts'
 import { printFilters, printPages, printSearch, printTable } from './list.ts'
-import { type Markup, markup } from './markup.ts'
+import { type Markup, markup, toLocalPath } from './markup.ts'
 import { printPage } from './page.ts'
 import { STYLE_SOURCE } from './style.ts'
 import { NOWHERE, printItem, printValue } from './values.ts'
@@ -64,14 +66,26 @@ function print(representation: Representation, view: PageView): string {
 type Of<K extends Representation['kind']> = Extract<Representation, { kind: K }>
 
 function printRoot(view: PageView): string {
-  const { title, related, versions } = view
+  const { title, description, related, versions, headers } = view
+  const links = parseLink(getHeader(headers, 'Link') ?? '').flatMap(({ rel, href }) => {
+    const name = DOCUMENTS[rel]
+    return name === undefined ? [] : [{ name, href: toLocalPath(href) }]
+  })
   return printPage(
     title,
     view,
     markup`<h1>${title}</h1>
+${description !== undefined && markup`<p class="lead">${description}</p>`}
 <ul class="cards">${related.map(({ name, href, description }) => markup`<li><a href="${href}"><b>${name}</b>${description !== undefined && markup`<span>${description}</span>`}</a></li>`)}</ul>
-${versions.length > 0 && markup`<h2>Versions</h2>${printLinks(versions)}`}`,
+${versions.length > 0 && markup`<h2>Versions</h2>${printLinks(versions)}`}
+${links.length > 0 && markup`<h2>Documentation</h2>${printLinks(links)}`}`,
   )
+}
+
+/** The documents that the root names in `Link`, by their relation (RFC 8631). */
+const DOCUMENTS: Readonly<Record<string, string>> = {
+  'service-doc': 'All operations, to read and to try',
+  'service-desc': 'OpenAPI document',
 }
 
 function printLinks(links: readonly PageLink[]): Markup {
@@ -79,13 +93,13 @@ function printLinks(links: readonly PageLink[]): Markup {
 }
 
 function printListPage({ name, itemName, fields, data }: Of<'list'>, view: PageView): string {
-  const { title, related, actions } = view
+  const { title, description, related, actions } = view
   const create = actions.filter(({ kind }) => kind === 'create')
   const others = actions.filter(({ kind }) => kind !== 'create')
   return printPage(
     title,
     view,
-    markup`<div class="bar"><h1>${title}</h1>${printSearch(view)}</div>
+    markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view)}</div>
 ${printFilters(fields, view)}
 ${printTable(data, fields, view, name)}
 ${printPages(view)}
@@ -114,10 +128,11 @@ function printItemPage({ name, fields, data: item }: Of<'item'>, view: PageView)
 ${operation === 'create' && markup`<div class="notice good" role="status">Created: <a href="${href}">${title}</a></div>`}
 <div class="card">${printItem(item, fields, (field, value) => {
       const to = view.findLink(field, value)
-      return to === href ? undefined : to
+      if (to === undefined || to === href) return undefined
+      return { href: to, label: view.choices.get(field)?.labels.get(String(value)) }
     })}</div>
 ${!isWhole && markup`<p><a href="${href}">Everything of ${title}</a></p>`}
-${related.length > 0 && markup`<h2>Belongs to it</h2>${printLinks(related)}`}
+${related.length > 0 && markup`<h2>Related</h2>${printLinks(related)}`}
 <div class="actions">${actions.filter(({ kind }) => kind === 'action').map(action => printAction(action, view))}
 ${
   isWhole &&

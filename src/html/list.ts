@@ -1,6 +1,6 @@
 // The parts of a list's page: the table with its sort links, the filters, the links to other pages.
 import type { ErrorEntry } from '../errors.ts'
-import type { PageView } from '../formats/page-view.ts'
+import type { FieldChoices, PageView } from '../formats/page-view.ts'
 import { parseContentRange } from '../http/content-range.ts'
 import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
@@ -10,8 +10,8 @@ import type { Field, Fields } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import type { Item, Json } from '../schema/values.ts'
 import { parseSort, printSort } from '../store/sort.ts'
-import { controlId, hidden, listChoices, printSelect } from './form.ts'
-import { type Markup, markup, raw } from './markup.ts'
+import { controlId, hidden, listChoices, printParentInput, printSelect } from './form.ts'
+import { type Markup, markup, raw, toLocalPath } from './markup.ts'
 import { findFileAddress, printFile, printScalar } from './values.ts'
 
 interface Column {
@@ -45,11 +45,6 @@ function printHref({ href }: PageView, parameters: readonly Parameter[], more = 
   return parts.length === 0 ? href : `${href}?${parts.join('&')}`
 }
 
-/** Cuts an address of this api to its path: a page stays on the host it came from. */
-export function toLocalPath(href: string): string {
-  return href.replace(/^https?:\/\/[^/?#]*/i, '') || '/'
-}
-
 export function printTable(
   items: readonly Item[],
   fields: Fields,
@@ -62,20 +57,28 @@ export function printTable(
     column =>
       !shown || shown.some(each => column.name === each || column.name.startsWith(`${each}.`)),
   )
-  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table>
+  const hint =
+    columns.length > MANY_ON_PHONES &&
+    markup`<p class="hint sideways${columns.length <= MANY_COLUMNS && ' phone'}">${columns.length} columns: scroll sideways to see them all</p>`
+  return markup`${hint}<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table>
 <thead><tr>${columns.map(column => printHead(column, view))}</tr></thead>
 <tbody>${items.map(item => markup`<tr>${columns.map(column => printCell(column, item, view))}</tr>\n`)}</tbody>
 </table></div>`
 }
 
+/** So many columns fit on most screens, and on a phone fewer. */
+const MANY_COLUMNS = 8
+const MANY_ON_PHONES = 3
+
 function printHead({ name, field }: Column, view: PageView): Markup {
   if (field.kind === 'array' || field.accept) return markup`<th scope="col">${name}</th>`
-  const [first] = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
+  const wanted = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
+  const [first] = wanted.length > 0 ? wanted : view.sort
   const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
   const kept = view.parameters.filter(each => isKept(each) && each.name !== 'sort')
   const next = printSort([{ path: name.split('.'), descending: sorted === 'up' }])
   const aria = { up: 'ascending', down: 'descending' }
-  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && raw(' class="number"')}><a href="${printHref(view, kept, printParameters([['sort', next]]))}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
+  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && !view.choices.has(name) && raw(' class="number"')}><a href="${printHref(view, kept, printParameters([['sort', next]]))}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
 }
 
 function isNumeric({ kind }: Field): boolean {
@@ -85,17 +88,16 @@ function isNumeric({ kind }: Field): boolean {
 function printCell({ name, path, field }: Column, item: Item, view: PageView): Markup {
   const value = getValue(item, path)
   const file = value === undefined ? undefined : findFileAddress(value, field)
-  const kind = isNumeric(field) && raw(' class="number"')
+  const choices = path.length === 1 ? view.choices.get(name) : undefined
+  const kind = isNumeric(field) && !choices && raw(' class="number"')
   if (file !== undefined) {
     return markup`<td data-label="${name}">${printFile(file, field.accept, name)}</td>`
   }
   if (Array.isArray(value) && value.length > 0)
     return markup`<td data-label="${name}">${value.map(printElement).join(', ')}</td>`
   const href = path.length === 1 && value !== undefined ? view.findLink(name, value) : undefined
-  if (value === undefined || value === null || value === '' || Array.isArray(value)) {
-    return markup`<td data-label="${name}" class="blank${isNumeric(field) && ' number'}">${printScalar(null)}</td>`
-  }
-  return markup`<td data-label="${name}"${kind}>${printScalar(value, field, href)}</td>`
+  const label = choices?.labels.get(String(value))
+  return markup`<td data-label="${name}"${kind}>${printScalar(Array.isArray(value) ? null : value, field, href, label)}</td>`
 }
 
 /** The schema may accept any value, or did when the item was created. */
@@ -120,7 +122,7 @@ export function printPages(view: PageView): Markup | undefined {
   const shown =
     range && !(atStart && atEnd) && markup`<b>${range.first + 1}–${range.last + 1}</b> of `
   const count = total ?? 'an unknown number'
-  return markup`<nav class="pages" aria-label="Pages"><p>${contentRange && markup`${shown}<b>${count}</b>${!shown && ' in all'}`}</p>
+  return markup`<nav class="pages" aria-label="Pages"><p>${contentRange && markup`${shown}<b>${count}</b>${!shown && ' total'}`}</p>
 ${moves.length > 0 && markup`<ul>${moves.map(({ rel, href }) => markup`<li><a rel="${rel}" href="${toLocalPath(href)}">${rel}</a></li>`)}</ul>`}</nav>`
 }
 
@@ -136,13 +138,14 @@ interface FilterControl {
   readonly parameters: readonly string[]
   readonly type: 'text' | 'number' | 'date' | 'datetime-local'
   readonly choices?: ReadonlyMap<string, string>
+  readonly parents?: FieldChoices | undefined
   readonly hint?: string
 }
 
 /** Lists the controls of the filter form. */
 function listFilters(
   fields: Fields,
-  view: Pick<PageView, 'createdAt' | 'findLink'>,
+  view: Pick<PageView, 'createdAt' | 'findLink' | 'choices'>,
 ): FilterControl[] {
   return listColumns(fields).flatMap(({ name: label, path, field }): FilterControl[] => {
     const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
@@ -151,7 +154,8 @@ function listFilters(
     const name = RESERVED.has(label) ? `filter[${label}]` : label
     const choices = listChoices(field.element ?? field)
     if (choices) return [{ label, parameters: [name], type: 'text', choices }]
-    if (field.kind === 'array' || named) return [{ label, parameters: [name], type: 'text' }]
+    if (field.kind === 'array' || named)
+      return [{ label, parameters: [name], type: 'text', parents: view.choices.get(label) }]
     const type = RANGES.get(field.kind)
     if (type) return [{ label, parameters: [`${name}[gte]`, `${name}[lte]`], type }]
     return [{ label, parameters: [`${name}[like]`], type: 'text', hint: '* stands for anything' }]
@@ -194,7 +198,7 @@ export function printFilters(
   return markup`${printChips(view)}
 <details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter</summary>
 <form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => printFilter(each, view, errors, focus))}
-<div class="field"><label for="filter-limit">items on a page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
+<div class="field"><label for="filter-limit">Items per page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
 ${q && hidden('q', q.value)}${others.map(({ name, value }) => hidden(name, value))}
 <p><button>Filter</button> <a class="button plain" href="${href}">Clear</a></p></form></details>`
 }
@@ -222,7 +226,7 @@ function printChips(view: PageView): Markup | undefined {
 }
 
 function printFilter(
-  { label, parameters, type, choices, hint }: FilterControl,
+  { label, parameters, type, choices, parents, hint }: FilterControl,
   view: PageView,
   errors: readonly ErrorEntry[],
   focus: string | undefined,
@@ -236,6 +240,7 @@ function printFilter(
     const range = parameters.length > 1 && ['from', 'to'][at]
     const attributes = markup` id="${controlId('filter', parameter)}" name="${parameter}"${range && markup` aria-label="${label} ${range}" title="${range}${type === 'datetime-local' && ' (UTC)'}"`}${invalid && markup` aria-invalid="true" aria-describedby="${id}-issue"`}${parameter === focus && raw(' autofocus')}`
     if (choices) return printSelect(choices, value, attributes)
+    if (parents) return printParentInput(parents, value, attributes, id)
     const shown = value === '' || (SHOWABLE[type]?.test(value) ?? true) ? type : 'text'
     return markup`<input type="${shown}"${shown === 'number' && raw(' step="any"')} value="${value}" placeholder="${range || hint}"${attributes}>`
   })

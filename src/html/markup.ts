@@ -95,3 +95,8 @@ export function safeAddress(text: string): string {
   if (/[\x00-\x20\x7f\\]/.test(text)) return '#'
   return /^(?:https?:\/\/[^/]|\/(?!\/)|[?#])/i.test(text) ? text : '#'
 }
+
+/** Cuts an address of this api to its path: a page stays on the host it came from. */
+export function toLocalPath(href: string): string {
+  return href.replace(/^https?:\/\/[^/?#]*/i, '') || '/'
+}

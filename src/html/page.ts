@@ -8,7 +8,8 @@ const STYLE_ELEMENT = raw(`<style>${STYLE}</style>`)
 /** @param title of the window, followed by the breadcrumbs. */
 export function printPage(title: string, view: PageView, content: Part): string {
   const { breadcrumbs, formats, parameters, kind } = view
-  const names = [title, ...breadcrumbs.map(({ name }) => name).reverse()]
+  const above = kind === 'root' ? [] : breadcrumbs.map(({ name }) => name).reverse()
+  const names = [title, ...above]
   const query = parameters.map(({ raw: pair }) => pair).join('&')
   const others =
     kind === 'none' || view.status >= 400 ? [] : formats.filter(({ name }) => name !== 'html')

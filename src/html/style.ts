@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 
 export const STYLE = `
-:root{color-scheme:light dark;--back:#f6f7f9;--card:#fff;--text:#1c2330;--soft:#5b6675;--line:#dde2e9;--link:#1453c4;--link-back:#e8f0fe;--bad:#b3261e;--bad-back:#fdecea;--good:#146c43;--good-back:#e6f4ec;--on:#fff;--focus:#e08a00;--code:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
-@media (prefers-color-scheme:dark){:root{--back:#12161c;--card:#1a2028;--text:#e6eaf0;--soft:#9aa6b5;--line:#2e3742;--link:#86b4ff;--link-back:#1d2c45;--bad:#ff9d94;--bad-back:#3a1d1b;--good:#7fd6a7;--good-back:#16301f;--on:#10151c;--focus:#ffb648}}
+:root{color-scheme:light dark;--back:#f6f7f9;--card:#fff;--text:#1c2330;--soft:#5b6675;--line:#dde2e9;--link:#1453c4;--link-back:#e8f0fe;--bad:#b3261e;--bad-back:#fdecea;--good:#146c43;--good-back:#e6f4ec;--on:#fff;--focus:#e08a00;--shade:#1c233026;--code:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+@media (prefers-color-scheme:dark){:root{--back:#12161c;--card:#1a2028;--text:#e6eaf0;--soft:#9aa6b5;--line:#2e3742;--link:#86b4ff;--link-back:#1d2c45;--bad:#ff9d94;--bad-back:#3a1d1b;--good:#7fd6a7;--good-back:#16301f;--on:#10151c;--focus:#ffb648;--shade:#000a}}
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--back);color:var(--text);font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif}
@@ -22,7 +22,8 @@ nav ol,nav ul,ul.chips,ul.tags,ul.related,footer ul{list-style:none;margin:0;pad
 h1{font-size:1.75rem;line-height:1.2;margin:.75rem 0 1rem;overflow-wrap:anywhere}
 h2{font-size:1.125rem;margin:1.75rem 0 .5rem}
 p{margin:.5rem 0}
-.lead{color:var(--soft);margin-top:-.5rem}
+.lead{color:var(--soft);margin:-.5rem 0 1rem}
+.bar .lead{margin:0 0 .25rem}
 .card,details,.notice{background:var(--card);border:1px solid var(--line);border-radius:10px}
 .card{padding:.25rem 1.25rem}
 .notice{padding:.75rem 1.25rem;margin:0 0 1rem}
@@ -31,24 +32,26 @@ p{margin:.5rem 0}
 .notice h2{margin:0;font-size:1rem}
 .notice ul{margin:.25rem 0 0;padding-left:1.25rem}
 .notice a{color:inherit}
+.notice,.hint,.issue{overflow-wrap:anywhere}
 .bar{display:flex;flex-wrap:wrap;gap:.75rem 1.5rem;align-items:center;justify-content:space-between;margin:0 0 .75rem}
 .bar h1{margin:.75rem 0 .25rem}
 .search{display:flex;gap:.5rem}
 .search input{width:14rem}
-.scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:10px}
+.scroll{overflow-x:auto;border:1px solid var(--line);border-radius:10px;background:linear-gradient(to left,var(--card) 2rem,transparent) right/4rem 100% no-repeat local,linear-gradient(to left,var(--shade),transparent) right/1.25rem 100% no-repeat,var(--card)}
+.sideways{margin:0 0 .25rem;text-align:right}
+.sideways.phone{display:none}
 table{border-collapse:collapse;width:100%;font-size:.9375rem}
 th,td{text-align:left;padding:.5rem .875rem;border-bottom:1px solid var(--line);vertical-align:top;white-space:nowrap;max-width:22rem;overflow:hidden;text-overflow:ellipsis}
 tbody tr:last-child td{border-bottom:0}
 tbody tr:hover,tbody tr:hover td{background:var(--link-back)}
 th{font-weight:600;font-size:.8125rem;color:var(--soft)}
-th a{color:inherit;text-decoration:none}
-th a:hover{text-decoration:underline}
-.up::after{content:" \\2191"}
-.down::after{content:" \\2193"}
+[aria-sort] a{font-weight:800}
+.up::after{content:" \\25B2"}
+.down::after{content:" \\25BC"}
 td.number,th.number{text-align:right}
 .number,time{font-variant-numeric:tabular-nums}
 td .text{white-space:nowrap}
-td:first-child,th:first-child{position:sticky;left:0;background:var(--card)}
+td:first-child,th:first-child{position:sticky;left:0;background:var(--card);border-right:1px solid var(--line)}
 td img{display:block;height:3rem;max-width:6rem;object-fit:cover;border-radius:6px}
 dd img{display:block;max-width:min(100%,28rem);max-height:20rem;border-radius:8px}
 .nothing{color:var(--soft)}
@@ -115,20 +118,8 @@ h1{font-size:1.5rem}
 dl>div,dl dl>div{grid-template-columns:1fr}
 dt{font-size:.8125rem}
 dl dl{border-left:2px solid var(--line);padding-left:.75rem}
-.scroll{overflow:visible;background:none;border:0}
-table,tbody,tr,td{display:block;width:100%}
-thead tr{display:flex;flex-wrap:wrap;gap:.25rem .875rem;padding:0 .25rem .5rem}
-thead{display:block}
-thead::before{content:"Sort by";display:block;font-size:.8125rem;color:var(--soft);padding:0 .25rem}
-th{display:block;padding:0;border:0;text-align:left;max-width:none}
-tbody tr{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:.25rem 1rem;margin-bottom:.75rem}
-td,td.number,tbody tr:last-child td{border-bottom:1px solid var(--line)}
-tbody td:nth-child(8),tbody tr td:last-child{border-bottom:0!important}
-th:first-child,td:first-child{position:static;background:none}
-td{display:flex;justify-content:space-between;gap:1rem;text-align:right;max-width:none;white-space:normal;background:none;padding:.35rem 0;overflow-wrap:anywhere}
-th:nth-child(n+9),td:nth-child(n+9),td.blank{display:none!important}
-tbody tr:hover td{background:none}
-td::before{content:attr(data-label);color:var(--soft);font-size:.8125rem;text-align:left;flex:none}
+.sideways.phone{display:block}
+th,td{padding:.5rem .625rem;max-width:14rem}
 }
 @media print{.skip,.search,.filters,.actions,.pages ul,footer{display:none}body{background:none}}
 `

@@ -4,8 +4,11 @@ import type { Field, Fields } from '../schema/fields.ts'
 import { type Item, isObject, type Json } from '../schema/values.ts'
 import { type Markup, markup, raw } from './markup.ts'
 
-/** Finds the address of the item that a field's value refers to. */
-export type Linker = (field: string, value: Json) => string | undefined
+/** Finds the address of the item that a field's value refers to, and what people know it by. */
+export type Linker = (
+  field: string,
+  value: Json,
+) => { readonly href: string; readonly label?: string | undefined } | undefined
 
 /** For values that refer to nothing. */
 export const NOWHERE: Linker = () => undefined
@@ -33,7 +36,8 @@ export function printValue(
   if (file !== undefined) return printFile(file, field?.accept, name)
   if (Array.isArray(value)) return printList(value, field, link)
   if (isObject(value)) return printItem(value, field?.properties, NOWHERE)
-  return printScalar(value, field, name === undefined ? undefined : link(name, value))
+  const to = name === undefined ? undefined : link(name, value)
+  return printScalar(value, field, to?.href, to?.label)
 }
 
 function printList(values: readonly Json[], field: Field | undefined, link: Linker): Markup {
@@ -49,10 +53,11 @@ export function printScalar(
   value: Json | undefined,
   field?: Field | undefined,
   href?: string | undefined,
+  label?: string | undefined,
 ): Markup {
   if (value === null || value === undefined || value === '') return NOTHING
   if (href !== undefined)
-    return markup`<a href="${href}" title="${String(value)}">${shortenId(value)}</a>`
+    return markup`<a href="${href}" title="${String(value)}">${label ?? shortenId(value)}</a>`
   if (typeof value === 'object') return markup`<code>${JSON.stringify(value)}</code>`
   if (typeof value === 'boolean') return markup`${value ? 'yes' : 'no'}`
   if (typeof value === 'number') return markup`<span class="number">${value}</span>`

@@ -15,6 +15,7 @@ import {
 } from '../model/routes.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { mayChange } from '../operations/field-roles.ts'
+import { getChoices } from './parent-choices.ts'
 
 /** What the parts of one view share. */
 interface Builder {
@@ -48,7 +49,10 @@ export function buildView(
     headers,
     submitted,
     parameters,
-    title: printTitle(target),
+    title: target.kind === 'root' ? printRootTitle(target, api) : printTitle(target, api),
+    description: target.kind === 'root' ? api.info.description : undefined,
+    sort: [],
+    choices: getChoices(context),
     href: builder.href(target),
     breadcrumbs: listBreadcrumbs(target, builder),
     kind: match ? 'root' : 'none',
@@ -105,6 +109,8 @@ function describeTarget(
     formats: listFormats(target, builder),
     search: isList(target) && collection.search ? href(toList(target, 'search')) : undefined,
     itemName,
+    ...(kind === 'collection' && { description: collection.description }),
+    sort: collection.sort,
     fields: collection.queryFields,
     createdAt: shape.createdAt,
     findLink: createLinkFinder(target, builder),
@@ -129,9 +135,14 @@ function matchCreated(
   return runtime.router.match(printPath({ ...target, kind: 'item', id }, api.formats))
 }
 
+/** `Used cars v2`. */
+function printRootTitle({ version }: Target, { info }: ApiDefinition): string {
+  return version?.name ? `${info.title} ${version.name}` : info.title
+}
+
 /** `car 5`; a long id is cut to its end, since UUIDv7 begin alike. */
-function printTitle(target: Target): string {
-  if (target.kind === 'root') return target.version?.name || 'API'
+function printTitle(target: Target, api: ApiDefinition): string {
+  if (target.kind === 'root') return target.version?.name || api.info.title
   const { collection, kind, id, action, property } = target
   if (kind !== 'item')
     return action?.name ?? property ?? (kind === 'collection' ? collection.name : kind)
@@ -149,7 +160,7 @@ function isList({ kind }: CollectionTarget): boolean {
 }
 
 /** Lists the targets from the root down to this one. */
-function listBreadcrumbs(target: Target, { href }: Builder): PageLink[] {
+function listBreadcrumbs(target: Target, { api, href }: Builder): PageLink[] {
   const targets: Target[] = [{ kind: 'root', version: undefined }]
   if (target.version?.name) targets.push({ kind: 'root', version: target.version })
   if (target.kind !== 'root') {
@@ -163,7 +174,7 @@ function listBreadcrumbs(target: Target, { href }: Builder): PageLink[] {
     if (id !== undefined) targets.push({ ...toList(target, 'item'), id })
     if (kind !== 'collection' && kind !== 'item') targets.push(target)
   }
-  return targets.map(each => ({ name: printTitle(each), href: href(each) }))
+  return targets.map(each => ({ name: printTitle(each, api), href: href(each) }))
 }
 
 /** Lists collections. An anonymous client sees closed ones too: the browser asks it to sign in there. */
@@ -187,20 +198,21 @@ function listCollections(version: Target['version'], { api, href, context }: Bui
 function listActions(
   target: CollectionTarget,
   methods: Match['methods'],
-  { href }: Builder,
+  { href, context }: Builder,
 ): FormAction[] {
   const { collection, kind, action, parent } = target
   if (action) return [toFormAction(action, href(target))]
   const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
   const fields = new Map([...collection.inputFields].filter(([name]) => !fixed.includes(name)))
   const changeable = new Map([...fields].filter(([, { role }]) => role !== 'immutable'))
+  const choices = getChoices(context)
   const writes = [...methods]
     .filter(([method]) => method !== 'GET' && method !== 'HEAD')
     .map(([method, name]): FormAction => {
       const common = { name, method, href: href(target) }
-      if (name === 'create') return { ...common, kind: name, fields }
+      if (name === 'create') return { ...common, kind: name, fields, choices }
       if (name === 'delete') return { ...common, kind: name, fields: undefined }
-      return { ...common, kind: 'change', fields: changeable }
+      return { ...common, kind: 'change', fields: changeable, choices }
     })
   const actions = [...collection.actions.values()]
     .filter(({ on }) => on === kind)

@@ -19,6 +19,7 @@ import { describeRoot, listResources } from '../operations/root.ts'
 import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, methodNotAllowed, readBody, readForm, uploadsFor } from './body.ts'
+import { loadChoices, offersParents } from './parent-choices.ts'
 import { preflight } from './preflight.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
@@ -48,6 +49,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
       pattern.kind !== 'blob' && negotiateFormat, // 406
       pattern.kind !== 'root' && !isRead(method) && timed(api, 'body', readItemBody), // 400 408 413 415
       compileOperation(api, route, method, operation), // 400 403 404 409 412 …
+      offersParents(api, pattern) && loadChoices,
       respond, // 304 412 500
     )
 

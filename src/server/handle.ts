@@ -12,6 +12,7 @@ import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
 import { getRequestId, parseRequestId, type RequestEvent, requests, responses } from './events.ts'
+import { loadChoices } from './parent-choices.ts'
 import { belowPrefix, readHead } from './request-head.ts'
 import { respondWithError, toErrorResponse } from './respond.ts'
 
@@ -110,6 +111,7 @@ async function fail(context: RequestContext, thrown: unknown): Promise<HttpRespo
       error = limited
     }
   }
+  await loadChoices(context)
   let answer = toErrorResponse(context, error)
   let response: HttpResponse
   try {

@@ -246,6 +246,8 @@ describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
     ['/v1/cars', 390],
     ['/v1/cars?color=red&price[gte]=much', 390],
     ['/v1/photos', 390],
+    [`/v1/cars?sort=${'unbreakable'.repeat(9)}&${'x'.repeat(90)}=1`, 390],
+    [`/v1/options?limit=${'9'.repeat(80)}x`, 390],
     ['/v1/cars', 1100],
     ['/v1/cars', 320],
   ])('%s fits into %d pixels, everything unfolded', async (path, width) => {

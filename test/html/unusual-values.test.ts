@@ -4,7 +4,7 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import type { PageView } from '../../src/formats/page-view.ts'
 import { html } from '../../src/html/html.ts'
-import { toLocalPath } from '../../src/html/list.ts'
+import { toLocalPath } from '../../src/html/markup.ts'
 import {
   type Access,
   type ApiOptions,
@@ -67,6 +67,9 @@ const EMPTY: PageView = {
   fields: undefined,
   createdAt: undefined,
   findLink: () => undefined,
+  description: undefined,
+  sort: [],
+  choices: new Map(),
   submitted: undefined,
 }
 
