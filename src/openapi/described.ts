@@ -19,13 +19,17 @@ export interface Described<T extends Target = Target> {
 
 export const JSON_TYPE = 'application/json'
 
-/** Media types; the schema, which is of every one of them, stands with JSON, else with the first. */
+/**
+ * Media types; the schema, which is of every one of them, stands with JSON, else with the first. A reference
+ * stands with each: tools that generate types take a body without a schema for anything.
+ */
 export function buildContent(
   types: readonly string[],
   schema: object | undefined,
 ): Record<string, unknown> {
   const main = types.find(type => type === JSON_TYPE) ?? types[0]
-  return Object.fromEntries(types.map(type => [type, type === main && schema ? { schema } : {}]))
+  const stands = (type: string) => schema && (type === main || '$ref' in schema)
+  return Object.fromEntries(types.map(type => [type, stands(type) ? { schema } : {}]))
 }
 
 /**

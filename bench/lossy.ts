@@ -1,0 +1,139 @@
+// What clients lose on a bad line: 20 % of answers are lost after the work was done, 5 % of requests come
+// twice, 5 % are answered 429 or 503.
+//   npx tsx bench/lossy.ts [--writes=1000] [--clients=16]
+// Ours against clients of others, each with the server that belongs to it, in memory.
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { createClient } from '../src/client/client.ts'
+import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
+import type { Def } from '../src/model/def.ts'
+import { openLine, serve } from '../test/client/line.ts'
+import { prepare } from './processes.ts'
+import { printSetting, printTable } from './tables.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    writes: { type: 'string', default: '1000' },
+    clients: { type: 'string', default: '16' },
+  },
+})
+const writes = Number(options.writes)
+const clients = Number(options.clients)
+const FAULTS = { drop: 0.2, repeat: 0.05, refuse: 0.05 }
+const RETRIES = 15
+
+interface Server {
+  readonly url: string
+  /** The id of the item that counts, where the server has items. */
+  readonly counter?: number
+  found(): Promise<{ names: readonly string[]; counter: number }>
+  close(): unknown
+}
+interface Peer {
+  start(): Promise<Server>
+  connect(
+    url: string,
+    counter: number,
+  ): { create(name: string): Promise<unknown>; raise(): Promise<unknown> }
+}
+
+const Car = z.object({ name: z.string(), price: z.int() })
+interface Cars extends Def {
+  readonly schema: typeof Car
+  readonly id: 'integer'
+  readonly readOnly: never
+  readonly writeOnly: never
+  readonly immutable: never
+}
+interface Named {
+  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
+}
+
+async function startOurs(): Promise<Server> {
+  const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
+  const api = defineApi({ collections: [cars] })
+  const server = await serve(api.handler)
+  const direct = createClient<Named>(server.url)
+  const { id } = await direct.cars.create({ name: 'counter', price: 0 })
+  return {
+    url: server.url,
+    counter: id,
+    async found() {
+      const items = await direct.cars.list({ name: { ne: 'counter' } }).toArray({ max: 100_000 })
+      return { names: items.map(({ name }) => name), counter: (await direct.cars.read(id)).price }
+    },
+    close: () => server.close(),
+  }
+}
+
+const ours: Peer = {
+  start: startOurs,
+  connect(url, counter) {
+    const { cars } = createClient<Named>(url, { retries: RETRIES })
+    return {
+      create: name => cars.create({ name, price: 0 }),
+      raise: () => cars.change(counter, ({ price }) => ({ price: price + 1 })),
+    }
+  },
+}
+
+/** Has all clients do some work together; gives how often it failed. */
+async function run(work: (at: number) => readonly (() => Promise<unknown>)[]): Promise<number> {
+  let next = 0
+  let failed = 0
+  const one = async (call: () => Promise<unknown>) => {
+    try {
+      await call()
+    } catch {
+      failed++
+    }
+  }
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      for (let at = next++; at < writes; at = next++) {
+        const call = work(at)[client]
+        if (call) await one(call)
+      }
+    }),
+  )
+  return failed
+}
+
+prepare()
+const file = './lossy-peers.js'
+const { peers } = await import(file)
+const contestants: Record<string, Peer> = {
+  'rest-conventions/client': ours,
+  ...peers(RETRIES, startOurs),
+}
+const rows: string[][] = []
+for (const [name, peer] of Object.entries(contestants)) {
+  const server = await peer.start()
+  const line = await openLine(server.url, FAULTS)
+  const connected = Array.from({ length: clients }, () =>
+    peer.connect(line.url, server.counter ?? 0),
+  )
+  const uncreated = await run(at => connected.map(each => () => each.create(`${at}`)))
+  const unraised = await run(() => connected.map(each => () => each.raise()))
+  const { names, counter } = await server.found()
+  const doubled = names.length - new Set(names).size
+  rows.push([name, `${uncreated}`, `${names.length}`, `${doubled}`, `${unraised}`, `${counter}`])
+  await line.close()
+  await server.close()
+  process.stderr.write('.')
+}
+process.stderr.write('\n')
+printTable(
+  `${writes} creates and ${writes} steps of a counter by ${clients} clients, over a line that loses a fifth of the answers`,
+  [
+    'client',
+    'creates that failed',
+    'items there are',
+    'of them twice',
+    'steps that failed',
+    'counter',
+  ],
+  rows,
+)
+printSetting(`up to ${RETRIES} retries`, ['hono', 'openapi-fetch', '@orpc/client'])
+process.exit()
