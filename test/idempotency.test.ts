@@ -1,4 +1,4 @@
-// `Idempotency-Key` on POST and actions (conventions, "Writing"): the same answer again, the work once.
+// `Idempotency-Key` on writes and actions (conventions, "Writing"): the same answer again, the work once.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
@@ -46,7 +46,7 @@ function counting() {
     hooks: {
       before: async ({ operation, value }) => {
         calls.push(operation)
-        if (operation === 'create') await wait((value as Item).name)
+        if (operation === 'create' || operation === 'patch') await wait((value as Item).name)
       },
     },
     actions: {
@@ -68,6 +68,11 @@ function counting() {
           return { at: calls.length }
         },
       }),
+      echo: defineAction({
+        on: 'collection',
+        input: z.object({ name: z.string() }),
+        run: ({ input }) => input,
+      }),
       fail: defineAction({
         on: 'collection',
         input: z.object({ times: z.int() }),
@@ -84,8 +89,14 @@ function counting() {
     schema: z.object({ name: z.string() }),
     store: memoryStore(),
   })
+  const notes = defineCollection({
+    name: 'notes',
+    schema: z.object({ id: z.string(), name: z.string() }),
+    store: memoryStore(),
+    putCreates: true,
+  })
   const access = { default: 'public' } as const
-  const api = defineApi({ collections: [things, others], schemes: [scheme], access })
+  const api = defineApi({ collections: [things, others, notes], schemes: [scheme], access })
   return { api, things, calls, release, arrival }
 }
 
@@ -257,15 +268,97 @@ describe('Idempotency-Key', () => {
       expect(await post('/things', { name: 'a' }, 'x'.repeat(255))).toMatchObject({ status: 201 })
     })
 
-    it('means nothing to methods that are idempotent anyway', async () => {
+    it('PUT, PATCH and DELETE: the first answer again, the change once', async () => {
       const path = await created()
-      const headers = { 'idempotency-key': 'k' }
-      for (const count of [1, 2]) {
-        expect(
-          await door.request(path, { method: 'PATCH', json: { count }, headers }),
-        ).toMatchObject({ status: 303 })
-        expect(await door.request(path, { headers })).toMatchObject({ json: { count } })
-      }
+      const send = (method: string, json: object | undefined, key: string, tag?: string) =>
+        door.request(path, {
+          method,
+          ...(json && { json }),
+          headers: { 'idempotency-key': key, ...(tag && { 'if-match': tag }) },
+        })
+      const tag = (await door.request(path)).headers.get('etag') ?? ''
+      const first = await send('PATCH', { count: 1 }, 'k', tag)
+      expect(first).toMatchObject({ status: 200, json: { count: 1 } })
+      expect(await send('PATCH', { count: 2 }, 'k2')).toMatchObject({ status: 303 })
+      const again = await send('PATCH', { count: 1 }, 'k', tag)
+      expect(again).toMatchObject({ status: 200, text: first.text })
+      expect(again.headers.get('etag')).toBe(first.headers.get('etag'))
+      expect(await send('PATCH', { count: 1 }, 'k3', tag)).toMatchObject({ status: 412 })
+      expect(await send('PATCH', { count: 5 }, 'k')).toMatchObject({ status: 422 })
+      expect(await door.request(path)).toMatchObject({ json: { count: 2 } })
+      // Nothing is written, and the answer is kept all the same.
+      for (const _time of [1, 2])
+        expect(await send('PATCH', { count: 2 }, 'same')).toMatchObject({ status: 303 })
+
+      const prefer = { prefer: 'return=representation', 'idempotency-key': 'k' }
+      const put = (name: string) =>
+        door.request(path, { method: 'PUT', json: { name }, headers: prefer })
+      const replaced = await put('put')
+      await send('PATCH', { count: 9 }, 'k4')
+      expect(await put('put')).toMatchObject({ status: 200, text: replaced.text })
+      expect((await put('put')).headers.get('etag')).toBe(replaced.headers.get('etag'))
+      expect(await put('other')).toMatchObject({ status: 422 })
+
+      const gone = await send('DELETE', undefined, 'k')
+      expect(gone).toMatchObject({ status: 200, json: { name: 'put', count: 9 } })
+      expect(await send('DELETE', undefined, 'k')).toMatchObject({ status: 200, text: gone.text })
+      expect(await send('DELETE', undefined, 'k2')).toMatchObject({ status: 404 })
+      expect(await send('PATCH', { count: 1 }, 'k', tag)).toMatchObject({ status: 200 })
+    })
+
+    it('PATCH: 409 while the first one is running, free again where it fails', async () => {
+      const path = await created()
+      const patch = (json: object) =>
+        door.request(path, { method: 'PATCH', json, headers: { 'idempotency-key': 'k' } })
+      const first = patch({ name: 'slow' })
+      await made().arrival
+      expect(await patch({ name: 'slow' })).toMatchObject({ status: 409 })
+      expect(await patch({ name: 'x' })).toMatchObject({ status: 422 })
+      made().release()
+      expect(await first).toMatchObject({ status: 303 })
+      expect(await patch({ name: 'slow' })).toMatchObject({ status: 303 })
+      const other = await created()
+      const fail = (name: string) =>
+        door.request(other, {
+          method: 'PATCH',
+          json: { name },
+          headers: { 'idempotency-key': 'k' },
+        })
+      expect(await fail('slow')).toMatchObject({ status: 409 })
+      expect(await fail('fast')).toMatchObject({ status: 303 })
+    })
+
+    it('PUT that creates', async () => {
+      const put = (name: string) =>
+        door.request('/notes/a', {
+          method: 'PUT',
+          json: { name },
+          headers: { 'idempotency-key': 'k' },
+        })
+      const first = await put('a')
+      expect(first).toMatchObject({ status: 201, json: { id: 'a', name: 'a' } })
+      expect(await put('a')).toMatchObject({ status: 201, text: first.text })
+      expect(await put('b')).toMatchObject({ status: 422 })
+    })
+
+    it('an answer over 64 KiB is kept as a redirect, or as no content', async () => {
+      const name = 'x'.repeat(65_536)
+      const send = (method: string, path: string, json?: object) =>
+        door.request(path, { method, ...(json && { json }), headers: { 'idempotency-key': 'k' } })
+      const first = await send('POST', '/others', { name })
+      expect(first.status).toBe(201)
+      const path = first.headers.get('location') ?? ''
+      const again = await send('POST', '/others', { name })
+      expect([again.status, again.text, again.headers.get('location')]).toEqual([303, '', path])
+      expect(await send('DELETE', path)).toMatchObject({ status: 200, json: { name } })
+      expect(await send('DELETE', path)).toMatchObject({ status: 204, text: '' })
+      const { status } = await post('/things/echo', { name }, 'k')
+      expect(status).toBe(200)
+      const echoed = await post('/things/echo', { name }, 'k')
+      expect([echoed.status, echoed.headers.get('location')]).toEqual([
+        303,
+        expect.stringMatching(/things$/),
+      ])
     })
   })
 })

@@ -1,4 +1,6 @@
 // What is described: one method of a target, for OPTIONS or for a document.
+
+import { isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
@@ -49,8 +51,7 @@ export function shareSchema(
 }
 
 /** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
-export function takesKey({ target, method, name }: Described): boolean {
-  if (target.kind === 'root' || method === 'GET' || method === 'HEAD') return false
-  if (target.collection.store.idempotency !== 'store') return false
-  return target.action !== undefined || name === 'create'
+export function takesKey({ target, method }: Described): boolean {
+  if (target.kind === 'root' || isRead(method)) return false
+  return target.collection.store.idempotency === 'store'
 }

@@ -5,7 +5,7 @@ import { DOWNLOAD } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
 import { toTypeName } from './components.ts'
-import { buildContent, type Described, shareSchema } from './described.ts'
+import { buildContent, type Described, shareSchema, takesKey } from './described.ts'
 import { buildErrorResponses } from './errors.ts'
 import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
@@ -57,14 +57,17 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
 }
 
 const CREATED: Answer = ['The created item, where there was none', 'item']
+const EARLIER: Answer = ['Created before with this Idempotency-Key, and large: see the item']
 
-function answersOf({ target, name, method }: Described): readonly (readonly [string, Answer])[] {
+function answersOf(described: Described): readonly (readonly [string, Answer])[] {
+  const { target, name, method } = described
   const answers = target.kind === 'action' ? ACTION : ANSWERS[name]
   const creates = target.kind === 'item' && name === 'replace' && target.collection.putCreates
   const unchanged = target.kind === 'action' && isRead(method)
   return Object.entries({
     ...answers,
     ...(creates && { 201: CREATED }),
+    ...(name === 'create' && takesKey(described) && { 303: EARLIER }),
     ...(unchanged && { 304: UNCHANGED }),
   })
 }

@@ -17,7 +17,7 @@ import {
 } from './context.ts'
 import { protect } from './field-roles.ts'
 import { runBefore } from './hooks.ts'
-import { once } from './idempotency.ts'
+import { limitAnswer, once } from './idempotency.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { serializeChanged } from './serialize.ts'
@@ -33,7 +33,7 @@ export async function act(
   context: OperationContext,
   action: ActionDefinition,
 ): Promise<OperationResult> {
-  const { store } = context.target.collection
+  const store = context.storeOf(context.target.collection)
   const safe = action.method === 'GET'
   const work = async () => {
     const current = await findActedOn(context, safe)
@@ -52,7 +52,7 @@ export async function act(
     }
   }
   if (safe) return answer(await work())
-  return once(context, work, answer, (key, result) => store.complete(key, result))
+  return once(context, work, answer, (key, result) => store.complete(key, limitAnswer(result)))
 }
 
 /** Finds the item acted on; preconditions are for actions that change something. */
@@ -67,7 +67,7 @@ async function findActedOn(context: OperationContext, safe: boolean): Promise<St
 
 async function buildEmptyResult(context: OperationContext): Promise<OperationResult> {
   const { action: _action, id, ...place } = context.target
-  const { store } = context.target.collection
+  const store = context.storeOf(context.target.collection)
   const stored = id === undefined ? undefined : await store.get(id, context.request)
   // An action may do more than its caller, who gets no item that it could not read.
   if (id !== undefined && stored) {

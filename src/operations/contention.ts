@@ -11,14 +11,14 @@ const MAX_ATTEMPTS = 1000
  * @throws HttpError 503 after {@link MAX_ATTEMPTS}.
  */
 export async function retryContested(
-  { target }: OperationContext,
+  context: OperationContext,
   attempt: () => Promise<OperationResult | undefined>,
 ): Promise<OperationResult> {
-  const { collection, id = '' } = target
+  const { collection, id = '' } = context.target
   // Most writes meet no other. Those that do wait in line: else all but one would lose every round.
   const first = await attempt()
   if (first) return first
-  return runInLine(collection.store, id, async () => {
+  return runInLine(context.storeOf(collection), id, async () => {
     for (let count = 1; count < MAX_ATTEMPTS; count++) {
       const result = await attempt()
       if (result) return result

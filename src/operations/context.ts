@@ -141,6 +141,8 @@ export class RequestContext {
   /** The `Range` header, where it counts. */
   range: string | undefined
   idempotencyKey: string | undefined
+  /** The same as its store knows it, once it is claimed: the write of the request completes it. */
+  claimedKey: string | undefined
 
   authenticated: Authenticated | undefined
   principal: Principal | undefined
@@ -186,6 +188,11 @@ export class RequestContext {
   hrefAsRequested(target: Target): string {
     const href = this.href(target)
     return this.extension === undefined ? href : `${href}.${this.extension}`
+  }
+
+  /** The store of a collection, for this request. */
+  storeOf(collection: CollectionDefinition): CollectionDefinition['store'] {
+    return collection.store
   }
 
   /** Whether the client may do something to a collection. A program may do everything. */

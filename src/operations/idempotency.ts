@@ -3,40 +3,165 @@
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
 import { printPath } from '../model/routes.ts'
-import { type Awaitable, isObject, type Json } from '../schema/values.ts'
-import type { IdempotencyRecord } from '../store/store.ts'
+import { type Awaitable, type Item, isObject, type Json } from '../schema/values.ts'
+import {
+  type Id,
+  type IdempotencyRecord,
+  type Shape,
+  type Stored,
+  toAnswer,
+  type WriteOptions,
+} from '../store/store.ts'
 import type { OperationContext, OperationResult, Uploads } from './context.ts'
+import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
+
+/** The maximum size of a kept answer as JSON, in bytes; a larger one is kept as a redirect. */
+const MAX_ANSWER_BYTES = 64 * 1024
+
+/** What became of the item of a write. */
+type Outcome = 'created' | 'changed' | 'deleted'
+
+/** The answer to a write, as it is kept. */
+interface WriteAnswer {
+  /** Absent in what earlier releases have kept of a create. */
+  readonly outcome?: Outcome
+  readonly id: Id
+  readonly version: string
+  readonly updatedAt?: number
+  /** Absent where it is too large. */
+  readonly item?: Item
+}
+
+function toWriteAnswer(outcome: Outcome, stored: Stored, shape: Shape): Json {
+  const { item, ...rest } = toAnswer(stored, shape)
+  return { outcome, ...rest, ...(isSmall(item) && { item }) }
+}
+
+/** What is kept of an action's result: nothing where it is too large, which is answered as a redirect. */
+export function limitAnswer(result: Json[]): Json[] {
+  return isSmall(result) ? result : []
+}
+
+function isSmall(value: unknown): boolean {
+  return Buffer.byteLength(JSON.stringify(value)) <= MAX_ANSWER_BYTES
+}
 
 /**
- * Does the work once for each key, or gives the answer that it had. The key belongs to the principal,
- * the method and the target; work that fails leaves it free.
+ * Does a write once for each key: the answer is kept in the same step as the change, by
+ * {@link toWriteOptions}.
+ * @throws as {@link once} does.
+ */
+export function writeOnce(
+  context: OperationContext,
+  write: () => Awaitable<OperationResult>,
+): Awaitable<OperationResult> {
+  if (context.idempotencyKey === undefined) return write()
+  return claimOnce(
+    context,
+    async key => {
+      context.claimedKey = key
+      return write()
+    },
+    // An answer under this key was kept by `toWriteOptions`.
+    answer => buildEarlierResult(context, answer as unknown as WriteAnswer),
+  )
+}
+
+/**
+ * The options of the store call that does the write of a request, with its key where it has one.
+ * @param removed the item that is deleted.
+ */
+export function toWriteOptions(
+  { claimedKey, request, target }: OperationContext,
+  outcome: Outcome,
+  removed?: Stored,
+): WriteOptions {
+  if (claimedKey === undefined) return request
+  const { shape } = target.collection
+  const answer = (written = removed) => (written ? toWriteAnswer(outcome, written, shape) : null)
+  return { signal: request.signal, idempotencyKey: claimedKey, answer }
+}
+
+/** Keeps the answer of a change that writes nothing. */
+export async function keepUnchanged(context: OperationContext, stored: Stored): Promise<void> {
+  const { claimedKey, target } = context
+  const { shape } = target.collection
+  if (claimedKey !== undefined)
+    await context
+      .storeOf(target.collection)
+      .complete(claimedKey, toWriteAnswer('changed', stored, shape))
+}
+
+function buildEarlierResult(
+  context: OperationContext,
+  { outcome = 'created', id, version, updatedAt, item }: WriteAnswer,
+): Awaitable<OperationResult> {
+  if (!item && outcome === 'deleted') return { status: 204, headers: [], value: undefined }
+  if (!item) {
+    const location = context.href({ ...context.target, kind: 'item', id })
+    return { status: 303, headers: ['Location', location], value: undefined }
+  }
+  const stored: Stored = { id, version, item, ...(updatedAt !== undefined && { updatedAt }) }
+  if (outcome === 'created') return buildCreatedResult(context, stored)
+  return outcome === 'changed'
+    ? buildChangedResult(context, stored)
+    : buildDeletedResult(context, stored)
+}
+
+/**
+ * Does the work of an action once for each key, or gives the answer that it had.
  * @param work is given the key as the store knows it, and gives an answer that can be kept.
  * @param answered the result that the answer stands for.
- * @param keep keeps the answer under the key, where the work itself has not kept it in one step.
+ * @param keep keeps the answer under the key.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
 export async function once<T extends Json>(
   context: OperationContext,
   work: (key: string | undefined) => Promise<T>,
   answered: (answer: T) => OperationResult | Promise<OperationResult>,
-  keep?: (key: string, answer: T) => Awaitable<void>,
+  keep: (key: string, answer: T) => Awaitable<void>,
 ): Promise<OperationResult> {
-  const { target, idempotencyKey, principal, method, body } = context
-  if (idempotencyKey === undefined) return answered(await work(undefined))
-  const { store } = target.collection
+  if (context.idempotencyKey === undefined) return answered(await work(undefined))
+  let answer: T | undefined
+  const result = await claimOnce(
+    context,
+    async key => {
+      answer = await work(key)
+      try {
+        await keep(key, answer)
+      } catch {
+        // The work is done: a failure would have the client ask for it again. Until its claim ends the key
+        // is refused, as if the work were going on.
+      }
+      return undefined
+    },
+    // An answer under this key was kept by `keep`.
+    earlier => answered(earlier as T),
+  )
+  return result ?? answered(answer as T) // the work has given one
+}
+
+/**
+ * Claims the key and does the work, or gives the earlier answer. A key belongs to the principal, the method
+ * and the target; work that fails leaves it free.
+ */
+async function claimOnce<T>(
+  context: OperationContext,
+  work: (key: string) => Promise<T>,
+  replay: (answer: Json) => Awaitable<OperationResult>,
+): Promise<T | OperationResult> {
+  const { target, idempotencyKey = '', principal, method, body } = context
+  const store = context.storeOf(target.collection)
   const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
   const { value = null, issues = [] } = body ?? {}
   const said = issues.map(({ message }) => message)
   const fingerprint = hash([withDigests(value, context.uploads), ...said])
   const attempt = await store.claim(key, fingerprint, context.request)
   if (attempt.state !== 'new') {
-    // An answer under this key was kept by this same function.
-    const earlier = earlierAnswer(attempt, fingerprint) as T
-    return { ...(await answered(earlier)), replayed: true }
+    return { ...(await replay(earlierAnswer(attempt, fingerprint))), replayed: true }
   }
-  let answer: T
   try {
-    answer = await work(key)
+    return await work(key)
   } catch (error) {
     try {
       await store.complete(key, undefined)
@@ -45,13 +170,6 @@ export async function once<T extends Json>(
     }
     throw error
   }
-  try {
-    await keep?.(key, answer)
-  } catch {
-    // The work is done: a failure would have the client ask for it again. Until its claim ends the key
-    // is refused, as if the work were going on.
-  }
-  return answered(answer)
 }
 
 function earlierAnswer(

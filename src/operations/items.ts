@@ -55,7 +55,7 @@ export function findVisible(
   byClient = true,
 ): Awaitable<Stored | undefined> {
   if (byClient && collection.hideExistence && !context.can(collection, 'read')) return undefined
-  return andThen(collection.store.get(id, context.request), stored => {
+  return andThen(context.storeOf(collection).get(id, context.request), stored => {
     if (!stored || !collection.visible) return stored
     return buildRowFilter(collection, context.principal)?.sees(stored.item) === false
       ? undefined
@@ -77,7 +77,7 @@ export function requireParent(context: OperationContext): Awaitable<void> {
 export function requireItem(context: OperationContext): Awaitable<Stored> {
   const { collection, id = '', parent } = context.target
   const find = () =>
-    andThen(collection.store.get(id, context.request), stored => {
+    andThen(context.storeOf(collection).get(id, context.request), stored => {
       if (!stored) throw notFound(collection, id)
       if ((parent || collection.visible) && !isReachable(context, stored.item))
         throw notFound(collection, id)

@@ -40,7 +40,7 @@ export function list(context: OperationContext): Awaitable<OperationResult> {
     // The count is enough for HEAD, but for a condition on the page's tag.
     if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
       return headOfPage(context, selection, request)
-    const { store } = context.target.collection
+    const store = context.storeOf(context.target.collection)
     const mode = totalMode(context)
     return andThen(store.list(selection, slice, mode, new PageOptions(context)), page =>
       buildPageResult(context, selection, request, page, mode),
@@ -104,7 +104,7 @@ async function headOfPage(
   request: ListRequest,
 ): Promise<OperationResult> {
   const mode = totalMode(context)
-  const total = await context.target.collection.store.count(query, mode, context.request)
+  const total = await context.storeOf(context.target.collection).count(query, mode, context.request)
   return {
     status: 200,
     headers: [...headHeaders(context, request, mode, total), ...countApplied(context, mode)],
@@ -199,7 +199,7 @@ export async function count(context: OperationContext): Promise<OperationResult>
   await beforeReading(context)
   const wanted = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
   const mode = allowedMode(context, wanted)
-  const { store } = context.target.collection
+  const store = context.storeOf(context.target.collection)
   const number = await store.count(withScope(context, query), mode, context.request)
   return {
     status: 200,

@@ -18,7 +18,7 @@ export async function findCurrent(
   const { target, method, preconditions } = context
   const { collection, id = '' } = target
   if (target.parent) await requireParent(context)
-  const stored = await collection.store.get(id, context.request)
+  const stored = await context.storeOf(collection).get(id, context.request)
   const current = stored && isReachable(context, stored.item) ? stored : undefined
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !creates) return undefined

@@ -11,14 +11,14 @@ import {
   type Json,
   sameJson,
 } from '../schema/values.ts'
-import { type Stored, toAnswer, UniqueError, type WriteOptions } from '../store/store.ts'
+import { type Id, type Stored, UniqueError } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import { retryContested } from './contention.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { requireImmutable, toChanges } from './field-roles.ts'
 import { runBefore } from './hooks.ts'
-import { once } from './idempotency.ts'
+import { keepUnchanged, toWriteOptions, writeOnce } from './idempotency.ts'
 import {
   checkPatched,
   checkReferences,
@@ -37,29 +37,19 @@ import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './wr
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
 export function create(context: OperationContext): Awaitable<OperationResult> {
-  const { idempotencyKey, request } = context
   return andThen(requireParent(context), () => {
     refuseIfMatch(context)
-    if (idempotencyKey === undefined)
-      return andThen(createItem(context, request), stored => buildCreatedResult(context, stored))
-    return once(
-      context,
-      async key =>
-        toAnswer(
-          await createItem(
-            context,
-            key === undefined ? request : { signal: request.signal, idempotencyKey: key },
-          ),
-          context.target.collection.shape,
-        ),
-      stored => buildCreatedResult(context, stored),
+    return writeOnce(context, () =>
+      andThen(createItem(context), stored => buildCreatedResult(context, stored)),
     )
   })
 }
 
-function createItem(context: OperationContext, options: WriteOptions): Awaitable<Stored> {
-  const { store } = context.target.collection
-  return andThen(createValues(context), values => store.create(values, options))
+function createItem(context: OperationContext, id?: Id): Awaitable<Stored> {
+  const store = context.storeOf(context.target.collection)
+  return andThen(createValues(context, id), values =>
+    store.create(values, toWriteOptions(context, 'created')),
+  )
 }
 
 /** `PUT /<collection>/<id>`: replaces the whole item. */
@@ -115,16 +105,20 @@ function applyPatch(context: OperationContext, current: Item, shown: Item, sent:
 
 /** `DELETE /<collection>/<id>`: 200 with the last representation. */
 export async function remove(context: OperationContext): Promise<OperationResult> {
-  const { store } = context.target.collection
-  return retryContested(context, async () => {
-    const current = await requireCurrent(context)
-    await runBefore(context, { item: current.item }, undefined)
-    if (!(await store.delete(current.id, current.version, context.request))) return undefined
-    // Serialized before its contents are removed: small ones are given inline.
-    const result = await buildDeletedResult(context, current)
-    await removeBlobs(context, current.item)
-    return result
-  })
+  const store = context.storeOf(context.target.collection)
+  return writeOnce(context, () =>
+    retryContested(context, async () => {
+      const current = await requireCurrent(context)
+      const { id, version, item } = current
+      await runBefore(context, { item }, undefined)
+      if (!(await store.delete(id, version, toWriteOptions(context, 'deleted', current))))
+        return undefined
+      // Serialized before its contents are removed: small ones are given inline.
+      const result = await buildDeletedResult(context, current)
+      await removeBlobs(context, item)
+      return result
+    }),
+  )
 }
 
 /**
@@ -137,7 +131,7 @@ async function change(
 ): Promise<OperationResult> {
   const { collection } = context.target
   const creates = context.operation === 'replace' && collection.putCreates
-  return retryContested(context, async () => {
+  const attempt = async () => {
     const current = creates ? await findCurrent(context, creates) : await requireCurrent(context)
     if (!current) return createAt(context)
     const own = ownValues(collection, current.item)
@@ -148,11 +142,14 @@ async function change(
       { item, input: readInput(context, own, checked) },
       checked,
     )
-    if (context.operation === 'patch' && sameJson(values, own))
+    if (context.operation === 'patch' && sameJson(values, own)) {
+      await keepUnchanged(context, current)
       return buildChangedResult(context, current)
+    }
     const stored = await update(context, current, values, checked)
     return stored && buildChangedResult(context, stored)
-  })
+  }
+  return writeOnce(context, () => retryContested(context, attempt))
 }
 
 /** What hooks get as the client's input: the changes of a JSON Patch by property, as of a merge patch. */
@@ -174,7 +171,8 @@ export async function update(
   requireSize(context, values)
   if (collection.visible) assertVisible(context, withOwnValues(collection, item, values))
   if (collection.parents.size > 0) await checkReferences(context, values, { sent, current: item })
-  const stored = await collection.store.update(id, version, values, context.request)
+  const options = toWriteOptions(context, 'changed')
+  const stored = await context.storeOf(collection).update(id, version, values, options)
   if (!stored || !collection.blobs) return stored
   context.uploads?.keep(stored.item)
   await removeBlobs(context, item, stored.item)
@@ -184,10 +182,8 @@ export async function update(
 /** Creates by PUT; `undefined` where another request was faster: there is an item to replace now. */
 async function createAt(context: OperationContext): Promise<OperationResult | undefined> {
   authorize(context, ['create'])
-  const { store } = context.target.collection
-  const values = await createValues(context, context.target.id)
   try {
-    return await buildCreatedResult(context, await store.create(values, context.request))
+    return await buildCreatedResult(context, await createItem(context, context.target.id))
   } catch (error) {
     const taken = error instanceof UniqueError && (await findCurrent(context, true)) !== undefined
     if (taken) return undefined

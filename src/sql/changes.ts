@@ -3,8 +3,16 @@
 import type { Item } from '../schema/values.ts'
 import { sameJson } from '../schema/values.ts'
 import { createVersion } from '../store/ids.ts'
-import { assemble, type Id, type Stored, type StoreOptions } from '../store/store.ts'
+import {
+  assemble,
+  buildAnswer,
+  type Id,
+  type Stored,
+  type StoreOptions,
+  type WriteOptions,
+} from '../store/store.ts'
 import { type Column, decodeValue } from './columns.ts'
+import type { SqlIdempotencyRecords } from './idempotency.ts'
 import { compile, type Prepared, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
@@ -15,6 +23,7 @@ const value = sql`${''}`
 export class SqlChanges {
   readonly #session: StatementSession
   readonly #mapping: TableMapping
+  readonly #records: SqlIdempotencyRecords
   readonly #own: boolean
   readonly #clock: () => number
   /** `[id]` */
@@ -27,9 +36,16 @@ export class SqlChanges {
   readonly #remove: Prepared
 
   /** @param own whether the table keeps values exactly, and has one row for each id. */
-  constructor(session: StatementSession, mapping: TableMapping, own: boolean, clock: () => number) {
+  constructor(
+    session: StatementSession,
+    mapping: TableMapping,
+    records: SqlIdempotencyRecords,
+    own: boolean,
+    clock: () => number,
+  ) {
     this.#session = session
     this.#mapping = mapping
+    this.#records = records
     this.#own = own
     this.#clock = clock
     const { database, all, from, versionColumn, changing, created, id } = mapping
@@ -84,7 +100,7 @@ export class SqlChanges {
     id: Id,
     version: string,
     values: Item,
-    options?: StoreOptions,
+    options?: WriteOptions,
     session: StatementSession = this.#session,
   ): Promise<Stored | undefined> {
     return this.#atVersion<Stored | undefined>(
@@ -103,7 +119,7 @@ export class SqlChanges {
   delete(
     id: Id,
     version: string,
-    options?: StoreOptions,
+    options?: WriteOptions,
     session: StatementSession = this.#session,
   ): Promise<boolean> {
     const key = this.#mapping.encodeId(id)
@@ -117,19 +133,32 @@ export class SqlChanges {
   }
 
   /** In the store's own table one statement compares the version; in others a transaction does. */
-  #atVersion<T>(
+  #atVersion<T extends Stored | boolean | undefined>(
     id: Id,
     version: string,
     otherwise: T,
     work: (runner: Runner, before: Stored | undefined) => Promise<T>,
-    options: StoreOptions | undefined,
+    options: WriteOptions | undefined,
     session: StatementSession,
   ): Promise<T> {
     if (this.#mapping.encodeId(id) === undefined) return Promise.resolve(otherwise)
-    if (this.#own) return session.write(runner => work(runner, undefined), options, true)
+    const key = options?.idempotencyKey
+    const write = async (runner: Runner, before: Stored | undefined) => {
+      const result = await work(runner, before)
+      if (key === undefined || !result) return result
+      const written = typeof result === 'object' ? result : undefined
+      await this.#records.answer(
+        key,
+        buildAnswer(options ?? {}, written, this.#mapping.shape),
+        runner,
+      )
+      return result
+    }
+    if (this.#own)
+      return session.write(runner => write(runner, undefined), options, key === undefined)
     return session.write(async runner => {
       const before = await this.#find(id, this.#lock, runner)
-      return before?.version === version ? work(runner, before) : otherwise
+      return before?.version === version ? write(runner, before) : otherwise
     }, options)
   }
 

@@ -2,7 +2,7 @@
 // id, and stays locked until the transaction ends, so that all makers of ids wait for each other.
 import type { Item } from '../schema/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
-import { assemble, type Id, type Stored, toAnswer, type WriteOptions } from '../store/store.ts'
+import { assemble, buildAnswer, type Id, type Stored, type WriteOptions } from '../store/store.ts'
 import { decodeValue } from './columns.ts'
 import type { SqlIdempotencyRecords } from './idempotency.ts'
 import { compile, type Prepared, type Row, type Runner, type StatementSession } from './session.ts'
@@ -13,7 +13,7 @@ import { SEQUENCES } from './tables.ts'
 /** What is to be created. */
 interface Create {
   readonly values: Item
-  readonly idempotencyKey: string | undefined
+  readonly options: WriteOptions
 }
 
 interface NewRow extends Create {
@@ -92,10 +92,9 @@ export class SqlCreates {
     options: WriteOptions = {},
     session: StatementSession = this.#session,
   ): Promise<Stored> {
-    const { idempotencyKey } = options
-    const create = { values, idempotencyKey }
+    const create = { values, options }
     const id = chosenId(this.#mapping.shape.identity, values)
-    const single = idempotencyKey === undefined
+    const single = options.idempotencyKey === undefined
     if (id === undefined) {
       const oneStatement = single && this.#insertNext !== undefined
       return session.writeShared(create, this.#insertUnderNext, options, oneStatement)
@@ -199,12 +198,13 @@ export class SqlCreates {
     const mapping = this.#mapping
     const { id } = mapping
     const stored: Stored[] = []
-    for (const [{ item, version, idempotencyKey }, row] of rows) {
+    for (const [{ item, version, options }, row] of rows) {
       const madeId = row && decodeValue(row[id.read], id)
       if (madeId !== undefined) item[id.name] = madeId
       const kept = row && !this.#own ? mapping.decode(row) : mapping.predict(item, version)
-      if (idempotencyKey !== undefined) {
-        await this.#records.answer(idempotencyKey, toAnswer(kept, mapping.shape), runner)
+      const key = options.idempotencyKey
+      if (key !== undefined) {
+        await this.#records.answer(key, buildAnswer(options, kept, mapping.shape), runner)
       }
       stored.push(kept)
     }

@@ -174,7 +174,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     setMapping(store, mapping)
     const isOwn = catalog.isOwn(mapping)
     const records = new SqlIdempotencyRecords(session, database, mapping.table, clock)
-    const changes = new SqlChanges(session, mapping, isOwn, clock)
+    const changes = new SqlChanges(session, mapping, records, isOwn, clock)
     const creates = new SqlCreates(session, mapping, records, isOwn, clock)
     const reads = new SqlReads(session, mapping, rememberTotals && catalog.base)
     const prepared: Table = {

@@ -20,6 +20,7 @@ export {
 export { mergeShapes } from '../store/shapes.ts'
 export {
   assemble,
+  buildAnswer,
   type Id,
   type IdempotencyRecord,
   type Identity,
@@ -35,7 +36,6 @@ export {
   type StoreOptions,
   type TotalMode,
   throwIfAborted,
-  toAnswer,
   toPage,
   UnavailableError,
   UniqueError,

@@ -1,7 +1,7 @@
 // Idempotency keys of a store that does not keep them itself: in this process, or nowhere.
-import { andThen } from '../schema/values.ts'
+import { type Awaitable, andThen } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
-import { type Store, toAnswer } from './store.ts'
+import { buildAnswer, type Store, type Stored, type WriteOptions } from './store.ts'
 
 /** A store with the methods for idempotency keys. */
 export type KeyedStore = Store & Required<Pick<Store, 'claim' | 'complete'>>
@@ -20,7 +20,15 @@ const NO_RECORDS: Records = {
 }
 
 const keyedStores = new WeakMap<Store, KeyedStore>()
-const originals = new WeakMap<Store, Store>()
+
+/** What a keyed store is made of; of a store that keeps its own keys only itself. */
+interface Member {
+  readonly original: Store
+  readonly records?: Records
+  readonly writeOnly?: string[]
+}
+
+const keyedMembers = new WeakMap<Store, Member>()
 
 /**
  * Adds `claim` and `complete` to a store that keeps no idempotency keys: with `process` they are kept in
@@ -49,8 +57,35 @@ function isKeyed(store: Store): store is KeyedStore {
   return store.claim !== undefined && store.complete !== undefined
 }
 
+/** The same records, completed when the transaction has happened. */
+function deferRecords(records: Records, completed: (() => void)[]): Records {
+  return {
+    ...records,
+    complete(key, answer) {
+      completed.push(() => records.complete(key, answer))
+    },
+  }
+}
+
 /** Each method is called on the store itself: it may be an instance of a class. */
 function withRecords(store: Store, records: Records, writeOnly: string[]): KeyedStore {
+  /** Does a write, and keeps the answer of its key. */
+  function keyWrite<T extends Stored | boolean | undefined>(
+    options: WriteOptions | undefined,
+    write: (options: WriteOptions | undefined) => Awaitable<T>,
+  ): Awaitable<T> {
+    const key = options?.idempotencyKey
+    if (!options || key === undefined) return write(options)
+    records.requireClaim(key)
+    // The store may keep keys of its own: this one is not among them.
+    const { signal } = options
+    return andThen(write(signal && { signal }), result => {
+      const written = typeof result === 'object' ? result : undefined
+      if (result) records.complete(key, buildAnswer(options, written, { writeOnly }))
+      return result
+    })
+  }
+
   const keyed: KeyedStore = {
     pages: store.pages,
     idempotency: store.idempotency,
@@ -63,35 +98,40 @@ function withRecords(store: Store, records: Records, writeOnly: string[]): Keyed
     list: (...given) => store.list(...given),
     count: (...given) => store.count(...given),
     stream: (...given) => store.stream(...given),
-    create(values, options) {
-      const key = options?.idempotencyKey
-      if (!options || key === undefined) return store.create(values, options)
-      records.requireClaim(key)
-      // The store may keep keys of its own: this one is not among them.
-      const { signal } = options
-      return andThen(store.create(values, signal && { signal }), stored => {
-        records.complete(key, toAnswer(stored, { writeOnly }))
-        return stored
-      })
-    },
-    update: (...given) => store.update(...given),
-    delete: (...given) => store.delete(...given),
+    create: (values, options) => keyWrite(options, given => store.create(values, given)),
+    update: (id, version, values, options) =>
+      keyWrite(options, given => store.update(id, version, values, given)),
+    delete: (id, version, options) => keyWrite(options, given => store.delete(id, version, given)),
     claim: (key, fingerprint) => records.claim(key, fingerprint),
     complete: (key, answer) => records.complete(key, answer),
     ...(store.transaction && {
-      transaction: (stores, work, options) =>
+      async transaction(stores, work, options) {
+        const members = stores.map(each => keyedMembers.get(each) ?? { original: each })
+        let completed: (() => void)[] = []
+        const bind = (bound: Store, member: Member) =>
+          member.records
+            ? withRecords(bound, deferRecords(member.records, completed), member.writeOnly ?? [])
+            : bound
         // Just found to be there.
-        (store.transaction as NonNullable<Store['transaction']>)(
-          stores.map(each => originals.get(each) ?? each),
-          bound => work(bound.map(each => withRecords(each, records, writeOnly))),
+        const transact = store.transaction as NonNullable<Store['transaction']>
+        const originals = members.map(({ original }) => original)
+        const result = await transact(
+          originals,
+          bound => {
+            completed = []
+            return work(bound.map((each, at) => bind(each, members[at] as Member))) // one for each
+          },
           options,
-        ),
+        )
+        for (const complete of completed) complete()
+        return result
+      },
     }),
     close() {
       records.clear()
       return store.close()
     },
   }
-  originals.set(keyed, store)
+  keyedMembers.set(keyed, { original: store, records, writeOnly })
   return keyed
 }

@@ -15,13 +15,13 @@ import { sortKeyOf } from './selection.ts'
 import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 import {
   assemble,
+  buildAnswer,
   type Id,
   type Shape,
   type Store,
   type Stored,
   type StoreOptions,
   throwIfAborted,
-  toAnswer,
   toPage,
   UnavailableError,
   UniqueError,
@@ -125,18 +125,29 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (rows.has(id)) throw new UniqueError([own.identity.name])
       const row = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      if (key !== undefined) records.complete(key, toAnswer(row, own))
+      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row, own))
       return row
     },
     update(id, version, values, options) {
       const own = open(options)
       const before = rows.get(id)
-      return before?.version === version ? put(own, before, id, values) : undefined
+      if (before?.version !== version) return undefined
+      const key = options?.idempotencyKey
+      if (key !== undefined) records.requireClaim(key)
+      const row = put(own, before, id, values)
+      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row, own))
+      return row
     },
     delete(id, version, options) {
-      open(options)
+      const own = open(options)
       const row = rows.get(id)
-      return row?.version === version && removeRow(row)
+      if (row?.version !== version) return false
+      const key = options?.idempotencyKey
+      if (key !== undefined) {
+        records.requireClaim(key)
+        complete(key, buildAnswer(options ?? {}, undefined, own))
+      }
+      return removeRow(row)
     },
   }
 

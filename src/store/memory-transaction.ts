@@ -6,6 +6,7 @@ import { cutPage } from './printed.ts'
 import { comparer, keyComparer, matcher, sortKeyOf } from './selection.ts'
 import { BATCH } from './shapes.ts'
 import {
+  buildAnswer,
   type Id,
   type Page,
   type Shape,
@@ -14,9 +15,9 @@ import {
   type Stored,
   type StoreOptions,
   throwIfAborted,
-  toAnswer,
   toPage,
   UniqueError,
+  type WriteOptions,
 } from './store.ts'
 import { refuseInTransaction, runInTurn, type Turns, untilAborted } from './turns.ts'
 import { UniqueValues } from './unique-values.ts'
@@ -172,6 +173,18 @@ class Overlay {
     return toPage(cut, slice, mode ? count : undefined)
   }
 
+  #openWrite(options: WriteOptions | undefined): void {
+    this.#open(options)
+    const key = options?.idempotencyKey
+    if (key !== undefined) this.#base.requireClaim(key)
+  }
+
+  #answer(options: WriteOptions | undefined, row: Stored | undefined): void {
+    const key = options?.idempotencyKey
+    if (key === undefined) return
+    this.#answers.set(key, buildAnswer(options ?? {}, row, this.#base.shape))
+  }
+
   #createStore(): Store {
     const base = this.#base
     const { identity } = base.shape
@@ -197,23 +210,25 @@ class Overlay {
       },
       stream: (selection, options) => this.#stream(selection, options),
       create: (values, options) => {
-        this.#open(options)
-        const key = options?.idempotencyKey
-        if (key !== undefined) base.requireClaim(key)
+        this.#openWrite(options)
         const id = chosenId(identity, values) ?? nextId(identity, this.#last, base.now())
         if (this.#get(id)) throw new UniqueError([identity.name])
         const row = this.#put(id, values)
         if (id !== values[identity.name]) this.#last = id
-        if (key !== undefined) this.#answers.set(key, toAnswer(row, base.shape))
+        this.#answer(options, row)
         return row
       },
       update: (id, version, values, options) => {
-        this.#open(options)
-        return this.#get(id)?.version === version ? this.#put(id, values) : undefined
+        this.#openWrite(options)
+        if (this.#get(id)?.version !== version) return undefined
+        const row = this.#put(id, values)
+        this.#answer(options, row)
+        return row
       },
       delete: (id, version, options) => {
-        this.#open(options)
+        this.#openWrite(options)
         if (this.#get(id)?.version !== version) return false
+        this.#answer(options, undefined)
         this.#set(id, undefined)
         return true
       },

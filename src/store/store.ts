@@ -113,6 +113,11 @@ export interface ListOptions extends StoreOptions {
 export interface WriteOptions extends StoreOptions {
   /** A claimed idempotency key, to be completed in the same step as the write. */
   readonly idempotencyKey?: string
+  /**
+   * Makes the answer that is kept under the key, of the item that was written; of a deletion it gets none.
+   * Default `{ id, item, version, updatedAt }` of the item, of a deletion `null`.
+   */
+  readonly answer?: (written: Stored | undefined) => Json
 }
 
 /** @throws the signal's reason, where the work is to end. */
@@ -175,8 +180,7 @@ export interface Store {
    * Adds an item. Ids made by the store grow, and become visible in their order: a client that has seen
    * an id will not later find a new smaller one. An id is never made twice.
    * @param values the properties without dates; with the id where the client chose it.
-   * @param options.idempotencyKey a claimed key: in the same step its answer becomes
-   * `{ id, item, version, updatedAt }` of the new item.
+   * @param options.idempotencyKey a claimed key: it gets its answer in the same step.
    * @throws UniqueError, UnstorableError, ReferenceConflictError; UnavailableError, nothing added, for a
    * key whose claim has expired: another request may have it.
    */
@@ -184,9 +188,9 @@ export interface Store {
 
   /**
    * Replaces the values of an item, if it is still at this version, in one step.
-   * @param options.idempotencyKey not used yet.
+   * @param options.idempotencyKey as of `create`; it stays claimed where nothing is changed.
    * @returns `undefined` where the item was changed or deleted meanwhile.
-   * @throws UniqueError, UnstorableError, ReferenceConflictError
+   * @throws as `create` does.
    */
   update(
     id: Id,
@@ -197,8 +201,8 @@ export interface Store {
 
   /**
    * Removes an item, if it is still at this version, in one step.
-   * @param options.idempotencyKey not used yet.
-   * @throws ReferenceConflictError
+   * @param options.idempotencyKey as of `update`.
+   * @throws ReferenceConflictError, UnavailableError
    */
   delete(id: Id, version: string, options?: WriteOptions): Awaitable<boolean>
 
@@ -300,6 +304,16 @@ export function toAnswer(
     version,
     ...(updatedAt !== undefined && { updatedAt }),
   } satisfies Json
+}
+
+/** Makes the answer to keep under the idempotency key of a write; of a deletion nothing is written. */
+export function buildAnswer(
+  { answer }: WriteOptions,
+  written: Stored | undefined,
+  shape: Pick<Shape, 'writeOnly'>,
+): Json {
+  if (answer) return answer(written)
+  return written ? toAnswer(written, shape) : null
 }
 
 /** The item that a store keeps: the id first, then the values in their order, then the dates. */

@@ -282,6 +282,49 @@ const idempotency: Checks<KeyedStore> = {
     assert.equal(await store.count({ where: [] }, 'exact'), 1)
     assert.equal((await store.claim('freed', 'print')).state, 'new')
   },
+  async 'an update and a deletion under an idempotency key keep their answer in the same step'(
+    store,
+  ) {
+    const { id, version } = await store.create({ code: 'A', price: 1 })
+    const options = (idempotencyKey: string) => ({
+      idempotencyKey,
+      answer: (written: Stored | undefined) => ({ price: written?.item.price ?? null }),
+    })
+    const stateOf = async (key: string) => {
+      const record = await store.claim(key, 'print')
+      return record.state === 'done' ? record.answer : record.state
+    }
+    for (const key of ['update', 'plain', 'stale', 'delete', 'gone'])
+      await store.claim(key, 'print')
+    const changed = present(
+      await store.update(id, version, { code: 'A', price: 2 }, options('update')),
+    )
+    assert.deepEqual(await stateOf('update'), { price: 2 })
+    assert.equal(
+      await store.update(id, version, { code: 'A', price: 3 }, options('stale')),
+      undefined,
+    )
+    assert.equal(await store.delete(id, version, options('stale')), false)
+    assert.equal(await stateOf('stale'), 'running')
+    await assert.rejects(
+      async () => store.update(id, changed.version, { code: 'A', price: 3 }, options('none')),
+      UnavailableError,
+    )
+    await assert.rejects(
+      async () => store.delete(id, changed.version, options('none')),
+      UnavailableError,
+    )
+    assert.equal(present(await store.get(id)).version, changed.version)
+    const plain = present(
+      await store.update(id, changed.version, { code: 'A', price: 4 }, { idempotencyKey: 'plain' }),
+    )
+    assert.deepEqual(await stateOf('plain'), toAnswer(plain, {}))
+    assert.equal(await store.delete(id, plain.version, options('delete')), true)
+    assert.deepEqual(await stateOf('delete'), { price: null })
+    const next = await store.create({ code: 'B', price: 1 })
+    await store.delete(next.id, next.version, { idempotencyKey: 'gone' })
+    assert.equal(await stateOf('gone'), null)
+  },
 }
 
 /** What a store must do where it is written. */

@@ -193,7 +193,7 @@ test('header parameters, response headers and the types of errors', () => {
     expect.arrayContaining(['ETag', 'Location', 'X-RateLimit-Remaining']),
   )
   expect(Object.keys(responses('/things/{id}', 'put'))).toEqual(
-    [200, 204, 303, 400, 403, 404, 406, 408, 409, 412, 413, 414, 415, 428, 429, 431, 500, 503]
+    [200, 204, 303, 400, 403, 404, 406, 408, 409, 412, 413, 414, 415, 422, 428, 429, 431, 500, 503]
       .map(String)
       .concat('default'),
   )
