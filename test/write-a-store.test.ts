@@ -72,7 +72,7 @@ test('a place without get, which answers later, passes too', async () => {
 
 /** A store that takes positions only, as a strictly typed adapter sees its slices. */
 function offsetStore(idempotency: 'process' | 'none' = 'process'): Store {
-  const { claim: _claim, complete: _complete, ...inner } = memoryStore()
+  const { claim: _claim, complete: _complete, transaction: _none, ...inner } = memoryStore()
   return {
     ...inner,
     pages: 'offset',
