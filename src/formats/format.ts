@@ -3,7 +3,7 @@ import type { ErrorEntry, Issue } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { HeaderList, ResponseBody } from '../http/message.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { Item, Json } from '../schema/values.ts'
+import type { Awaitable, Item, Json } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import type { PageView } from './page-view.ts'
 
@@ -130,7 +130,7 @@ export interface Format {
    * Reads a body to a JSON value; absent for a format that only writes.
    * @throws HttpError 400 for a malformed body, 413 for more than the limits allow.
    */
-  read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Promise<Json>
+  read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Awaitable<Json>
   /** Converts a value that a host server has parsed; without it the value is taken as JSON. */
   receive?(parsed: unknown, context: ReadContext): Json
 }

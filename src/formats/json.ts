@@ -1,6 +1,6 @@
 // JSON (RFC 8259), also for `+json` types and problem details (RFC 9457).
 import { AnyHttpError, HttpError, problemBody } from '../errors.ts'
-import type { Json } from '../schema/values.ts'
+import { andThen, type Json } from '../schema/values.ts'
 import { printItem } from '../store/printed.ts'
 import type { Stored } from '../store/store.ts'
 import type { Format, Representation } from './format.ts'
@@ -16,9 +16,9 @@ export const json: Format & Required<Pick<Format, 'write' | 'read' | 'receive'>>
   types: ['application/json'],
   write: printJson,
   printStored,
-  read: async (body, context) => {
+  read(body, context) {
     const { depth, members } = context.limits
-    return parseJson(await readText(body, context), depth, members)
+    return andThen(readText(body, context), text => parseJson(text, depth, members))
   },
   receive(parsed, { limits }) {
     checkJson(parsed, '', limits.depth)

@@ -1,6 +1,7 @@
 // The bytes and the text of a body, under the limits that every format shares.
 import { isAscii } from 'node:buffer'
 import { HttpError } from '../errors.ts'
+import type { Awaitable } from '../schema/values.ts'
 import type { ReadContext } from './format.ts'
 
 /**
@@ -29,12 +30,32 @@ function checkSize(size: number, limit: number): void {
   throw new HttpError(413, [{ message, type: 'body_too_large' }])
 }
 
-/** Reads a whole body as text. @throws HttpError as {@link readBytes} and {@link decodeText} do. */
-export async function readText(
+/** A body that is there as a whole. */
+export class WholeBody implements AsyncIterable<Uint8Array> {
+  readonly bytes: Uint8Array
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    yield this.bytes
+  }
+}
+
+/**
+ * Reads a whole body as text, at once where it is there.
+ * @throws HttpError as {@link readBytes} and {@link decodeText} do.
+ */
+export function readText(
   body: AsyncIterable<Uint8Array>,
   context: Pick<ReadContext, 'limits' | 'length' | 'parameters'>,
-): Promise<string> {
-  return decodeText(await readBytes(body, context), context.parameters.get('charset'))
+): Awaitable<string> {
+  const charset = context.parameters.get('charset')
+  if (!(body instanceof WholeBody))
+    return readBytes(body, context).then(bytes => decodeText(bytes, charset))
+  checkSize(body.bytes.length, context.limits.body)
+  return decodeText(body.bytes, charset)
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true })

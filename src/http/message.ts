@@ -6,13 +6,17 @@ export type RequestHeaders = Readonly<Record<string, string | undefined>>
 /** Header fields of a response, name and value alternating: what `writeHead` takes at once. */
 export type HeaderList = string[]
 
+/** The bytes of a body, read once. */
+export interface BodyStream extends AsyncIterable<Uint8Array> {
+  /** Gives the whole body where all of it came with the head; else nothing is read. To be called first. */
+  readonly whole?: () => Promise<Uint8Array | undefined>
+}
+
 /**
  * The body of a request: bytes to be read, or the value that a host server has parsed already, which may
  * have stored files elsewhere.
  */
-export type RequestBody =
-  | AsyncIterable<Uint8Array>
-  | { readonly parsed: unknown; readonly withoutFiles?: boolean }
+export type RequestBody = BodyStream | { readonly parsed: unknown; readonly withoutFiles?: boolean }
 
 export interface HttpRequest {
   /** As sent; methods are case-sensitive (RFC 9110 §9.1). */

@@ -62,7 +62,7 @@ async function readContent(
   if (body) context.body = await decode(context, content, body)
 }
 
-async function decode(
+function decode(
   context: OperationContext,
   content: ReturnType<typeof chooseBodyFormat>,
   body: HttpRequest['body'],
@@ -71,18 +71,13 @@ async function decode(
   const { collection, action } = target
   // Remembered even where decoding fails: what is uploaded by then must be removed.
   if (!action) context.uploads = uploadsFor(api, request, target)
-  const read = new BodyContext(request, content.type, {
+  const read = new BodyContext(context, content.type, {
     limits: api.limits,
     method,
     fields: action ? action.inputFields : collection.bodyFields,
     upload: context.uploads?.put,
   })
-  try {
-    return await decodeBody(body, content, read)
-  } finally {
-    // Even a form that is refused is shown again.
-    context.submitted = read.pairs
-  }
+  return decodeBody(body, content, read)
 }
 
 /** Where the contents go that a request uploads; `undefined` where the collection takes none. */

@@ -1,15 +1,16 @@
 // The body of a request, decoded once: which format reads it, and the `_method` that a form carries.
-import { followedBy, oneChunk } from '../blobs/content.ts'
+import { followedBy } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import type { ReadContext, Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
-import type { HttpRequest, RequestBody } from '../http/message.ts'
+import { WholeBody } from '../formats/read-body.ts'
+import type { BodyStream, HttpRequest, RequestBody } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
-import type { DecodedBody } from '../operations/context.ts'
-import { isObject, type Json } from '../schema/values.ts'
+import type { DecodedBody, RequestContext } from '../operations/context.ts'
+import { type Awaitable, isObject, type Json } from '../schema/values.ts'
 
 /** A body whose format is known and whose bytes are still to be read. */
 export interface ChosenReader {
@@ -72,6 +73,9 @@ export interface Decoded extends DecodedBody {
 
 type Pairs = Parameters<NonNullable<ReadContext['submitted']>>[0]
 
+/** The request whose body it is. */
+type Owner = Pick<RequestContext, 'request' | 'submitted'>
+
 type BodyOptions = Pick<ReadContext, 'limits' | 'fields'> &
   Required<Pick<ReadContext, 'method'>> & { readonly upload?: ReadContext['upload'] | undefined }
 
@@ -84,31 +88,32 @@ export class BodyContext implements ReadContext {
   readonly method: string
   readonly issues: Issue[] = []
   readonly upload?: NonNullable<ReadContext['upload']>
-  /** What a form has submitted, once it was read. */
-  pairs: Pairs | undefined
-  readonly #request: HttpRequest
+  /** The pairs of a form, once it was read. */
+  pairs: Pairs = []
+  readonly #owner: Owner
 
   constructor(
-    request: HttpRequest,
+    owner: Owner,
     type: MediaType | undefined,
     { fields, limits, method, upload }: BodyOptions,
   ) {
-    const length = request.headers['content-length']
+    const length = owner.request.headers['content-length']
     this.fields = fields
     this.limits = limits
     this.method = method
     this.parameters = type?.parameters ?? NO_PARAMETERS
     this.length = length === undefined ? undefined : Number(length)
     if (upload) this.upload = upload
-    this.#request = request
+    this.#owner = owner
   }
 
   get signal(): AbortSignal {
-    return this.#request.signal
+    return this.#owner.request.signal
   }
 
   submitted(pairs: Pairs): void {
     this.pairs = pairs
+    this.#owner.submitted = pairs
   }
 }
 
@@ -119,15 +124,11 @@ const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
  * @throws HttpError 400, 413, 415
  */
 export async function decodeBody(
-  body: RequestBody | undefined,
+  body: RequestBody = { parsed: undefined },
   { format, type }: ChosenReader,
   context: BodyContext,
 ): Promise<Decoded> {
-  if (format.name === 'multipart') checkParsed(body)
-  const [bytes, parsed] = partsOf(body)
-  // Without `receive` a parsed value is taken as JSON would be.
-  const receive = format.receive ?? json.receive
-  const value = bytes ? await format.read(bytes, context) : receive(parsed, context)
+  const value = await readValue(body, format, context)
   const { issues, pairs } = context
   const { form } = format
   const taken = form ? takeOverrides(value, pairs) : { value, overrides: NO_OVERRIDES }
@@ -136,30 +137,33 @@ export async function decodeBody(
 
 const NO_OVERRIDES: readonly string[] = []
 
-/** The bytes of a body, else the value that a host server has made of them. */
-function partsOf(
-  body: RequestBody = { parsed: undefined },
-): [AsyncIterable<Uint8Array> | undefined, unknown] {
-  return 'parsed' in body ? [bytesOf(body.parsed), body.parsed] : [body, undefined]
+function readValue(body: RequestBody, format: Reader, context: BodyContext): Awaitable<Json> {
+  if (!('parsed' in body)) return readStream(body, format, context)
+  if (format.name === 'multipart') checkParsed(body)
+  const { parsed } = body
+  // What a host server has read but not parsed is bytes again.
+  const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
+  if (bytes instanceof Uint8Array) return format.read(new WholeBody(bytes), context)
+  // Without `receive` a parsed value is taken as JSON would be.
+  const receive = format.receive ?? json.receive
+  return receive(parsed, context)
+}
+
+async function readStream(body: BodyStream, format: Reader, context: BodyContext): Promise<Json> {
+  const bytes = await body.whole?.()
+  return format.read(bytes ? new WholeBody(bytes) : body, context)
 }
 
 /** @throws TypeError where files are lost: the program's issue, which no client can mend. */
-function checkParsed(body: RequestBody | undefined): void {
-  if (!body || !('parsed' in body)) return
-  if (!body.withoutFiles && typeof body.parsed !== 'string') return
+function checkParsed({ parsed, withoutFiles }: { parsed: unknown; withoutFiles?: boolean }): void {
+  if (!withoutFiles && typeof parsed !== 'string') return
   throw new TypeError(
     'A body parser in front has taken the files of a multipart body: let it stand behind the api, or hand on the bytes, as express.raw() does',
   )
 }
 
-/** What a host server has read but not parsed, as bytes again. */
-function bytesOf(parsed: unknown): AsyncIterable<Uint8Array> | undefined {
-  const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
-  return bytes instanceof Uint8Array ? oneChunk(bytes) : undefined
-}
-
 /** A form's `_method` is the request's, not a property of the item; each one counts, since they must agree. */
-function takeOverrides(value: Json, pairs: Pairs = []): Pick<Decoded, 'value' | 'overrides'> {
+function takeOverrides(value: Json, pairs: Pairs): Pick<Decoded, 'value' | 'overrides'> {
   const named = pairs.flatMap(([name, part]) => (name === METHOD_PARAMETER ? [part] : []))
   if (!isObject(value) || !Object.hasOwn(value, METHOD_PARAMETER)) {
     return { value, overrides: named.map(printOverride) }

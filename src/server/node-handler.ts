@@ -8,6 +8,7 @@ import { incompleteBody } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import {
   type BodyChunk,
+  type BodyStream,
   endBody,
   getHeader,
   type HeaderList,
@@ -194,7 +195,7 @@ export const queued = new WeakSet<ServerResponse>()
 export const takenOver = new WeakSet<ServerResponse>()
 
 /** The body of a request, read once. */
-class NodeBody implements AsyncIterable<Uint8Array> {
+class NodeBody implements BodyStream {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #pace: BodyTimer
@@ -208,25 +209,33 @@ class NodeBody implements AsyncIterable<Uint8Array> {
     this.left = size
   }
 
+  async whole(): Promise<Uint8Array | undefined> {
+    // Node gives what came with the head right after the listener has returned.
+    await undefined
+    return this.#request.readableLength === this.left ? this.#read() : undefined
+  }
+
+  #read(): Uint8Array | undefined {
+    const chunk: Uint8Array | null = this.#request.read()
+    if (!chunk) return undefined
+    this.left -= chunk.length
+    this.#pace.came(chunk.length)
+    return chunk
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     const request = this.#request
     askForBody(request, this.#response)
     let wake: (() => void) | undefined
     const onMore = () => wake?.()
-    // Node gives what came with the head right after the listener has returned: most bodies, whole.
-    await undefined
     try {
       // What tells the end comes after the last byte: to wait for it takes 6 % of a create.
       while (this.left > 0) {
-        const chunk: Uint8Array | null = request.read()
-        if (chunk) {
-          this.left -= chunk.length
-          this.#pace.came(chunk.length)
-          yield chunk
-        } else if (request.readableAborted) throw incompleteBody(request.errored)
+        const chunk = this.#read()
+        if (chunk) yield chunk
+        else if (request.readableAborted) throw incompleteBody(request.errored)
         else if (request.complete && request.readableLength === 0) return
         else {
-          // Most bodies are there before anybody asks for them, and need nobody who listens.
           if (!wake) for (const event of MORE) request.on(event, onMore)
           await this.#pace.wait(
             new Promise<void>(resolve => {

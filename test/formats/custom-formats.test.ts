@@ -89,8 +89,9 @@ describe('a body that a host server has parsed', () => {
   const options = { limits: buildLimits(), fields: undefined, method: 'POST' }
   const decode = (body: RequestBody | undefined, type: string) => {
     const given = request(body, type)
+    const owner = { request: given, submitted: undefined }
     const content = chooseBodyFormat(given, { formats }, 'POST', undefined)
-    return decodeBody(given.body, content, new BodyContext(given, content.type, options))
+    return decodeBody(given.body, content, new BodyContext(owner, content.type, options))
   }
 
   it.each<[string, unknown, string, unknown]>([
