@@ -7,7 +7,6 @@ import {
   type BlobStore,
   blob,
   DEFAULT_FORMATS,
-  defineAction,
   defineApi,
   defineCollection,
   HttpError,
@@ -63,31 +62,6 @@ const Purchase = z.object({
   account_id: z.uuid().optional(),
 })
 
-const buy = defineAction({
-  on: 'item',
-  description: 'Buys the car',
-  input: Purchase,
-  output: Car,
-  async run({ input, item, update, collection }) {
-    if (item?.sold === true) {
-      throw new HttpError(409, [
-        { message: 'This car is sold already', field: 'sold', type: 'already_sold' },
-      ])
-    }
-    const { buyer, account_id = null } = input
-    const account = account_id === null ? undefined : await findAccountName(account_id)
-    return update({ sold: true, buyer: buyer ?? account ?? null, account_id })
-
-    /** Finds the name of an account. */
-    async function findAccountName(id: string): Promise<string> {
-      const [found] = await collection('accounts').list({ id })
-      if (found && 'name' in found) return String(found.name)
-      const message = `There is no account with the id ${JSON.stringify(id)}`
-      throw new HttpError(400, [{ message, field: 'account_id', type: 'unknown_reference' }])
-    }
-  },
-})
-
 /**
  * Makes the api on any stores. Version 1 gives photos in the flat form, version 2 in the object form.
  * @param storeFor gives the store of each collection, by its name.
@@ -99,6 +73,14 @@ export function carsApi(
   blobs: BlobStore,
   policies: Policies = {},
 ) {
+  const accounts = defineCollection({
+    name: 'accounts',
+    schema: Account,
+    store: storeFor('accounts'),
+    access: accessTo('accounts'),
+    unique: ['email'],
+    search: ['name', 'email', 'city'],
+  })
   const cars = defineCollection({
     name: 'cars',
     description: 'The cars for sale, and those that are sold',
@@ -111,7 +93,31 @@ export function carsApi(
     unique: ['immatriculation'],
     indexes: ['color', 'model.name', 'model.brand', 'price', 'created_at'],
     search: ['immatriculation', 'color', 'model.name', 'model.brand'],
-    actions: { buy },
+    actions: {
+      buy: {
+        on: 'item',
+        description: 'Buys the car',
+        input: Purchase,
+        output: Car,
+        async run({ input, item, update, collection }) {
+          if (item.sold) {
+            throw new HttpError(409, [
+              { message: 'This car is sold already', field: 'sold', type: 'already_sold' },
+            ])
+          }
+          const { buyer, account_id = null } = input
+          const account =
+            account_id === null
+              ? undefined
+              : await collection(accounts).list({ id: account_id }).first()
+          if (account_id !== null && !account) {
+            const message = `There is no account with the id ${JSON.stringify(account_id)}`
+            throw new HttpError(400, [{ message, field: 'account_id', type: 'unknown_reference' }])
+          }
+          return update({ sold: true, buyer: buyer ?? account?.name ?? null, account_id })
+        },
+      },
+    },
   })
   const options = defineCollection({
     name: 'options',
@@ -140,14 +146,6 @@ export function carsApi(
     access: accessTo('cars_models'),
     relation: { car_id: 'cars', model_id: 'models' },
   })
-  const accounts = defineCollection({
-    name: 'accounts',
-    schema: Account,
-    store: storeFor('accounts'),
-    access: accessTo('accounts'),
-    unique: ['email'],
-    search: ['name', 'email', 'city'],
-  })
   const photo = {
     name: 'photos',
     description: 'Photos of cars',
@@ -159,13 +157,13 @@ export function carsApi(
   } as const
   const photos = defineCollection({ ...photo, binary: 'object' })
   const flatPhotos = defineCollection({ ...photo, binary: 'flat' })
-  const common = [cars, options, models, carsModels, accounts]
+  const common = { cars, options, models, cars_models: carsModels, accounts }
   const api = defineApi({
     title: 'Used cars',
     description: 'The cars of a dealer: what they are equipped with, who bought them, and photos',
     versions: [
-      { version: 1, collections: [...common, flatPhotos] },
-      { version: 2, collections: [...common, photos] },
+      { version: 1, collections: { ...common, photos: flatPhotos } },
+      { version: 2, collections: { ...common, photos } },
     ],
     formats: [...DEFAULT_FORMATS, html],
     dialects: [simpleRest, jsonServer],

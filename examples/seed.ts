@@ -65,7 +65,7 @@ export async function seed(
 }
 
 /** What each collection begins with, in the order of making: ids are counted from 1. */
-function firstItems(): Record<string, readonly object[]> {
+function firstItems(): Record<string, readonly Readonly<Record<string, unknown>>[]> {
   const { below, pick } = chances(2024)
   const models = Object.entries(MODELS).flatMap(([brand, names]) =>
     names.map(name => ({ brand, name })),

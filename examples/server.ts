@@ -95,7 +95,7 @@ function withoutPassword(database: string): string {
 async function greeting({ api }: CarsApi, address: string, database: string, made: number) {
   const { name, collections } = api.definition.defaultVersion
   const root = `${address}/${name}/`
-  const [car] = await api.collection('cars').list({ limit: 1 })
+  const car = await api.collection('cars').list().first()
   return [
     `Serving ${root} from ${withoutPassword(database)}${made > 0 ? `, with ${made} new items` : ''}`,
     ...[...collections.keys()].map(collection => `  ${root}${collection}`),

@@ -1,16 +1,18 @@
 // `defineApi`: collections and policies to one api, maybe in several versions.
 
-import type { Collection } from './collection.ts'
+import { suggestion } from './errors.ts'
 import { buildApi, POLICY_RULES, type Policies } from './model/build-api.ts'
+import { requireRuns, withRuns } from './model/compile-actions.ts'
+import { compileHooks, mergeHooks } from './model/compile-hooks.ts'
+import type { AnyCollection } from './model/def.ts'
 import type {
+  ActionRun,
   ApiDefinition,
-  Calls,
   CollectionDefinition,
-  MadeIds,
   VersionDefinition,
 } from './model/definition.ts'
+import type { DefOf, Found, Hooks, RunOf, Transaction } from './model/hooks.ts'
 import { relateCollections } from './model/parents.ts'
-import { createCalls } from './operations/calls.ts'
 import type { CallScope } from './operations/context.ts'
 import {
   ANYTHING,
@@ -22,54 +24,104 @@ import {
   type Rule,
   type Rules,
 } from './options.ts'
-import type { SomeSchema } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/handlers.ts'
 import type { Store } from './store/store.ts'
 
-/** An array; that it may be an empty tuple keeps the type checker from comparing every two of them. */
-type Collections = readonly Collection[] | readonly []
+/** Collections by name: the key is the collection's name. */
+export type Collections = Readonly<Record<string, AnyCollection>>
+
+/** Collections by name, or a list of them: the calls of a list are typed by the collection, not by its name. */
+type Given = Collections | readonly AnyCollection[]
 
 /** One version: its collections under `/v<number>/`. */
-export interface VersionOptions {
+export interface VersionOptions<V extends number = number, C extends Given = Given> {
   /** A whole number from 1. */
-  readonly version: number
-  readonly collections: Collections
+  readonly version: V
+  readonly collections: C
   /** When it was deprecated (RFC 9745). */
   readonly deprecated?: Date | undefined
   /** When it will answer no more (RFC 8594). */
   readonly sunset?: Date | undefined
 }
 
-export type ApiOptions = Policies &
+/** What the type of an api tells of its collections. */
+type Named<C> = C extends readonly unknown[] ? Collections : C
+
+/** Hooks by collection: for collections that need each other. */
+type HooksOption<C> = {
+  readonly [N in keyof Named<C>]?: Hooks<DefOf<Named<C>, N>, Named<C>>
+}
+
+/** What actions without a `run` of their own do, by collection and action. */
+type ActionsOption<C> = {
+  readonly [N in keyof Named<C>]?: RunOf<DefOf<Named<C>, N>, Named<C>>
+}
+
+export type ApiOptions<
+  C extends Given = Given,
+  V extends readonly VersionOptions[] = readonly VersionOptions[],
+> = Policies &
   (
-    | { readonly versions: readonly VersionOptions[]; readonly collections?: undefined }
+    | { readonly versions: V; readonly collections?: undefined }
     | {
-        readonly collections: Collections
+        /** By name (`{ cars, options }`), or as a list. */
+        readonly collections: C
         /** Without a number the collections stand at the root. */
         readonly version?: number | undefined
         readonly versions?: undefined
+        /** Hooks of collections that need each other, by collection; typed with all names. Default none. */
+        readonly hooks?: HooksOption<NoInfer<C>> | undefined
+        /** What actions that are declared without `run` do, by collection; typed with all names. Default none. */
+        readonly actions?: ActionsOption<NoInfer<C>> | undefined
       }
   )
 
-export interface Api extends Handlers {
-  readonly definition: ApiDefinition
+/** The collections of one version, called in process. */
+export interface Resources<C = Collections> {
+  /** For the type checker alone: `undefined` at run time. */
+  readonly named: C
   /**
-   * The operations of a collection of the default version, called in process. By the collection
-   * itself they are typed.
+   * The resource of a collection, typed by the collection or its name.
    * @throws TypeError where there is no such collection.
    */
-  collection<S extends SomeSchema, Ids extends keyof MadeIds>(
-    collection: Collection<S, Ids>,
-  ): Calls<S, Ids>
-  collection(name: string): Calls
+  collection<T extends keyof C | AnyCollection>(collection: T): Found<C, T>
+  /**
+   * Runs work in a transaction: all of its changes happen, or none. The work may run several times and must
+   * have no effect outside of `tx`.
+   */
+  transaction<R>(work: (tx: Transaction<C>) => Promise<R>): Promise<R>
+}
+
+/** An api: it answers requests, and its collections can be called in process. */
+export interface Api<C = Collections> extends Handlers, Resources<C> {
+  readonly definition: ApiDefinition
   /** Closes the stores: running calls end first. */
   close(): Promise<void>
 }
 
-const COLLECTIONS = listOf({
-  wanted: 'made by defineCollection',
-  fits: value => typeof value === 'object' && value !== null && 'definition' in value,
-})
+/** The versions of an api by name: `api.versions.v2.collection(cars)`. */
+type VersionsOf<V extends readonly VersionOptions[]> = {
+  readonly [K in keyof V & `${number}` as V[K] extends VersionOptions
+    ? `v${V[K]['version']}`
+    : never]: V[K] extends VersionOptions ? Resources<Named<V[K]['collections']>> : never
+}
+
+/** An api with versions; it is called itself as its default version, the newest that is not deprecated. */
+export interface VersionedApi<V extends readonly VersionOptions[]> extends Api {
+  readonly versions: VersionsOf<V>
+}
+
+function isCollection(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'definition' in value
+}
+
+const COLLECTIONS: Rule = {
+  wanted: 'collections made by defineCollection, by name: { cars, options }',
+  fits: value =>
+    Array.isArray(value)
+      ? value.every(isCollection)
+      : OBJECT.fits(value) && Object.values(Object(value)).every(isCollection),
+}
 
 const VERSION_RULES: Rules<VersionOptions> = {
   version: ANYTHING,
@@ -78,39 +130,66 @@ const VERSION_RULES: Rules<VersionOptions> = {
   sunset: DATE,
 }
 
-const API_RULES: Rules<Policies & Pick<VersionOptions, 'version' | 'collections'>> & {
-  readonly versions: Rule
-} = { ...POLICY_RULES, version: ANYTHING, collections: COLLECTIONS, versions: listOf(OBJECT) }
+/** The options of `defineApi` without the types of its collections. */
+interface PlainApiOptions extends Policies {
+  readonly collections?: Given
+  readonly version?: number | undefined
+  readonly versions?: readonly VersionOptions[] | undefined
+  readonly hooks?: Readonly<Record<string, Hooks | undefined>> | undefined
+  readonly actions?:
+    | Readonly<Record<string, Readonly<Record<string, ActionRun | undefined>> | undefined>>
+    | undefined
+}
+
+const API_RULES: Rules<PlainApiOptions> = {
+  ...POLICY_RULES,
+  version: ANYTHING,
+  collections: COLLECTIONS,
+  versions: listOf(OBJECT),
+  hooks: OBJECT,
+  actions: OBJECT,
+}
 
 /**
  * Defines an api. Its root lists the collections; every version has a root of its own.
  * @throws TypeError for every issue in the declaration.
  */
-export function defineApi(options: ApiOptions): Api {
-  checkOptions('defineApi', options, API_RULES)
-  if ((options.versions === undefined) === (options.collections === undefined)) {
+export function defineApi<
+  C extends Given = never,
+  const V extends readonly VersionOptions[] = never,
+>(options: ApiOptions<C, V>): [V] extends [never] ? Api<Named<C>> : VersionedApi<V> {
+  // What the options say of their collections is for the type checker.
+  const plain = options as unknown as PlainApiOptions
+  checkOptions('defineApi', plain, API_RULES)
+  if ((plain.versions === undefined) === (plain.collections === undefined)) {
     throw new TypeError('defineApi takes either collections or versions')
   }
-  const versions = options.versions ? options.versions.map(versionOf) : [onlyVersion(options)]
+  const versions = plain.versions
+    ? plain.versions.map(each => versionOf(each))
+    : [onlyVersion(plain)]
   if (new Set(versions.map(({ name }) => name)).size < versions.length) {
     throw new TypeError('Two versions of the api have the same number')
   }
-  const definition = buildApi(versions, options)
+  const definition = buildApi(versions, plain)
   const { handler, fetch, runtime } = createHandlers(definition)
   const base = definition.baseUrl ?? definition.prefix
-  const scope: CallScope = { runtime, version: definition.defaultVersion, base }
-  return {
+  const resources = (version: VersionDefinition) => {
+    const scope: CallScope = { runtime, version, base }
+    return {
+      collection: (collection: string | AnyCollection) =>
+        runtime.createResource(scope, nameOf(collection)),
+      transaction: (work: (tx: Transaction) => Promise<unknown>) =>
+        runtime.transaction(scope, work),
+    }
+  }
+  const api = {
     definition,
     handler,
     fetch,
-    // A collection's own calls have the types of its schema.
-    collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
-      collection: Collection<S, Ids> | string,
-    ) =>
-      createCalls(scope, typeof collection === 'string' ? collection : collection.name) as Calls<
-        S,
-        Ids
-      >,
+    ...resources(definition.defaultVersion),
+    ...(plain.versions && {
+      versions: Object.fromEntries(versions.map(each => [each.name, resources(each)])),
+    }),
     close: async () => {
       const stores = versions.flatMap(({ collections }) =>
         [...collections.values()].map(({ store }) => store),
@@ -118,9 +197,17 @@ export function defineApi(options: ApiOptions): Api {
       await Promise.all([...new Set(stores)].map(store => store.close()))
     },
   }
+  // A resource has the types of its collection.
+  return api as unknown as [V] extends [never] ? Api<Named<C>> : VersionedApi<V>
 }
 
-function versionOf(options: VersionOptions): VersionDefinition {
+function nameOf(collection: string | AnyCollection): string {
+  return typeof collection === 'string' ? collection : collection.name
+}
+
+type ByName = Pick<PlainApiOptions, 'hooks' | 'actions'>
+
+function versionOf(options: VersionOptions, byName: ByName = {}): VersionDefinition {
   checkOptions(`The version ${options.version}`, options, VERSION_RULES)
   const { version, collections, deprecated, sunset } = options
   if (!Number.isSafeInteger(version) || version < 1) {
@@ -129,32 +216,50 @@ function versionOf(options: VersionOptions): VersionDefinition {
   return {
     name: `v${version}`,
     number: version,
-    collections: byName(collections),
+    collections: relate(collections, byName),
     deprecated: deprecated?.getTime(),
     sunset: sunset?.getTime(),
   }
 }
 
-function onlyVersion(options: {
-  readonly collections: readonly Collection[]
-  readonly version?: number | undefined
-}): VersionDefinition {
-  const { version, collections } = options
-  if (version !== undefined) return versionOf({ version, collections })
+function onlyVersion(options: PlainApiOptions): VersionDefinition {
+  const { version, collections = [] } = options
+  if (version !== undefined) return versionOf({ version, collections }, options)
   return {
     name: '',
     number: undefined,
-    collections: byName(collections),
+    collections: relate(collections, options),
     deprecated: undefined,
     sunset: undefined,
   }
 }
 
-function byName(collections: readonly Collection[]) {
-  const named = new Map(collections.map(({ name, definition }) => [name, definition]))
-  if (named.size < collections.length) throw new TypeError('Two collections have the same name')
-  checkStores(named)
-  return relateCollections(named)
+/** The collections of one version, with what `defineApi` gives for them by name. */
+function relate(given: Given, { hooks = {}, actions = {} }: ByName) {
+  const found = new Map<string, CollectionDefinition>()
+  for (const [key, { name, definition }] of Object.entries(given)) {
+    if (!Array.isArray(given) && key !== name) {
+      throw new TypeError(
+        `defineApi: the collection "${name}" stands under the key "${key}". Use its name as the key.`,
+      )
+    }
+    if (found.has(name)) throw new TypeError(`Two collections have the name "${name}"`)
+    found.set(name, definition)
+  }
+  for (const name of [...Object.keys(hooks), ...Object.keys(actions)]) {
+    if (found.has(name)) continue
+    const hint = suggestion(name, [...found.keys()])
+    throw new TypeError(`defineApi: hooks and actions: there is no collection "${name}"${hint}`)
+  }
+  for (const [name, definition] of found) {
+    const own = { ...definition, actions: withRuns(definition, actions[name] ?? {}) }
+    requireRuns(own)
+    const more = compileHooks(`defineApi: hooks: ${name}`, hooks[name], own.actions.keys())
+    const merged = mergeHooks(`defineApi: hooks: ${name}`, definition.hooks, more)
+    if (hooks[name] || actions[name]) found.set(name, Object.freeze({ ...own, hooks: merged }))
+  }
+  checkStores(found)
+  return relateCollections(found)
 }
 
 /** @throws TypeError for two collections whose items would be in one table. */

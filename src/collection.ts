@@ -4,19 +4,13 @@ import { buildAccess } from './auth/access.ts'
 import { suggestion } from './errors.ts'
 import { splitList } from './http/message.ts'
 import { buildApi } from './model/build-api.ts'
-import {
-  ACTION_RULES,
-  COLLECTION_RULES,
-  type CollectionOptions,
-  HOOK_RULES,
-} from './model/collection-options.ts'
-import {
-  type Action,
-  type ActionDefinition,
-  type CollectionDefinition,
-  type MadeIds,
-  OPERATIONS,
-} from './model/definition.ts'
+import type { CollectionOptions, Places } from './model/collection-options.ts'
+import { COLLECTION_RULES } from './model/collection-rules.ts'
+import { compileActions, requireRuns } from './model/compile-actions.ts'
+import { compileHooks } from './model/compile-hooks.ts'
+import type * as types from './model/def.ts'
+import type { AnyCollection, Def, Made, MadeIds } from './model/def.ts'
+import { type CollectionDefinition, type Declaration, OPERATIONS } from './model/definition.ts'
 import {
   buildFieldRoles,
   checkWriteOnly,
@@ -28,55 +22,71 @@ import {
 import { findParents, relateCollections } from './model/parents.ts'
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { checkOptions } from './options.ts'
-import { RESERVED } from './query.ts'
-import { checkObjectSchema, checkSchema } from './schema/accepted.ts'
+import { checkObjectSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
 import { toReadableFields } from './schema/blob-forms.ts'
-import { type Field, type Fields, findField, listPaths } from './schema/fields.ts'
+import { type Field, type Fields, findField, isFilterable, listPaths } from './schema/fields.ts'
 import { toPath } from './schema/paths.ts'
-import { buildChecker, buildValidator } from './schema/validate.ts'
-import { buildField, fieldsOf, type Schema, type SomeSchema, toZod } from './schema/zod-fields.ts'
+import { buildValidator } from './schema/validate.ts'
+import { buildField, fieldsOf, type SomeSchema } from './schema/zod-fields.ts'
 import { createHandlers, type Handlers } from './server/handlers.ts'
 import { toKeyedStore } from './store/keyed-store.ts'
+import { findOperator } from './store/operators.ts'
 import { withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 import type { Identity, Shape } from './store/store.ts'
 
-export interface Collection<
-  S extends SomeSchema = SomeSchema,
-  Ids extends keyof MadeIds = keyof MadeIds,
-> extends Handlers {
-  readonly name: string
-  readonly schema: S
-  /** What ids its store makes. */
-  readonly ids: Ids
-  readonly definition: CollectionDefinition
+export interface Collection<D extends Def = Def> extends AnyCollection, Handlers {
+  readonly name: D['name']
+  readonly schema: D['schema']
+  /** For the type checker alone: `undefined` at run time. */
+  readonly def: D
 }
+
+/** An item of a collection as it is given: `ItemOf<typeof cars>`. */
+export type ItemOf<C extends AnyCollection> = types.ItemOf<C['def']>
+
+/** What `create` and `replace` of a collection take: `NewOf<typeof cars>`. */
+export type NewOf<C extends AnyCollection> = types.NewOf<C['def']>
+
+/** What `patch` of a collection takes: `ChangesOf<typeof cars>`. */
+export type ChangesOf<C extends AnyCollection> = types.ChangesOf<C['def']>
+
+type None = Readonly<Record<never, never>>
 
 /**
  * Defines a collection: what its items are and where they live. Its handlers serve it alone, at
  * `/<name>`; `defineApi` serves it among others.
  * @throws TypeError for a mistake in the declaration.
  */
-export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds = 'uuid'>(
-  options: CollectionOptions<S, Ids>,
-): Collection<S, Ids> {
+export function defineCollection<
+  const N extends string,
+  S extends SomeSchema,
+  I extends keyof MadeIds = 'uuid',
+  On extends Places = None,
+  In = None,
+  const Out = None,
+  const Roles = None,
+  const Owner extends string = never,
+>(
+  options: CollectionOptions<N, S, I, On, In, Out, Roles, Owner>,
+): Collection<Made<N, S, I, On, In & object, Out & object, Roles, Owner>> {
   const title = typeof options?.name === 'string' ? options.name : 'A collection'
   checkOptions(title, options, COLLECTION_RULES)
-  const { name, hooks } = options
-  if (hooks) checkOptions(`${name}, hooks`, hooks, HOOK_RULES)
-  const definition = definitionOf({ ...options, schema: toZod(options.schema) })
-  options.store.attach(definition.shape)
+  // The names in the options are those of the schema: from here on they are texts.
+  const declaration = options as unknown as Declaration
+  const definition = definitionOf(declaration)
+  declaration.store.attach(definition.shape)
   let handlers: Handlers | undefined
   /** Made on first use: a collection of a larger api is not served alone. */
   const alone = () => {
+    requireRuns(definition)
     handlers ??= createHandlers(buildApi([aloneVersion(definition)], {}))
     return handlers
   }
-  return {
-    name,
+  const collection: Omit<Collection, 'def'> = {
+    name: options.name,
     schema: options.schema,
-    ids: options.id ?? ('uuid' as Ids), // what it is by default, of options that do not say
     definition,
     get handler() {
       return alone().handler
@@ -85,6 +95,8 @@ export function defineCollection<S extends SomeSchema, Ids extends keyof MadeIds
       return alone().fetch
     },
   }
+  // `def` is for the type checker alone.
+  return collection as Collection<Made<N, S, I, On, In & object, Out & object, Roles, Owner>>
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()
@@ -94,7 +106,7 @@ function aloneVersion(definition: CollectionDefinition) {
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
 }
 
-function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition {
+function definitionOf(options: Declaration): CollectionDefinition {
   const { name, schema, store } = options
   if (!/^(?!(?:openapi|docs)$)[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
     throw new TypeError(
@@ -104,8 +116,9 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   checkObjectSchema(name, schema)
   const shape = shapeOf(options)
   const { fields, identity, createdAt } = shape
+  checkOperatorNames(name, fields)
   const defaultOrder = identity.kind === 'text' && createdAt !== undefined ? createdAt : ''
-  const sort = parseSort(options.sort ?? defaultOrder)
+  const sort = parseSort(String(options.sort ?? defaultOrder))
   for (const { path } of sort) {
     const dotted = path.join('.')
     const objection = invalidSortReason(requireField(name, fields, 'sort', dotted))
@@ -156,8 +169,8 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
     total: options.total ?? 'exact',
     parents: findParents(options, fields),
     operations: new Set(options.operations ?? OPERATIONS),
-    actions: actionsOf(options),
-    hooks: options.hooks ?? {},
+    actions: compileActions(options),
+    hooks: compileHooks(`${name}: hooks`, options.hooks, Object.keys(options.actions ?? {})),
     putCreates: options.putCreates ?? false,
     requirePrecondition: options.requirePrecondition ?? false,
     cacheControl,
@@ -173,6 +186,18 @@ function definitionOf(options: CollectionOptions<Schema>): CollectionDefinition 
   })
 }
 
+/** In a filter `{ range: { gte: 5 } }` is an operator: no property below another may have its name. */
+function checkOperatorNames(name: string, fields: Fields, above = ''): void {
+  for (const [property, field] of fields) {
+    if (above !== '' && isFilterable(field) && findOperator(property)) {
+      throw new TypeError(
+        `${name}: "${above}${property}" has the name of a filter's operator. Rename the property: in { ${above.slice(0, -1)}: { ${property}: … } } it would be the operator`,
+      )
+    }
+    if (field.properties) checkOperatorNames(name, field.properties, `${above}${property}.`)
+  }
+}
+
 /** Finds the field that an option names. */
 function requireField(name: string, fields: Fields, option: string, dotted: string): Field {
   const field = findField(fields, toPath(dotted))
@@ -184,10 +209,7 @@ function requireField(name: string, fields: Fields, option: string, dotted: stri
 }
 
 /** @returns whether there are any. */
-function checkBlobs(
-  { name, blobs, actions = {} }: CollectionOptions<Schema>,
-  fields: Fields,
-): boolean {
+function checkBlobs({ name, blobs, actions = {} }: Declaration, fields: Fields): boolean {
   const names = listBlobFields(fields)
   for (const blob of names) {
     const twin = [`${blob}_url`, `${blob}_data`].find(other => fields.has(other))
@@ -205,7 +227,7 @@ function checkBlobs(
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }
 
-function shapeOf(options: CollectionOptions<Schema>): Shape {
+function shapeOf(options: Declaration): Shape {
   const { name, schema, idField = 'id', timestamps = true } = options
   const own = fieldsOf(schema, 'output')
   const chosen = fieldsOf(schema, 'input').get(idField)
@@ -277,51 +299,6 @@ function setOf(
   return paths
 }
 
-function actionsOf({ name, actions = {}, search }: CollectionOptions<Schema>) {
-  // Rules, hooks and bodies go by the name of what is done: it is one thing's.
-  const operations = new Set<string>([...OPERATIONS, DOWNLOAD, ...(search ? [SEARCH] : [])])
-  const found = new Map<string, ActionDefinition>()
-  for (const [verb, action] of Object.entries(actions)) {
-    if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(verb)) {
-      throw new TypeError(
-        `${name}: an action's name is a verb of letters, digits, _ and -, not ${JSON.stringify(verb)}`,
-      )
-    }
-    if (operations.has(verb)) {
-      throw new TypeError(
-        `${name}: an action may not be called "${verb}": that is an operation; take another verb`,
-      )
-    }
-    checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
-    const output = action.output && toZod(action.output)
-    const input = action.input && toZod(action.input)
-    if (input) checkObjectSchema(`${name}, the input of ${verb}`, input)
-    if (output) checkSchema(`${name}, the output of ${verb}`, output)
-    const inputFields = input && fieldsOf(input, 'input')
-    const method = action.method ?? 'POST'
-    for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
-      if (RESERVED.has(field)) {
-        throw new TypeError(
-          `${name}: the input of ${verb} may not have the property "${field}": in a query that name has another meaning. Rename the property, or use method: 'POST'`,
-        )
-      }
-    }
-    found.set(verb, {
-      name: verb,
-      on: action.on,
-      method,
-      input,
-      inputFields,
-      check: input && buildChecker(input),
-      output,
-      outputFields: output?._zod.def.type === 'object' ? fieldsOf(output) : undefined,
-      description: action.description,
-      run: action.run,
-    })
-  }
-  return found
-}
-
 /** A `Cache-Control` for who has credentials: nothing in it lets a shared cache keep the answer (RFC 9111 §5.2.2). */
 function privately(cacheControl: string): string {
   const others = splitList(cacheControl).filter(
@@ -335,10 +312,4 @@ export function singular(name: string): string {
   if (/[^aeiou]ies$/.test(name)) return `${name.slice(0, -3)}y`
   if (/(?:ss|sh|ch|x|z)es$/.test(name)) return name.slice(0, -2)
   return /[^s]s$/.test(name) ? name.slice(0, -1) : 'item'
-}
-
-/** An action with the type of its input known to its `run`. */
-export function defineAction<S extends SomeSchema>(action: Action<S>): Action {
-  // The core checks the input by `action.input` before it calls `run`: see operations/actions.ts.
-  return action as unknown as Action
 }

@@ -1,6 +1,13 @@
 // The names of `rest-conventions`: what one needs to declare, serve, guard and store. Pure functions are in
 // `rest-conventions/rules`, helpers for stores in `rest-conventions/store`.
-export { type Api, type ApiOptions, defineApi, type VersionOptions } from './api.ts'
+export {
+  type Api,
+  type ApiOptions,
+  defineApi,
+  type Resources,
+  type VersionedApi,
+  type VersionOptions,
+} from './api.ts'
 export type { Access, AccessRule } from './auth/access.ts'
 export { basic, equalsInConstantTime } from './auth/basic.ts'
 export { bearerJwt } from './auth/bearer-jwt.ts'
@@ -10,7 +17,13 @@ export type { ChallengeParameters, Principal, Scheme } from './auth/scheme.ts'
 export type { BlobStore } from './blobs/blob-store.ts'
 export { fileBlobs } from './blobs/file-blobs.ts'
 export { memoryBlobs } from './blobs/memory-blobs.ts'
-export { type Collection, defineAction, defineCollection } from './collection.ts'
+export {
+  type ChangesOf,
+  type Collection,
+  defineCollection,
+  type ItemOf,
+  type NewOf,
+} from './collection.ts'
 export { AnyHttpError as HttpError, type ErrorType, type Issue } from './errors.ts'
 export { csv } from './formats/csv.ts'
 export { form } from './formats/form.ts'
@@ -25,24 +38,28 @@ export type { Limits } from './http/limits.ts'
 export type { HttpRequest } from './http/message.ts'
 export { type Contact, DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
+export { ConflictError } from './model/conflict-error.ts'
+export type { AnyCollection, Made } from './model/def.ts'
 export type {
-  Action,
-  ActionContext,
   ApiDefinition,
-  CallOptions,
-  Calls,
   CollectionDefinition,
   Failure,
-  Hooks,
-  ItemOf,
-  ListParameters,
   Message,
   Messages,
   Operation,
-  OperationEvent,
-  RowRule,
 } from './model/definition.ts'
 export type { FieldContext, FieldRole, OwnerOptions } from './model/field-roles.ts'
+export type { HookContext, Hooks, OperationEvent, RunContext, Transaction } from './model/hooks.ts'
+export type { Filters, Query } from './model/list-query.ts'
+export type {
+  Callable,
+  CallOptions,
+  List,
+  Page,
+  Resource,
+  Target,
+  WriteOptions,
+} from './model/resource.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
 export { sweepBlobs } from './operations/sweep.ts'
 export type { Dialect } from './query.ts'

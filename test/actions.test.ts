@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
   blob,
-  defineAction,
   defineApi,
   defineCollection,
   type Item,
@@ -11,6 +10,7 @@ import {
   memoryStore,
 } from '../src/index.ts'
 import { eachHandler, listen, sendRaw } from './handlers.ts'
+import { defineUntyped } from './untyped.ts'
 
 async function counters() {
   /** Runs between what an action has read and what it writes. */
@@ -29,7 +29,7 @@ async function counters() {
     requirePrecondition: true,
     actions: {
       look: { on: 'item', method: 'GET', run: ({ item }) => ({ total: item?.total }) },
-      echo: defineAction({
+      echo: {
         on: 'collection',
         method: 'GET',
         input: z.object({
@@ -39,7 +39,7 @@ async function counters() {
         }),
         output: z.object({ n: z.int() }),
         run: ({ input }) => input,
-      }),
+      },
       add: {
         on: 'item',
         run: async ({ id, item, update }) => {
@@ -52,13 +52,17 @@ async function counters() {
         run: async ({ item, update }) => void (await update({ total: Number(item?.total) + 1 })),
       },
       reset: { on: 'item', method: 'PUT', run: ({ update }) => update({ total: 0, note: null }) },
-      annotate: defineAction({
+      annotate: {
         on: 'item',
         method: 'PATCH',
         input: z.object({ note: z.string() }),
         run: ({ input, update }) => update(input),
-      }),
-      spoil: { on: 'item', run: ({ update }) => update({ total: 'many', colour: 'red' }) },
+      },
+      spoil: {
+        on: 'item',
+        // In JavaScript nothing refuses it earlier.
+        run: ({ update }) => update(JSON.parse('{"total":"many","colour":"red"}')),
+      },
       erase: { on: 'collection', method: 'DELETE', run: () => undefined },
       end: {
         on: 'item',
@@ -325,7 +329,7 @@ function define(
   name: string,
   action: { on?: 'collection' | 'item'; method?: 'GET'; input?: z.ZodObject },
 ) {
-  const things = defineCollection({
+  const things = defineUntyped({
     name: 'things',
     schema: z.object({ name: z.string() }),
     search: ['name'],
@@ -386,16 +390,16 @@ describe('an action that changes a reference', () => {
       id: 'integer',
       parents: { owner_id: 'owners' },
       actions: {
-        sell: defineAction({
+        sell: {
           on: 'item',
           input: z.object({ owner_id: z.int() }),
           run: ({ input, update }) => update(input),
-        }),
-        give: defineAction({
+        },
+        give: {
           on: 'item',
           input: z.object({ owner_id: z.int() }),
           run: async ({ input, update }) => void (await update(input)),
-        }),
+        },
       },
     })
 

@@ -3,13 +3,11 @@ import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import {
   blob,
-  defineAction,
   defineApi,
   defineCollection,
+  type Filters,
   HttpError,
   type Id,
-  type Item,
-  type ListParameters,
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
@@ -39,9 +37,11 @@ describe('in-process calls', () => {
     const id = String(items[0]?.id)
     expect(await calls.read(id)).toEqual((await http('GET', `/cars/${id}`)).json)
     expect(await calls.read(id.toUpperCase())).toEqual(items[0])
-    expect(await calls.list()).toEqual((await http('GET', '/cars')).json)
+    expect(await calls.list().toArray()).toEqual((await http('GET', '/cars')).json)
     expect(await calls.count()).toBe(3)
-    expect(await calls.list({ color: 'red' })).toEqual((await http('GET', '/cars?color=red')).json)
+    expect(await calls.list({ color: 'red' }).toArray()).toEqual(
+      (await http('GET', '/cars?color=red')).json,
+    )
     const made = await calls.create(carValues(9))
     expect(made).toEqual((await http('GET', `/cars/${made.id}`)).json)
     expect(await calls.patch(id, { price: 7 })).toEqual((await http('GET', `/cars/${id}`)).json)
@@ -53,16 +53,13 @@ describe('in-process calls', () => {
 
   it('an empty list of values is fulfilled by nothing, and none of them by everything', async () => {
     const { calls } = await withCars()
-    for (const name of ['id', 'id[in]', 'color', 'color[in]', 'price[gte]']) {
-      expect([name, await calls.list({ [name]: [] }), await calls.count({ [name]: [] })]).toEqual([
-        name,
-        [],
-        0,
-      ])
+    const nothing = [{ id: [] }, { id: { in: [] } }, { color: [] }, { color: { in: [] } }]
+    for (const filters of nothing) {
+      expect(await calls.list(filters).toArray()).toEqual([])
+      expect(await calls.count(filters)).toBe(0)
     }
-    expect(await calls.count({ 'color[nin]': [], 'color[ne]': [] })).toBe(3)
-    expect(await calls.count({ color: ['red', 'blue'], 'id[in]': [] })).toBe(0)
-    expect(await calls.list({ limit: [], offset: [] })).toHaveLength(3)
+    expect(await calls.count({ color: { nin: [] } })).toBe(3)
+    expect(await calls.count({ color: ['red', 'blue'], id: { in: [] } })).toBe(0)
   })
 
   it('take a binary property as Base64, as its address, and as it was read', async () => {
@@ -93,26 +90,23 @@ describe('in-process calls', () => {
 
   it('take parameters as values, lists among them', async () => {
     const { calls } = await withCars(20)
-    expect(
-      await calls.list({ color: ['red', 'blue'], limit: 2, sort: ['-price', 'color'] }),
-    ).toHaveLength(2)
-    expect(await calls.list({ 'price[gte]': 2500, electric: true })).not.toHaveLength(0)
-    expect(await calls.count({ electric: false, 'doors[ne]': 5 })).toBeGreaterThan(0)
-    expect(await calls.list({ q: 'AA-007' })).toMatchObject([{ immatriculation: 'AA-007-ZZ' }])
-    expect(await calls.list({ immatriculation: 'a&b=c%' })).toEqual([])
+    const sorted = calls.list({ color: ['red', 'blue'], limit: 2, sort: ['-price', 'color'] })
+    expect(await sorted.toArray()).toHaveLength(2)
+    expect(await calls.count({ price: { gte: 2500 }, electric: true })).toBeGreaterThan(0)
+    expect(await calls.count({ electric: false, doors: { ne: 5 } })).toBeGreaterThan(0)
+    expect(await calls.search('AA-007').toArray()).toMatchObject([{ immatriculation: 'AA-007-ZZ' }])
+    expect(await calls.list({ immatriculation: 'a&b=c%' }).toArray()).toEqual([])
   })
 
   it('run actions, of an item and of the collection', async () => {
     const { calls, items } = await withCars()
     const id = String(items[0]?.id)
-    expect(await calls.act('buy', { id, input: { account_id: 'ann' } })).toMatchObject({
-      id,
-      sold_to: 'ann',
-    })
-    expect(await calls.act('cheapest')).toMatchObject({ price: 1000 })
-    expect(() => calls.act('nothing')).toThrow(TypeError)
-    expect(() => calls.act('buy')).toThrow(TypeError)
-    expect(() => calls.act('cheapest', { id })).toThrow(TypeError)
+    expect(await calls.buy(id, { account_id: 'ann' })).toMatchObject({ id, sold_to: 'ann' })
+    expect(await calls.actions.cheapest()).toMatchObject({ price: 1000 })
+    // @ts-expect-error an action of an item without one
+    await expect(calls.buy()).rejects.toThrow(TypeError)
+    // @ts-expect-error an action that there is not
+    expect(calls.nothing).toBeUndefined()
   })
 
   it('give the input of a GET action as it is', async () => {
@@ -125,18 +119,18 @@ describe('in-process calls', () => {
       schema: z.object({ a: z.string() }),
       store: memoryStore(),
       actions: {
-        near: defineAction({
+        near: {
           on: 'collection',
           method: 'GET',
           input,
           run: context => context.input,
-        }),
+        },
       },
     })
     const calls = defineApi({ collections: [things] }).collection(things)
     const given = { from: '2024-01-01', within: { km: 3, tags: ['a', 'b'] } }
-    expect(await calls.act('near', { input: given })).toEqual(given)
-    await expect(calls.act('near', { input: { from: 'x' } })).rejects.toMatchObject({ status: 400 })
+    expect(await calls.near(given)).toEqual(given)
+    await expect(calls.near(JSON.parse('{"from":"x"}'))).rejects.toMatchObject({ status: 400 })
   })
 
   const refusals: readonly [
@@ -147,13 +141,13 @@ describe('in-process calls', () => {
     ['an unknown item', calls => calls.read('nothing'), () => ['GET', '/cars/nothing']],
     [
       'an unknown filter',
-      calls => calls.list({ colour: 'red' }),
+      calls => calls.list(JSON.parse('{"colour":"red"}')).toArray(),
       () => ['GET', '/cars?colour=red'],
     ],
     [
       'several issues of a query',
-      calls => calls.list({ limit: -1, sort: 'x', doors: 'many' }),
-      () => ['GET', '/cars?limit=-1&sort=x&doors=many'],
+      calls => calls.list(JSON.parse('{"sort":"x","doors":"many"}')).page(),
+      () => ['GET', '/cars?sort=x&doors=many'],
     ],
     [
       'a bad value',
@@ -167,12 +161,12 @@ describe('in-process calls', () => {
     ],
     [
       'a bad patch',
-      (calls, id) => calls.patch(id, { color: null, x: 1 }),
+      (calls, id) => calls.patch(id, JSON.parse('{"color":null,"x":1}')),
       id => ['PATCH', `/cars/${id}`, { color: null, x: 1 }],
     ],
     [
       'another id',
-      (calls, id) => calls.patch(id, { id: 'x' }),
+      (calls, id) => calls.patch(id, JSON.parse('{"id":"x"}')),
       id => ['PATCH', `/cars/${id}`, { id: 'x' }],
     ],
     [
@@ -182,7 +176,7 @@ describe('in-process calls', () => {
     ],
     [
       'a bad input',
-      (calls, id) => calls.act('buy', { id, input: {} }),
+      (calls, id) => calls.buy(id, JSON.parse('{}')),
       id => ['POST', `/cars/${id}/buy`, {}],
     ],
     [
@@ -260,7 +254,7 @@ describe('in-process calls', () => {
     })
     const calls = defineApi({ collections: [things] }).collection(things)
     const principal = { id: 'ann' }
-    expect(await calls.act('twice', { principal })).toBe(1)
+    expect(await calls.twice({ principal })).toBe(1)
     expect(seen).toEqual([
       ['twice', principal, false],
       ['create', principal, false],
@@ -268,7 +262,7 @@ describe('in-process calls', () => {
     ])
   })
 
-  it('take an undefined principal, signal or id for none, as hooks and actions hand them on', async () => {
+  it('take an undefined principal or signal for none, as hooks and actions hand them on', async () => {
     const seen: unknown[] = []
     const things = defineCollection({
       name: 'things',
@@ -282,17 +276,19 @@ describe('in-process calls', () => {
       actions: {
         twice: {
           on: 'collection',
-          run: async ({ collection, id, signal }) => {
-            await collection('things').act('once', { id, principal: undefined, signal })
-            return collection('things').list({}, { principal: undefined, signal: undefined })
+          run: async ({ collection, signal }) => {
+            await collection('things').actions.once?.({ principal: undefined, signal })
+            const options = { principal: undefined, signal: undefined }
+            return collection('things').list({}, options).toArray()
           },
         },
         once: { on: 'collection', run: ({ collection }) => collection('things').count() },
       },
     })
     const calls = defineApi({ collections: [things] }).collection(things)
-    expect(await calls.list({}, { principal: undefined, signal: undefined })).toEqual([])
-    await calls.act('twice', { principal: { id: 'ann' }, signal: undefined })
+    const none = { principal: undefined, signal: undefined }
+    expect(await calls.list({}, none).toArray()).toEqual([])
+    await calls.twice({ principal: { id: 'ann' }, signal: undefined })
     expect(seen).toEqual([
       ['list', undefined, false],
       ['twice', 'ann', false],
@@ -305,20 +301,20 @@ describe('in-process calls', () => {
   it('end with the reason of their signal', async () => {
     const { calls } = await withCars()
     await expect(
-      calls.list({}, { signal: AbortSignal.abort(new Error('enough')) }),
+      calls.list({}, { signal: AbortSignal.abort(new Error('enough')) }).first(),
     ).rejects.toThrow('enough')
   })
 
-  it('take each value of a list as it is, its commas too', async () => {
+  it('take each value as it is, its commas too', async () => {
     const schema = z.object({ n: z.string() })
     const notes = defineCollection({ name: 'notes', schema, store: memoryStore() })
-    const calls = defineApi({ collections: [notes] }).collection('notes')
+    const calls = defineApi({ collections: { notes } }).collection('notes')
     for (const n of ['a', 'b', 'c', 'a,b', 'a\\,b']) await calls.create({ n })
-    const found = async (parameters: ListParameters) =>
-      (await calls.list(parameters)).map(item => Object(item).n)
-    expect(await found({ 'n[in]': ['a,b', 'c'] })).toEqual(['c', 'a,b'])
-    expect(await found({ 'n[nin]': ['a\\,b', 'c'] })).toEqual(['a', 'b', 'a,b'])
-    expect(await found({ 'n[in]': 'a,b' })).toEqual(['a', 'b'])
+    const found = async (filters: Filters<{ n: string }>) =>
+      (await calls.list(filters).toArray()).map(({ n }) => n)
+    expect(await found({ n: { in: ['a,b', 'c'] } })).toEqual(['c', 'a,b'])
+    expect(await found({ n: { nin: ['a\\,b', 'c'] } })).toEqual(['a', 'b', 'a,b'])
+    expect(await found({ n: 'a,b' })).toEqual(['a,b'])
     expect(await found({ n: ['a,b', 'c'] })).toEqual(['c', 'a,b'])
   })
 
@@ -339,13 +335,15 @@ describe('in-process calls', () => {
 
   it('a collection that there is not is a TypeError', async () => {
     const { api } = await withCars(0)
-    expect(() => api.collection('trucks')).toThrow(/cars/)
-    expect(() => api.collection('trucks')).toThrow(TypeError)
+    // @ts-expect-error a collection that there is not
+    const find = () => api.collection('trucks')
+    expect(find).toThrow(/cars/)
+    expect(find).toThrow(TypeError)
   })
 
   it('are typed by the schema', async () => {
     const { calls, api } = await withCars(1)
-    const [car] = await calls.list()
+    const car = await calls.list().first()
     type Car = NonNullable<typeof car>
     expectTypeOf<Car['color']>().toEqualTypeOf<'red' | 'blue' | 'green' | 'black' | 'white'>()
     expectTypeOf<Car['doors']>().toEqualTypeOf<number>()
@@ -359,8 +357,8 @@ describe('in-process calls', () => {
     // @ts-expect-error a color that there is not
     const wrong = () => calls.create({ immatriculation: 'x', color: 'pink' })
     expect(wrong).toBeTypeOf('function')
-    expectTypeOf(await api.collection('cars').list()).toMatchTypeOf<readonly unknown[]>()
-    expect(car as Item | undefined).toBeDefined()
+    expectTypeOf(await api.collection('cars').list().first()).toEqualTypeOf<Car | undefined>()
+    expect(car).toBeDefined()
   })
 
   it('have ids of the type that the collection says', async () => {
@@ -375,8 +373,9 @@ describe('in-process calls', () => {
     expectTypeOf(account.id).toEqualTypeOf<string>()
     const option = await api.collection(options).create({ car_id: car.id, name: 'radio' })
     expect(option.car_id).toBe(car.id)
-    const untyped = await api.collection('models').read(model.id)
-    expectTypeOf(untyped.id).toEqualTypeOf<Id>()
-    expect([cars.ids, models.ids]).toEqual(['uuid', 'integer'])
+    const named = await api.collection('models').read(model.id)
+    expectTypeOf(named).toEqualTypeOf(model)
+    const listed = defineApi({ collections: [models] }).collection('models')
+    expectTypeOf((await listed.read(model.id)).id).toEqualTypeOf<Id>()
   })
 })

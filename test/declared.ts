@@ -1,21 +1,14 @@
 // Declarations of one collection, each with something that its description must say.
 import { z } from 'zod'
-import {
-  blob,
-  type CollectionOptions,
-  defineCollection,
-  memoryBlobs,
-  memoryStore,
-} from '../src/index.ts'
+import { blob, memoryBlobs, memoryStore } from '../src/index.ts'
+import { defineUntyped, type Untyped } from './untyped.ts'
 
 /** The options of the collection. */
-export type Declared = Omit<CollectionOptions<z.ZodType>, 'name' | 'store' | 'id'> & {
-  readonly id?: 'uuid' | 'integer'
-}
+export type Declared = Omit<Untyped, 'name' | 'store'>
 
 /** One collection, `things`. */
 export function thingsOf(declared: Declared) {
-  return defineCollection({ name: 'things', store: memoryStore(), ...declared })
+  return defineUntyped({ name: 'things', store: memoryStore(), ...declared })
 }
 
 const Address = z

@@ -4,11 +4,9 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/html.ts'
 import {
-  type CollectionOptions,
+  type Api,
   DEFAULT_FORMATS,
-  defineAction,
   defineApi,
-  defineCollection,
   memoryStore,
   onResponse,
   type Scheme,
@@ -18,6 +16,7 @@ import { openApiDocument } from '../src/openapi/document.ts'
 import { sqlStore } from '../src/sql/sql-store.ts'
 import { type Answer, type Init, type OpenHandler, openHandler } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
+import { defineUntyped, type Untyped } from './untyped.ts'
 
 const SECRET = 'open sesame'
 const HASH = `hashed:${SECRET}`
@@ -42,13 +41,13 @@ const scheme: Scheme = {
 }
 const as = (principal: string) => ({ authorization: `Test ${principal}` })
 
-type Options = Partial<CollectionOptions<typeof schema>>
+type Options = Partial<Untyped>
 
 /** What hooks and programs were given. */
 const seen: unknown[] = []
 
 function users(store: Store, options: Options = {}) {
-  return defineCollection({
+  return defineUntyped({
     name: 'users',
     schema,
     store,
@@ -70,11 +69,11 @@ function users(store: Store, options: Options = {}) {
       after: (event, result) => void seen.push(event, result),
     },
     actions: {
-      login: defineAction({
+      login: {
         on: 'item',
         input: z.object({ password: z.string() }),
         run: ({ item, input }) => ({ right: item?.password === `hashed:${input.password}` }),
-      }),
+      },
       touch: { on: 'item', run: ({ item, update }) => update({ views: Number(item?.views) + 1 }) },
       echo: { on: 'item', run: ({ item }) => item },
       copy: { on: 'item', run: ({ item }) => ({ ...item, copied: true }) },
@@ -90,7 +89,7 @@ function users(store: Store, options: Options = {}) {
 interface Served {
   readonly id: string
   readonly send: (target: string, init?: Init) => Promise<Answer>
-  readonly api: ReturnType<typeof defineApi>
+  readonly api: Api
   readonly etag: string
 }
 
@@ -305,8 +304,8 @@ describe.each(Object.entries(STORES))('a write-only property, %s', (_name, makeS
     const { id, api } = await serve(await makeStore())
     seen.length = 0
     const item = await api.collection('users').read(id)
-    await api.collection('users').act('touch', { id })
-    const listed = await api.collection('users').list()
+    await api.collection('users').actions.touch?.(id)
+    const listed = await api.collection('users').list().toArray()
     expect(Object(item).password).toBe(HASH)
     expect([Object(listed[0]).password, listed.length]).toEqual([HASH, 1])
     expect({ ...item }).not.toHaveProperty('password')
@@ -336,7 +335,7 @@ it('is in no idempotency record of SQLite', async () => {
 
 it('is hidden by a version that does not declare it', async () => {
   const store = memoryStore()
-  const before = defineCollection({ name: 'users', schema: z.object({ name: z.string() }), store })
+  const before = defineUntyped({ name: 'users', schema: z.object({ name: z.string() }), store })
   const api = defineApi({
     versions: [
       { version: 1, collections: [before] },
@@ -387,7 +386,7 @@ describe('a read-only property', () => {
   })
 
   it('is set before validation: absent, null or computed', async () => {
-    const collection = defineCollection({
+    const collection = defineUntyped({
       name: 'things',
       schema: z.object({
         name: z.string(),

@@ -4,7 +4,6 @@ import { z } from 'zod'
 import { html } from '../src/html/html.ts'
 import {
   DEFAULT_FORMATS,
-  defineAction,
   defineApi,
   defineCollection,
   HttpError,
@@ -52,19 +51,18 @@ export function example({ clock, storeOf, version, ...policies }: ExampleOptions
     unique: ['immatriculation'],
     search: ['immatriculation', 'model.name'],
     actions: {
-      buy: defineAction({
+      buy: {
         on: 'item',
         input: z.object({ account_id: z.string() }),
         run: async ({ item, input, update }) => {
-          if (item?.sold_to) throw new HttpError(409, 'The car is sold')
+          if (item.sold_to) throw new HttpError(409, 'The car is sold')
           return update({ sold_to: input.account_id })
         },
-      }),
+      },
       cheapest: {
         on: 'collection',
         method: 'GET',
-        run: async ({ collection }) =>
-          (await collection('cars').list({ sort: 'price', limit: 1 }))[0],
+        run: ({ collection }) => collection().list({ sort: 'price' }).first(),
       },
     },
   })
@@ -101,7 +99,7 @@ export function example({ clock, storeOf, version, ...policies }: ExampleOptions
     }),
     store: store('photos'),
   })
-  const collections = [cars, options, models, carsModels, accounts, photos]
+  const collections = { cars, options, models, cars_models: carsModels, accounts, photos }
   const api = defineApi({
     formats: [...DEFAULT_FORMATS, html],
     ...policies,

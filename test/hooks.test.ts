@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
   blob,
-  defineAction,
   defineApi,
   defineCollection,
   type Hooks,
@@ -19,7 +18,17 @@ import { sqlStore } from '../src/sql/sql-store.ts'
 import { eachHandler, type Init, listen } from './handlers.ts'
 import { openDatabase } from './stores/sqlite.ts'
 
-type Told = Omit<OperationEvent, 'signal'> & { hook: string; result?: unknown; error?: unknown }
+interface AnyHooks {
+  readonly before?: (event: OperationEvent) => unknown
+  readonly after?: (event: OperationEvent, result: unknown) => unknown
+  readonly error?: (event: OperationEvent, error: unknown) => unknown
+}
+
+type Told = Omit<OperationEvent, 'signal' | 'collection' | 'transaction'> & {
+  hook: string
+  result?: unknown
+  error?: unknown
+}
 
 const scheme: Scheme = {
   name: 'Test',
@@ -29,7 +38,7 @@ const scheme: Scheme = {
 }
 
 /** One item, and everything that its hooks were told. */
-async function watched(hooks: Hooks = {}) {
+async function watched(hooks: AnyHooks = {}) {
   const told: Told[] = []
   const note = (hook: string, { signal, ...event }: OperationEvent, more: object = {}) => {
     expect(signal).toBeInstanceOf(AbortSignal)
@@ -41,17 +50,17 @@ async function watched(hooks: Hooks = {}) {
     store: memoryStore(),
     search: ['name'],
     actions: {
-      grow: defineAction({
+      grow: {
         on: 'item',
         input: z.object({ by: z.int() }),
         run: ({ item, input, update }) => update({ size: Number(item?.size) + input.by }),
-      }),
-      report: defineAction({
+      },
+      report: {
         on: 'collection',
         method: 'GET',
         input: z.object({ of: z.string() }),
         run: ({ input }) => ({ of: input.of }),
-      }),
+      },
       forget: { on: 'collection', run: () => undefined },
     },
     hooks: {
@@ -161,7 +170,7 @@ describe('what hooks are told', () => {
         expect(answer.status).toBeLessThan(400)
         const id = target.includes(':id') ? { id: item.id } : {}
         const about = {
-          collection: 'things',
+          collectionName: 'things',
           operation,
           principal: { id: 'ann', scopes: ['all'], team: 7 },
           ...id,
@@ -214,7 +223,7 @@ describe('what hooks are told', () => {
         })
         expect(told.at(-1)).toMatchObject({
           hook: 'error',
-          collection: 'things',
+          collectionName: 'things',
           operation,
           error: expect.any(HttpError),
         })
@@ -308,7 +317,7 @@ describe('what a before hook returns', () => {
   const changes: readonly [
     name: string,
     schema: typeof PLAIN,
-    before: Hooks['before'],
+    before: AnyHooks['before'],
     status: number,
     json: object,
   ][] = [
@@ -451,18 +460,18 @@ describe.each<[string, () => Store | Promise<Store>]>([
     const things = await served({ before: event => before(event, undefined), after })
     const { id } = await things.create(values())
     expect(await things.read(id)).toMatchObject(values())
-    expect(await things.list()).toMatchObject([values()])
+    expect(await things.list().toArray()).toMatchObject([values()])
     expect(await things.replace(id, values())).toMatchObject(values())
     expect(await things.patch(id, { name: 'c' })).toMatchObject({ ...values(), name: 'c' })
-    expect(await things.act('look', { id })).toMatchObject({ ...values(), name: 'c' })
-    expect(await things.act('touch', { id })).toMatchObject({ name: 'c' })
+    expect(await things.look(id)).toMatchObject({ ...values(), name: 'c' })
+    expect(await things.touch(id)).toMatchObject({ name: 'c' })
     expect(await things.delete(id)).toMatchObject({ name: 'c', model: { name: 'touched' } })
   })
 
   it('nothing in an action, without hooks too', async () => {
     const things = await served({})
     const { id } = await things.create(values())
-    expect(await things.act('both', { id })).toBe(false)
+    expect(await things.both(id)).toBe(false)
   })
 
   it('all of the value, at any depth, also where it is as it was', async () => {

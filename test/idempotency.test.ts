@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
-  defineAction,
   defineApi,
   defineCollection,
   HttpError,
@@ -50,30 +49,30 @@ function counting() {
       },
     },
     actions: {
-      add: defineAction({
+      add: {
         on: 'item',
         input: z.object({ by: z.int() }),
         run: ({ item, input, update }) => update({ count: Number(item?.count) + input.by }),
-      }),
+      },
       end: { on: 'item', run: async ({ collection, id = '' }) => collection('things').delete(id) },
       quiet: {
         on: 'item',
         run: async ({ item, update }) => void (await update({ count: Number(item?.count) + 1 })),
       },
-      wait: defineAction({
+      wait: {
         on: 'collection',
         input: z.object({ name: z.string() }),
         run: async ({ input }) => {
           await wait(input.name)
           return { at: calls.length }
         },
-      }),
-      echo: defineAction({
+      },
+      echo: {
         on: 'collection',
         input: z.object({ name: z.string() }),
         run: ({ input }) => input,
-      }),
-      fail: defineAction({
+      },
+      fail: {
         on: 'collection',
         input: z.object({ times: z.int() }),
         run: ({ input }) => {
@@ -81,7 +80,7 @@ function counting() {
             throw new HttpError(409, 'Not yet')
           return { done: true }
         },
-      }),
+      },
     },
   })
   const others = defineCollection({

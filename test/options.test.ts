@@ -7,7 +7,6 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { buildLimits } from '../src/http/limits.ts'
 import {
-  type Action,
   basic,
   bearerJwt,
   blob,
@@ -133,8 +132,8 @@ test('options may be undefined', () => {
   const photo = blob({ accept: none, inlineBelow: none })
   const dates = { name: { name: none, json: none, type: none } }
   const layout = { table: none, columns: dates, version: none }
-  const action: Action = {
-    on: 'item',
+  const action = {
+    on: 'item' as const,
     method: none,
     input: none,
     output: none,

@@ -2,15 +2,9 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../src/html/html.ts'
-import {
-  type CollectionOptions,
-  DEFAULT_FORMATS,
-  defineApi,
-  defineCollection,
-  memoryStore,
-  type Scheme,
-} from '../src/index.ts'
+import { DEFAULT_FORMATS, defineApi, memoryStore, type Scheme } from '../src/index.ts'
 import { type Init, openHandler } from './handlers.ts'
+import { defineUntyped, type Untyped } from './untyped.ts'
 
 const scheme: Scheme = {
   name: 'Test',
@@ -23,8 +17,8 @@ const scheme: Scheme = {
 
 const schema = z.object({ owner_id: z.string(), title: z.string() })
 
-async function serve(options: Partial<CollectionOptions<typeof schema>> = {}) {
-  const posts = defineCollection({
+async function serve(options: Partial<Untyped> = {}) {
+  const posts = defineUntyped({
     name: 'posts',
     schema,
     store: memoryStore(),
@@ -65,7 +59,7 @@ describe('an owner', () => {
     { method: 'PATCH', json: { title: 'Changed', owner_id: 'bob' } },
     { method: 'DELETE' },
   ]
-  test.each<[string, string, Partial<CollectionOptions<typeof schema>>, number]>([
+  test.each<[string, string, Partial<Untyped>, number]>([
     ['the owner', 'ann', {}, 200],
     ['a principal with the scope', 'bob posts:admin', {}, 200],
     ['another principal', 'bob', {}, 403],

@@ -64,7 +64,7 @@ export function read${at}(given: (typeof schema${at})['_zod']['output'], taken: 
 
 const COLLECTIONS = `
 ${each(at => `export const items${at} = defineCollection({ name: 'items${at}', schema: schema${at}, store: memoryStore() })`)}
-export const api = defineApi({ version: 1, collections: [${each(at => `items${at},`)}] })
+export const api = defineApi({ version: 1, collections: { ${each(at => `items${at},`)} } })
 `
 
 /** The same read by way of calls. */
@@ -72,7 +72,7 @@ const CALLS = each(
   (at, member) => `
 export async function call${at}(taken: (typeof schema${at})['_zod']['input']) {
   const calls = api.collection(items${at})
-  const [first] = await calls.list({ limit: 5 })
+  const first = await calls.list({ limit: 5 }).first()
   const made = await calls.create(taken)
   return [first?.id, first?.${member}, made.created_at, taken.${member}]
 }`,
@@ -83,7 +83,7 @@ const PROGRAMS = {
   collections: HEAD + COLLECTIONS,
   types: HEAD + TYPES,
   calls: HEAD + COLLECTIONS + CALLS,
-  wrong: `${HEAD + COLLECTIONS}export const wrong: string = api.collection(items0).list()`,
+  wrong: `${HEAD + COLLECTIONS}export const wrong: string = await api.collection(items0).list().first()`,
 }
 
 let folder: string

@@ -18,7 +18,7 @@ export const APIS: Readonly<Record<string, (build: Build) => Served>> = { open, 
 
 /** Cars with nested values, their options, relations, notes with UUIDs, photos. Everything is public. */
 function open({ library, z }: Build): Served {
-  const { blob, defineAction, defineApi, defineCollection, HttpError } = library
+  const { blob, defineApi, defineCollection, HttpError } = library
   const cars = defineCollection({
     name: 'cars',
     schema: carOf(z),
@@ -28,15 +28,15 @@ function open({ library, z }: Build): Served {
     indexes: ['color', 'price'],
     search: ['plate', 'color', 'model.name'],
     actions: {
-      buy: defineAction({
+      buy: {
         on: 'item',
         input: z.object({ offer: z.number().min(1) }),
         run({ input, item, update }) {
           if (Object(item).sold === true) throw new HttpError(409, 'This car is sold')
           return update({ sold: true, price: input.offer })
         },
-      }),
-      cheapest: defineAction({
+      },
+      cheapest: {
         on: 'collection',
         method: 'GET',
         input: z.object({ color: z.string().optional() }),
@@ -45,7 +45,7 @@ function open({ library, z }: Build): Served {
           color: input.color ?? 'any',
           count: await collection('cars').count(input.color ? { color: input.color } : {}),
         }),
-      }),
+      },
     },
   })
   const options = defineCollection({

@@ -1,5 +1,5 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
-import type { AnyCollection } from '../model/def.ts'
+import type { Def } from '../model/def.ts'
 import type { Callable } from '../model/resource.ts'
 import { createProxy, createResource, type Shared } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
@@ -34,7 +34,9 @@ type NamedOf<A, V> = A extends { readonly versions: infer Versions }
 /** The resources of an api by the names of its collections. */
 export type Client<A, V = VersionOf<A>> = ByName<NamedOf<A, V>>
 type ByName<Named> = {
-  readonly [N in keyof Named]: Named[N] extends AnyCollection ? Callable<Named[N]['def']> : never
+  readonly [N in keyof Named]: Named[N] extends { readonly def: Def }
+    ? Callable<Named[N]['def']>
+    : never
 }
 
 interface PlainOptions extends SendOptions {

@@ -1,5 +1,6 @@
 // The types of one declaration, in one parameter: its items, what its operations take, and its names.
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
+import type { CollectionDefinition } from './definition.ts'
 
 /** The ids that a store can make, and what they are in an item. */
 export interface MadeIds {
@@ -20,6 +21,8 @@ export interface Def {
   readonly readOnly: string
   readonly writeOnly: string
   readonly immutable: string
+  /** Who calls: a program may set read-only properties. */
+  readonly by: 'client' | 'program'
 }
 
 /** The types of a collection whose schema is not known: any property may hold anything. */
@@ -30,7 +33,7 @@ export interface UnknownDef extends Def {
       readonly input: Readonly<Record<string, unknown>>
     }
   }
-  readonly on: Readonly<Record<never, never>>
+  readonly on: Readonly<Record<string, unknown>>
   readonly readOnly: never
   readonly writeOnly: never
   readonly immutable: never
@@ -39,11 +42,31 @@ export interface UnknownDef extends Def {
 /** A collection without its types: lists of collections are checked against this, which compares no schema. */
 export interface AnyCollection {
   readonly name: string
+  /** For the type checker alone: `undefined` at run time. */
   readonly def: Def
+  readonly definition: CollectionDefinition
 }
 
+/** The types of a declaration, made of what `defineCollection` infers. */
+export interface Made<N, S, I, On, In, Out, Roles, Owner> {
+  readonly name: N
+  readonly schema: S
+  readonly id: I
+  readonly on: On
+  readonly input: In
+  readonly output: Out
+  readonly readOnly: NamesWith<Roles, 'readOnly' | { readonly readOnly: unknown }> | Owner
+  readonly writeOnly: NamesWith<Roles, 'writeOnly'>
+  readonly immutable: NamesWith<Roles, 'immutable'>
+  readonly by: 'client'
+}
+
+type NamesWith<Roles, Role> = {
+  [F in keyof Roles & string]: Roles[F] extends Role ? F : never
+}[keyof Roles & string]
+
 /** The properties that the server adds to an item. */
-export interface ServerFields<Id> {
+export type ServerFields<Id> = {
   readonly id: Id
   readonly created_at: string
   readonly updated_at: string
@@ -67,13 +90,20 @@ export type StoredOf<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>
 export type ItemOf<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']> &
   ServerFields<IdOf<D>>
 
-/** What `create` and `replace` take: the input of the schema without read-only properties. */
-export type NewOf<D extends Def> = Drop<Input<D['schema']>, D['readOnly']>
+/** What `create` and `replace` take: read-only properties may be given by a program, and by no client. */
+export type NewOf<D extends Def> = [D['readOnly']] extends [never]
+  ? Input<D['schema']>
+  : Without<Input<D['schema']>, D['readOnly']> &
+      (D['by'] extends 'program' ? Only<Input<D['schema']>, D['readOnly']> : unknown)
 
-/** What `patch` takes: a merge patch without read-only and immutable properties. */
+/** What `patch` takes: a merge patch without what the caller cannot change. */
 export type ChangesOf<D extends Def> = Merge<
-  Drop<Input<D['schema']>, D['readOnly'] | D['immutable']>
+  Drop<Input<D['schema']>, D['immutable'] | (D['by'] extends 'program' ? never : D['readOnly'])>
 >
+
+type Only<T, K extends string> = T extends unknown
+  ? { readonly [P in keyof T as P extends K ? P : never]?: T[P] }
+  : never
 
 /** A merge patch (RFC 7396): `null` removes what may be absent, and an entry of a record. */
 export type Merge<T> = {

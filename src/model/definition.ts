@@ -15,12 +15,16 @@ import type { BinaryForm } from '../schema/blob-forms.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Validator } from '../schema/validate.ts'
-import type { Awaitable, Item } from '../schema/values.ts'
-import type { Input, Output, Schema, SomeSchema } from '../schema/zod-fields.ts'
+import type { Awaitable } from '../schema/values.ts'
+import type { Schema, SomeSchema } from '../schema/zod-fields.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { SortKey } from '../store/selection.ts'
 import type { Id, Shape, TotalMode } from '../store/store.ts'
-import type { FieldRoles, OwnerOptions } from './field-roles.ts'
+import type { PlainOptions } from './collection-options.ts'
+import type { CompiledHooks } from './compile-hooks.ts'
+import type { MadeIds, StoredOf, UnknownDef } from './def.ts'
+import type { FieldRole, FieldRoles, OwnerOptions } from './field-roles.ts'
+import type { HookContext, Hooks } from './hooks.ts'
 
 /** What can be done to a collection and its items; actions come under their own names. */
 export type Operation = 'list' | 'count' | 'read' | 'create' | 'replace' | 'patch' | 'delete'
@@ -35,147 +39,51 @@ export const OPERATIONS: readonly Operation[] = [
   'delete',
 ]
 
-/** What a hook is told. */
-export interface OperationEvent {
-  readonly collection: string
-  /** An operation's or an action's name. */
-  readonly operation: string
-  readonly id?: Id
-  /** The item as it is before the operation, frozen. */
-  readonly item?: Item
-  /** What the client sent, frozen: of a patch only its changes by property, of a JSON Patch too (null where it removes one). */
-  readonly input?: unknown
-  /** What is to be, to be changed in place too: of a write the checked values of the whole item, of an action its input. */
-  readonly value?: unknown
-  readonly principal: Principal | undefined
-  readonly signal: AbortSignal
-}
+/** Which items a principal sees, as filters. `{}` is all of them, `undefined` and an empty list of values none. */
+export type RowRule = (
+  principal: Principal | undefined,
+) => Readonly<Record<string, unknown>> | undefined
 
-/**
- * Functions around the operations of one collection, awaited. What they throw is answered: an
- * `HttpError` as it is.
- */
-export interface Hooks {
-  /**
-   * Before the store is asked to change or to list anything. An object returned takes the place of
-   * `value`: dates become texts. Of an item what differs is checked by the schema (400), by its properties
-   * alone where it has transforms, as none runs twice; the input of an action is taken as it is.
-   */
-  before?(event: OperationEvent): unknown
-  /**
-   * After success; `result` is the item, the items, the count or what the action gave, frozen. Once for each
-   * `Idempotency-Key`: not where an earlier answer is given again.
-   */
-  after?(event: OperationEvent, result: unknown): unknown
-  /** After a failure, a refusal included. */
-  error?(event: OperationEvent, error: unknown): unknown
-}
-
-/**
- * Parameters of a list as a program gives them: `{ color: 'red', 'price[gte]': 10, limit: 5 }`. A
- * program is given whole items: `fields` is checked, and selects nothing.
- */
-export type ListParameters = Readonly<
-  Record<string, string | number | boolean | readonly (string | number | boolean)[]>
->
-
-/**
- * Which items a principal sees, as filters: `{ owner_id: principal.id }`. `{}` is all of them, `undefined`
- * and an empty list of values none; `undefined` is given for who has no credentials.
- */
-export type RowRule = (principal: Principal | undefined) => ListParameters | undefined
-
-/** What is undefined counts as not given. */
-export interface CallOptions {
-  /** Who calls, for row rules and hooks. Default: within an action who called that, else nobody. */
-  readonly principal?: Principal | undefined
-  /** Ends the work early: the call throws the signal's reason. Default: within an action the signal of that, else none. */
-  readonly signal?: AbortSignal | undefined
-}
-
-/** The ids that a store can make, and what they are in an item. */
-export interface MadeIds {
-  readonly uuid: string
-  readonly integer: number
-}
-
-/**
- * An item as it is given: what the schema gives, with the properties that the server adds. Not told by
- * the type: `timestamps: false` gives no dates, `idField: 'identifier'` that property instead of `id`, and
- * a `Date` that a transform makes is its text.
- */
-export type ItemOf<S extends SomeSchema, Ids extends keyof MadeIds = keyof MadeIds> = Output<S> & {
-  readonly id: MadeIds[Ids]
-  readonly created_at: string
-  readonly updated_at: string
-}
-
-/** The operations of one collection called in process: the same path as over HTTP, `HttpError` included. */
-export interface Calls<
-  S extends SomeSchema = SomeSchema,
-  Ids extends keyof MadeIds = keyof MadeIds,
-> {
-  list(parameters?: ListParameters, options?: CallOptions): Promise<ItemOf<S, Ids>[]>
-  count(parameters?: ListParameters, options?: CallOptions): Promise<number>
-  read(id: Id, options?: CallOptions): Promise<ItemOf<S, Ids>>
-  create(value: Input<S>, options?: CallOptions): Promise<ItemOf<S, Ids>>
-  replace(id: Id, value: Input<S>, options?: CallOptions): Promise<ItemOf<S, Ids>>
-  /** Applies a JSON Merge Patch. */
-  patch(
-    id: Id,
-    changes: Readonly<Record<string, unknown>>,
-    options?: CallOptions,
-  ): Promise<ItemOf<S, Ids>>
-  delete(id: Id, options?: CallOptions): Promise<ItemOf<S, Ids>>
-  /** Runs an action, of an item where an id is given. */
-  act(
-    name: string,
-    call?: CallOptions & { readonly id?: Id | undefined; readonly input?: unknown },
-  ): Promise<unknown>
-}
-
-/** Finds the operations of a collection: by its declaration with the types of its schema, or by its name. */
-export interface CollectionCalls {
-  <S extends SomeSchema, Ids extends keyof MadeIds>(collection: {
-    readonly name: string
-    readonly schema: S
-    readonly ids: Ids
-  }): Calls<S, Ids>
-  (name: string): Calls
-}
-
-/** What an action's `run` receives. */
-export interface ActionContext<S extends SomeSchema = SomeSchema> {
-  /** What the client sent, checked by the action's `input`. */
-  readonly input: Output<S>
+/** What an action's `run` gets, without the types of its declaration. */
+export interface ActionContext extends HookContext {
+  /** What was sent, checked by the action's `input`. */
+  readonly input: unknown
   /** The item acted on, frozen; absent for an action on the collection. */
-  readonly item?: Item
+  readonly item?: StoredOf<UnknownDef>
   readonly id?: Id
-  readonly principal: Principal | undefined
-  readonly signal: AbortSignal
-  /** The operations of a collection of the same api, as this principal. */
-  readonly collection: CollectionCalls
-  /**
-   * Applies a merge patch to the item acted on, if it is still as it was read.
-   * @throws HttpError 409 where it was changed meanwhile (412 where the client sent a precondition).
-   */
-  readonly update: (changes: Readonly<Record<string, unknown>>) => Promise<Item>
+  /** Applies a merge patch to the item acted on, if it is still as it was read. */
+  readonly update: (changes: Readonly<Record<string, unknown>>) => Promise<StoredOf<UnknownDef>>
 }
 
-/** A verb on a collection or an item. */
-export interface Action<S extends SomeSchema = SomeSchema> {
-  /** Where it stands: `/<collection>/<action>`, or `/<collection>/<id>/<action>`. */
+/** A verb on a collection or an item, without the types of its declaration. */
+export interface Action {
   readonly on: 'collection' | 'item'
-  /** GET (and HEAD) for an action that changes nothing; POST is the default. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined
-  /** What it takes: from the body, or from the query where the method is GET. Without, nothing. */
-  readonly input?: S | undefined
-  /** What it gives, for the description; what `run` returns is not checked against it. */
-  readonly output?: SomeSchema | undefined
-  /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
+  readonly input?: SomeSchema | undefined
+  readonly output?: SomeSchema | 'item' | undefined
   readonly description?: string | undefined
-  /** Its result is the answer, 200: the item acted on is given as anywhere, its contents by address. `undefined` answers 303 to the item or the collection. */
-  run(context: ActionContext<S>): unknown
+  readonly run?: ActionRun | undefined
+}
+
+export type ActionRun = (context: ActionContext) => unknown
+
+/** The options of a collection without the types of its schema: names are texts. */
+export interface Declaration extends PlainOptions {
+  readonly name: string
+  readonly schema: Schema
+  readonly id?: keyof MadeIds | undefined
+  readonly sort?: string | readonly string[] | undefined
+  readonly indexes?: readonly (string | readonly string[])[] | undefined
+  readonly unique?: readonly (string | readonly string[])[] | undefined
+  readonly parents?: Readonly<Record<string, string>> | undefined
+  readonly relation?: Readonly<Record<string, string>> | undefined
+  readonly search?: readonly string[] | undefined
+  readonly actions?: Readonly<Record<string, Action>> | undefined
+  readonly hooks?: Hooks | undefined
+  readonly access?: Access | undefined
+  readonly visible?: RowRule | undefined
+  readonly fields?: Readonly<Record<string, FieldRole>> | undefined
+  readonly owner?: string | OwnerOptions | undefined
 }
 
 /** An action as the core keeps it: its types are forgotten, its input is checked. */
@@ -187,11 +95,15 @@ export interface ActionDefinition {
   readonly inputFields: Fields | undefined
   /** Checks what was sent by `input`; absent where the action takes nothing. */
   readonly check: ((value: unknown) => Awaitable<unknown>) | undefined
+  /** Absent where it is not declared, and where the action gives an item of the collection. */
   readonly output: Schema | undefined
   /** What it gives, where `output` is an object. */
   readonly outputFields: Fields | undefined
+  /** Whether it gives an item of the collection. */
+  readonly givesItem: boolean
   readonly description: string | undefined
-  run(context: ActionContext): unknown
+  /** Absent until `defineApi` gives it. */
+  readonly run: ActionRun | undefined
 }
 
 export interface CollectionDefinition {
@@ -229,7 +141,7 @@ export interface CollectionDefinition {
   readonly parents: ReadonlyMap<string, string>
   readonly operations: ReadonlySet<Operation>
   readonly actions: ReadonlyMap<string, ActionDefinition>
-  readonly hooks: Hooks
+  readonly hooks: CompiledHooks
   readonly putCreates: boolean
   readonly requirePrecondition: boolean
   readonly cacheControl: string

@@ -42,9 +42,9 @@ export type FieldRole =
   | { readonly readOnly: (context: FieldContext) => unknown }
 
 /** Whose an item is. */
-export interface OwnerOptions {
+export interface OwnerOptions<F extends string = string> {
   /** The property that holds the id of the principal who created the item. */
-  readonly field: string
+  readonly field: F
   /** Scopes whose holders may change and delete the items of others: one of them is enough. */
   readonly except?: readonly string[] | undefined
 }

@@ -1,9 +1,7 @@
 // Parents: the fields of a collection that hold ids of other collections of the same api.
 import { listBlobFields } from '../schema/blob.ts'
 import type { Fields } from '../schema/fields.ts'
-import type { Schema } from '../schema/zod-fields.ts'
-import type { CollectionOptions } from './collection-options.ts'
-import type { CollectionDefinition } from './definition.ts'
+import type { CollectionDefinition, Declaration } from './definition.ts'
 import { omitFields } from './field-roles.ts'
 
 /** A field that holds an id, by its kind: what it is, and how it is declared. */
@@ -67,7 +65,7 @@ function checkParents(collections: ReadonlyMap<string, CollectionDefinition>): v
 }
 
 export function findParents(
-  { name, parents = {}, relation = {} }: CollectionOptions<Schema>,
+  { name, parents = {}, relation = {} }: Declaration,
   fields: Fields,
 ): Map<string, string> {
   if (Object.keys(relation).length !== 0 && Object.keys(relation).length !== 2) {

@@ -94,7 +94,8 @@ export interface Resource<D extends Def = UnknownDef> {
 }
 
 /** A resource with its actions as methods too: `cars.buy(car, { offer: 900 })`. */
-export type Callable<D extends Def = UnknownDef> = Resource<D> & ActionsOf<D>
+export type Callable<D extends Def = UnknownDef> = Resource<D> &
+  (string extends keyof D['on'] ? unknown : ActionsOf<D>)
 
 /** The actions of a collection as functions. */
 export type ActionsOf<D extends Def> = {
@@ -119,6 +120,8 @@ type ActionCall<D extends Def, On, In, Out> = On extends 'item'
   ? In extends SomeSchema
     ? (target: Target<D>, input: Input<In>, options?: WriteOptions) => Promise<Result<D, Out>>
     : (target: Target<D>, options?: WriteOptions) => Promise<Result<D, Out>>
-  : In extends SomeSchema
-    ? (input: Input<In>, options?: CallOptions) => Promise<Result<D, Out>>
-    : (options?: CallOptions) => Promise<Result<D, Out>>
+  : unknown extends On
+    ? (...given: readonly unknown[]) => Promise<unknown>
+    : In extends SomeSchema
+      ? (input: Input<In>, options?: CallOptions) => Promise<Result<D, Out>>
+      : (options?: CallOptions) => Promise<Result<D, Out>>

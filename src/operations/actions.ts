@@ -3,10 +3,10 @@
 import { HttpError, type Issue } from '../errors.ts'
 import { formValue } from '../formats/form-values.ts'
 import { mergePatch } from '../formats/patch.ts'
-import type { ActionDefinition, Calls, MadeIds } from '../model/definition.ts'
+import { ConflictError } from '../model/conflict-error.ts'
+import type { ActionDefinition } from '../model/definition.ts'
 import { RESERVED } from '../query.ts'
-import { freezeDeep, type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import type { SomeSchema } from '../schema/zod-fields.ts'
+import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import { type Stored, throwIfAborted } from '../store/store.ts'
 import { patchBlobs } from './blob-inputs.ts'
 import {
@@ -15,8 +15,8 @@ import {
   type OperationResult,
   withTarget,
 } from './context.ts'
-import { protect } from './field-roles.ts'
-import { runBefore } from './hooks.ts'
+import { giveItem } from './given-items.ts'
+import { OperationTools, runBefore } from './hooks.ts'
 import { limitAnswer, once } from './idempotency.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
@@ -35,11 +35,14 @@ export async function act(
 ): Promise<OperationResult> {
   const store = context.storeOf(context.target.collection)
   const safe = action.method === 'GET'
+  let stored: Stored | undefined
   const work = async () => {
     const current = await findActedOn(context, safe)
     const returned = await run(context, action, current, await checkInput(context, action))
+    if (context.inProcess) stored = returned.stored
+    const { value } = returned
     // An action may return dates and undefined properties: the result is kept and sent as JSON.
-    return returned === undefined ? [] : [JSON.parse(JSON.stringify(returned)) as Json]
+    return value === undefined ? [] : [JSON.parse(JSON.stringify(value)) as Json]
   }
   const answer = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {
     if (data === undefined) return buildEmptyResult(context)
@@ -49,6 +52,7 @@ export async function act(
       headers: [],
       representation: { kind: 'document', name, data, ...(fields && { fields }) },
       value: data,
+      stored,
     }
   }
   if (safe) return answer(await work())
@@ -73,7 +77,7 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   if (id !== undefined && stored) {
     const item = withTarget(context, { ...place, id, kind: 'item' })
     if (isReachable(atCurrentParent(item, stored.item), stored.item))
-      return { ...(await buildChangedResult(item, stored)), value: undefined }
+      return { ...(await buildChangedResult(item, stored)), value: undefined, stored: undefined }
   }
   const list = { ...place, kind: 'collection' } as const
   const url = context.href(list)
@@ -90,50 +94,47 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   }
 }
 
+/** What an action gave, and the item that this is, where it is the one acted on. */
+interface Returned {
+  readonly value: unknown
+  readonly stored: Stored | undefined
+}
+
 async function run(
   context: OperationContext,
   action: ActionDefinition,
   current: Stored | undefined,
   input: unknown,
-): Promise<unknown> {
-  const { runtime, target, base, principal } = context
-  const { signal } = context.request
-  const { collection } = target
+): Promise<Returned> {
+  const { collection } = context.target
   let stored = current
-  freezeDeep(current?.item)
-  const item = current && protect(collection, current.item)
+  const item = current && giveItem(collection, current)
   /** The items that the action was given, by what it was given. */
   const given = new Map<unknown, Stored>()
   if (current) given.set(item, current)
-  const before = { value: input, input, ...(current && { item: current.item }) }
-  const value = await runBefore(context, before, input)
-  const returned = await action.run({
-    input: value,
+  const before = { value: input, input, ...(current && { stored: current }) }
+  const checked = await runBefore(context, before, input)
+  const tools = Object.assign(new OperationTools(context), {
+    input: checked,
     ...(item && { item, id: current.id }),
-    principal,
-    signal,
-    // A collection's own calls have the types of its schema.
-    collection: <S extends SomeSchema, Ids extends keyof MadeIds>(
-      named: string | { readonly name: string },
-    ) => {
-      const scope = { runtime, version: target.version, base, defaults: { principal, signal } }
-      const name = typeof named === 'string' ? named : named.name
-      return runtime.createCalls(scope, name) as Calls<S, Ids>
-    },
-    update: async changes => {
+    update: async (changes: Readonly<Record<string, unknown>>) => {
       // The path names the parent that the item has now: a program may give it another.
       const anywhere = withTarget(context, { ...context.target, parent: undefined })
       stored = await changeItem(anywhere, stored, changes)
-      const changed = protect(collection, stored.item)
+      const changed = giveItem(collection, stored)
       given.set(changed, stored)
       return changed
     },
   })
+  const value = await action.run?.(tools)
   // The item acted on is answered as it is everywhere: its contents by their addresses.
-  const acted = given.get(returned)
+  const acted = given.get(value)
   return acted && !context.inProcess
-    ? serializeChanged(atCurrentParent(context, acted.item), acted.item)
-    : returned
+    ? {
+        value: await serializeChanged(atCurrentParent(context, acted.item), acted.item),
+        stored: acted,
+      }
+    : { value, stored: acted }
 }
 
 /** Changes the item acted on, at the version that was read. */
@@ -155,8 +156,9 @@ async function changeItem(
   // `*` holds of the item as it is now, too.
   const { ifMatch } = context.preconditions
   const status = ifMatch && ifMatch !== '*' ? 412 : 409
-  const message = `The ${collection.itemName} was changed meanwhile. Read it again, then decide.`
-  throw new HttpError(status, [{ message, type: 'changed_meanwhile' }])
+  const now = await context.storeOf(collection).get(stored.id, context.request)
+  const theirs = now && isReachable(context, now.item) ? giveItem(collection, now) : undefined
+  throw new ConflictError(collection.itemName, { mine: changes, theirs }, status)
 }
 
 /** What the client sent, checked: from the query where the method is GET, else from the body. */

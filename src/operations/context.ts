@@ -7,13 +7,9 @@ import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
-import type {
-  ApiDefinition,
-  CallOptions,
-  Calls,
-  CollectionDefinition,
-  VersionDefinition,
-} from '../model/definition.ts'
+import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
+import type { Transaction } from '../model/hooks.ts'
+import type { Callable, CallOptions } from '../model/resource.ts'
 import {
   type CollectionTarget,
   type Match,
@@ -24,6 +20,7 @@ import {
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { BlobRecord } from '../schema/blob.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
+import type { Stored } from '../store/store.ts'
 import { can } from './authorize.ts'
 
 /** An api ready to answer. */
@@ -31,8 +28,10 @@ export interface Runtime {
   readonly api: ApiDefinition
   readonly router: Router
   readonly workload: Workload
-  /** The operations of a collection as calls in process; given here, since actions need it and it needs them. */
-  readonly createCalls: (scope: CallScope, name: string) => Calls
+  /** Creates the resource of a collection; given here, since hooks and actions need it and it needs them. */
+  readonly createResource: (scope: CallScope, name: string) => Callable
+  /** Runs work in a transaction; given here for the same reason. */
+  readonly transaction: <R>(scope: CallScope, work: (tx: Transaction) => Promise<R>) => Promise<R>
 }
 
 /** What calls of one version share. */
@@ -85,8 +84,10 @@ export interface OperationResult {
   readonly validators?: Validators | undefined
   /** The request headers that the answer depends on besides `Accept`. */
   readonly vary?: readonly string[]
-  /** What hooks and in-process callers get. */
+  /** What hooks get, and programs that call an action or count. */
   readonly value: unknown
+  /** The item that programs get, with its version. */
+  readonly stored?: Stored | undefined
   /** Whether an earlier request with the same `Idempotency-Key` did the work: hooks ran then. */
   readonly replayed?: true
 }

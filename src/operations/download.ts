@@ -23,7 +23,7 @@ export async function download(context: OperationContext): Promise<OperationResu
   const { target, method, range, preconditions, suppressed } = context
   const { collection, property = '' } = target
   const stored = await requireItem(context)
-  await runBefore(context, { item: stored.item }, undefined)
+  await runBefore(context, { stored }, undefined)
   const record = findBlobRecord(stored.item, property)
   if (!record || !collection.blobs) {
     throw new HttpError(404, [

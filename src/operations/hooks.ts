@@ -1,34 +1,82 @@
 // The hooks of a collection around an operation.
-import type { OperationEvent } from '../model/definition.ts'
-import { type Awaitable, freezeDeep, type Item, isObject } from '../schema/values.ts'
-import type { OperationContext } from './context.ts'
-import { protect } from './field-roles.ts'
+import type { Principal } from '../auth/scheme.ts'
+import type { Find, HookContext, OperationEvent } from '../model/hooks.ts'
+import { type Awaitable, type Item, isObject } from '../schema/values.ts'
+import type { Stored } from '../store/store.ts'
+import type { CallScope, OperationContext } from './context.ts'
+import { giveItem } from './given-items.ts'
 
-export function createEvent(
-  { target, operation, principal, request }: OperationContext,
-  more: Partial<OperationEvent> = {},
-): OperationEvent {
-  const { item } = more
-  return {
-    collection: target.collection.name,
-    operation,
-    principal,
-    signal: request.signal,
-    ...(target.id !== undefined && { id: target.id }),
-    ...more,
-    ...(item && { item: Object.freeze(protect(target.collection, item)) }),
+/** The scope of calls within a hook or an action: the same version, principal and signal. */
+function createScope({ runtime, target, base, principal, request }: OperationContext): CallScope {
+  const { signal } = request
+  return { runtime, version: target.version, base, defaults: { principal, signal } }
+}
+
+/** What hooks and actions get: the resources are made when they are asked for. */
+export class OperationTools implements HookContext {
+  readonly principal: Principal | undefined
+  readonly #context: OperationContext
+
+  constructor(context: OperationContext) {
+    this.#context = context
+    this.principal = context.principal
   }
+
+  get signal(): AbortSignal {
+    return this.#context.request.signal
+  }
+
+  get collection(): Find {
+    const { runtime, target } = this.#context
+    const scope = createScope(this.#context)
+    const find = (collection: string | { readonly name: string } = target.collection) =>
+      runtime.createResource(scope, typeof collection === 'string' ? collection : collection.name)
+    return find as Find // a resource has the types of its collection
+  }
+
+  get transaction(): HookContext['transaction'] {
+    const { runtime } = this.#context
+    const scope = createScope(this.#context)
+    // The calls of a transaction are those of the version, as `collection` above.
+    return runtime.transaction.bind(runtime, scope) as HookContext['transaction']
+  }
+}
+
+class OperationHookEvent extends OperationTools implements OperationEvent {
+  readonly collectionName: string
+  readonly operation: string
+
+  constructor(context: OperationContext, more: HookValues) {
+    super(context)
+    this.collectionName = context.target.collection.name
+    this.operation = context.operation
+    const { id, collection } = context.target
+    const { stored, ...values } = more
+    Object.assign(this, id !== undefined && { id }, values)
+    if (stored) Object.assign(this, { item: giveItem(collection, stored) })
+  }
+}
+
+/** What a hook gets besides what the context of its operation has. */
+export interface HookValues {
+  /** The item as it is before the operation. */
+  readonly stored?: Stored
+  readonly input?: unknown
+  readonly value?: unknown
+}
+
+export function createEvent(context: OperationContext, more: HookValues = {}): OperationEvent {
+  return new OperationHookEvent(context, more)
 }
 
 /** Runs the collection's `before` hook; what it returns takes the place of the value. */
 export function runBefore<T>(
   context: OperationContext,
-  more: Partial<OperationEvent>,
+  more: HookValues,
   value: T,
 ): Awaitable<T | Item> {
-  const { before } = context.target.collection.hooks
+  const before = context.target.collection.hooks.before.get(context.operation)
   if (!before) return value
-  freezeDeep(more.item)
   return replaceValue(before, createEvent(context, more), value)
 }
 

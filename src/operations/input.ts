@@ -9,7 +9,7 @@ import {
   toHttpError,
 } from '../errors.ts'
 import { toJson } from '../formats/json-value.ts'
-import type { CollectionDefinition, OperationEvent } from '../model/definition.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
 import { invalidIdReason, normalizeId, type Parent, parseId } from '../model/routes.ts'
 import { isWithin } from '../schema/json-size.ts'
 import {
@@ -30,7 +30,7 @@ import {
   requireImmutable,
   setReadOnly,
 } from './field-roles.ts'
-import { runBefore } from './hooks.ts'
+import { type HookValues, runBefore } from './hooks.ts'
 import { assertVisible, findVisible } from './items.ts'
 import { serialize } from './serialize.ts'
 
@@ -216,9 +216,8 @@ export function createValues(context: OperationContext, id?: Id): Awaitable<Item
   return andThen(
     issues.length > 0 ? withReadIssues(issues, async () => check()) : check(),
     checked => {
-      const values = collection.hooks.before
-        ? runValueHook(context, { input: body }, checked)
-        : checked
+      const values =
+        collection.hooks.before.size > 0 ? runValueHook(context, { input: body }, checked) : checked
       return andThen(values, each => requireCreatable(context, each, checked))
     },
   )
@@ -245,12 +244,12 @@ function requireCreatable(context: OperationContext, values: Item, checked: Item
  */
 export async function runValueHook(
   context: OperationContext,
-  about: Pick<OperationEvent, 'item' | 'input'>,
+  about: HookValues,
   checked: Item,
 ): Promise<Item> {
   const { collection } = context.target
   const { hooks, validator } = collection
-  if (!hooks.before) return checked
+  if (!hooks.before.has(context.operation)) return checked
   // The hook may change the value in place; what it does not change is shared with the stored item.
   const value = structuredClone(checked)
   freezeDeep(about.input)

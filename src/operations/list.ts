@@ -68,13 +68,13 @@ class PageOptions implements ListOptions {
 }
 
 /** The parent exists and the `before` hook agrees. */
-function beforeReading(context: OperationContext): Awaitable<unknown> {
+export function beforeReading(context: OperationContext): Awaitable<unknown> {
   return context.target.parent
     ? andThen(requireParent(context), () => runBefore(context, {}, undefined))
     : runBefore(context, {}, undefined)
 }
 
-function withScope(context: OperationContext, query: Query): Query {
+export function withScope(context: OperationContext, query: Query): Query {
   const scope = buildScope(context)
   return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
 }
@@ -353,7 +353,7 @@ function allowedMode({ target, principal }: OperationContext, wanted: TotalMode)
 }
 
 /** How the total of a list is found. */
-function totalMode(context: OperationContext): TotalMode {
+export function totalMode(context: OperationContext): TotalMode {
   return allowedMode(context, context.preferences.count ?? context.target.collection.total)
 }
 

@@ -1,4 +1,5 @@
 // Which operation runs, and the `after` and `error` hooks around it: compiled once for each route and method.
+import type { AfterHook, CompiledHooks } from '../model/compile-hooks.ts'
 import type { CollectionDefinition, Operation } from '../model/definition.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { type Awaitable, andThen, freezeDeep } from '../schema/values.ts'
@@ -28,19 +29,21 @@ const PERFORMERS: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, P
 
 /**
  * Compiles an operation or action of a target.
+ * @param perform does the work. Default: as the operation's name says.
  * @returns a function that throws `HttpError`s, a store's errors translated; what hooks and actions throw as it is.
  */
 export function compilePerform(
   { collection, action }: CollectionTarget,
   operation: string,
-): Perform {
   // Without an action its name is one of these: routes and calls are made of no other.
-  const perform: Perform = action
+  perform: Perform = action
     ? context => act(context, action)
-    : PERFORMERS[operation as keyof typeof PERFORMERS]
+    : PERFORMERS[operation as keyof typeof PERFORMERS],
+): Perform {
   const { hooks, blobs, hidden } = collection
   const safe = hidden.size === 0 || action ? perform : protecting(perform, collection)
-  return hooks.after || hooks.error || blobs ? withHooks(safe, collection) : translating(safe)
+  const after = hooks.after.get(operation)
+  return after || hooks.error || blobs ? withHooks(safe, hooks, after) : translating(safe)
 }
 
 /** Protects the write-only properties of what hooks and programs get. */
@@ -67,20 +70,24 @@ function translating(perform: Perform): Perform {
   }
 }
 
-function withHooks(perform: Perform, { hooks }: CollectionDefinition): Perform {
+function withHooks(
+  perform: Perform,
+  { error: failed }: CompiledHooks,
+  after: AfterHook | undefined,
+): Perform {
   return async context => {
     try {
       const result = await perform(context)
-      if (hooks.after && !result.replayed) {
+      if (after && !result.replayed) {
         const { value } = result
         // The list itself is not what is printed: a program that gets it may sort it.
         for (const each of Array.isArray(value) ? value : [value]) freezeDeep(each)
-        await hooks.after(createEvent(context), value)
+        await after(createEvent(context), value)
       }
       return result
     } catch (thrown) {
       const error = translateStoreError(thrown)
-      await hooks.error?.(createEvent(context), error)
+      await failed?.(createEvent(context), error)
       throw error
     } finally {
       await context.uploads?.discard()

@@ -17,8 +17,8 @@ export function read(context: OperationContext): Awaitable<OperationResult> {
   if (fields) requireDownload(context, fields)
   return andThen(requireItem(context), stored => {
     const { before } = context.target.collection.hooks
-    if (!before) return buildItemResult(context, stored, fields)
-    return andThen(runBefore(context, { item: stored.item }, undefined), () =>
+    if (before.size === 0) return buildItemResult(context, stored, fields)
+    return andThen(runBefore(context, { stored }, undefined), () =>
       buildItemResult(context, stored, fields),
     )
   })
@@ -50,6 +50,7 @@ function buildItemResult(
     representation,
     validators: itemValidators(stored, context.variant, fields),
     value: stored.item,
+    stored,
   }))
 }
 

@@ -1,9 +1,11 @@
 // The item that a write starts from: it exists, it is reachable, and the preconditions hold.
 import { HttpError } from '../errors.ts'
 import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts'
+import { ConflictError } from '../model/conflict-error.ts'
 import type { Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
 import { requireOwner } from './field-roles.ts'
+import { giveItem } from './given-items.ts'
 import { isReachable, notFound, requireParent } from './items.ts'
 
 /**
@@ -25,7 +27,7 @@ export async function findCurrent(
   if (current && collection.owner && !target.action) requireOwner(context, current.item)
   const validators = current && { tag: current.version, lastModified: current.updatedAt }
   if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
-    throw preconditionFailed(preconditions)
+    throw context.inProcess ? conflictWith(context, current) : preconditionFailed(preconditions)
   if (current && collection.requirePrecondition && !context.inProcess)
     assertPrecondition(context, current)
   return current
@@ -44,8 +46,17 @@ function assertPrecondition({ preconditions }: OperationContext, { updatedAt }: 
 export async function requireCurrent(context: OperationContext): Promise<Stored> {
   const { collection, id = '' } = context.target
   const current = await findCurrent(context)
-  if (!current) throw notFound(collection, id)
-  return current
+  if (current) return current
+  const isConditional = context.inProcess && context.preconditions.ifMatch
+  throw isConditional ? conflictWith(context, undefined) : notFound(collection, id)
+}
+
+/** Builds the error of a condition that a program gave. */
+function conflictWith({ target, body }: OperationContext, theirs: Stored | undefined) {
+  return new ConflictError(target.collection.itemName, {
+    mine: body?.value,
+    theirs: theirs && giveItem(target.collection, theirs),
+  })
 }
 
 /**

@@ -55,6 +55,7 @@ export function buildCreatedResult(
     validators: itemValidators(stored, context.variant),
     vary: VARY_PREFER,
     value: stored.item,
+    stored,
   }))
 }
 
@@ -70,7 +71,7 @@ export async function buildChangedResult(
   const context = atCurrentParent(request, stored.item)
   const { target, operation, returns } = context
   const item = { ...target, kind: 'item' } as const
-  const common = { vary: VARY_PREFER, value: stored.item }
+  const common = { vary: VARY_PREFER, value: stored.item, stored }
   if (returns === 'representation') {
     return {
       ...common,
@@ -100,6 +101,7 @@ export async function buildDeletedResult(
     representation: minimal ? undefined : await representChanged(context, stored),
     vary: VARY_PREFER,
     value: stored.item,
+    stored,
   }
 }
 

@@ -110,7 +110,7 @@ export async function remove(context: OperationContext): Promise<OperationResult
     retryContested(context, async () => {
       const current = await requireCurrent(context)
       const { id, version, item } = current
-      await runBefore(context, { item }, undefined)
+      await runBefore(context, { stored: current }, undefined)
       if (!(await store.delete(id, version, toWriteOptions(context, 'deleted', current))))
         return undefined
       // Serialized before its contents are removed: small ones are given inline.
@@ -136,10 +136,9 @@ async function change(
     if (!current) return createAt(context)
     const own = ownValues(collection, current.item)
     const checked = await next(own, current)
-    const { item } = current
     const values = await runValueHook(
       context,
-      { item, input: readInput(context, own, checked) },
+      { stored: current, input: readInput(context, own, checked) },
       checked,
     )
     if (context.operation === 'patch' && sameJson(values, own)) {

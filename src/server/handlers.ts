@@ -2,8 +2,9 @@
 import { createWorkload } from '../http/timeouts.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { buildRouter } from '../model/routes.ts'
-import { createCalls } from '../operations/calls.ts'
 import type { Runtime } from '../operations/context.ts'
+import { createResource } from '../operations/resource.ts'
+import { runTransaction } from '../operations/transaction.ts'
 import { compileDocuments } from './documents.ts'
 import { compileEndpoints, compileNotFound } from './endpoint.ts'
 import { type Fetch, fetchHandler } from './fetch-handler.ts'
@@ -31,6 +32,15 @@ export function createHandlers(api: ApiDefinition): Handlers & { readonly runtim
   }
   const workload = createWorkload(api.limits)
   const notFound = compileNotFound(api)
-  const runtime: ServerRuntime = { api, router, workload, createCalls, documents, notFound }
+  const transaction = runTransaction
+  const runtime: ServerRuntime = {
+    api,
+    router,
+    workload,
+    createResource,
+    transaction,
+    documents,
+    notFound,
+  }
   return { handler: nodeHandler(runtime), fetch: fetchHandler(runtime), runtime }
 }

@@ -5,7 +5,6 @@ import { z } from 'zod'
 import {
   type BlobStore,
   blob,
-  defineAction,
   defineApi,
   defineCollection,
   memoryBlobs,
@@ -29,13 +28,13 @@ const Photo = z.object({
 
 function photosApi(blobs: BlobStore = memoryBlobs()) {
   const store = memoryStore()
-  const strip = defineAction({
+  const strip = {
     on: 'item',
-    run: async ({ update }) => {
+    run: async ({ update }: { update(changes: { thumb: null }): Promise<unknown> }) => {
       await update({ thumb: null })
     },
-  })
-  const photos = { name: 'photos', schema: Photo, store, blobs, actions: { strip } }
+  } as const
+  const photos = { name: 'photos', schema: Photo, store, blobs, actions: { strip } } as const
   const flat = defineCollection(photos)
   const object = defineCollection({ ...photos, binary: 'object' })
   const api = defineApi({
@@ -829,13 +828,13 @@ describe('contents that cannot be read when a change is done', () => {
       blobs: { ...kept, get },
       hooks: { after: ({ operation }) => told.push(operation) },
       actions: {
-        touch: defineAction({
+        touch: {
           on: 'item',
           run: ({ item }) => {
             runs++
             return item
           },
-        }),
+        },
       },
     })
     const api = defineApi({ collections: [files], onError: () => {} })

@@ -2,14 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ConflictError, createClient, HttpError } from '../../src/client/client.ts'
-import {
-  blob,
-  defineAction,
-  defineApi,
-  defineCollection,
-  memoryBlobs,
-  memoryStore,
-} from '../../src/index.ts'
+import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../../src/index.ts'
 import type { Def } from '../../src/model/def.ts'
 import { openLine, serve } from './line.ts'
 
@@ -30,23 +23,23 @@ const cars = defineCollection({
   id: 'integer',
   search: ['model.name'],
   actions: {
-    buy: defineAction({
+    buy: {
       on: 'item',
       input: Offer,
       run: ({ input, update }) => update({ price: input.offer }),
-    }),
-    honk: defineAction({ on: 'item', run: () => ({ sound: 'honk' }) }),
-    raise: defineAction({
+    },
+    honk: { on: 'item', run: () => ({ sound: 'honk' }) },
+    raise: {
       on: 'collection',
       input: Offer,
       run: ({ input }) => ({ by: input.offer }),
-    }),
-    between: defineAction({
+    },
+    between: {
       on: 'collection',
       method: 'GET',
       input: Range,
       run: ({ input }) => input,
-    }),
+    },
   },
 })
 const notes = defineCollection({

@@ -2,13 +2,7 @@
 // finds, and those of the schema.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import {
-  defineAction,
-  defineApi,
-  defineCollection,
-  HttpError,
-  memoryStore,
-} from '../../src/index.ts'
+import { defineApi, defineCollection, HttpError, memoryStore } from '../../src/index.ts'
 
 const Car = z.object({
   immatriculation: z.string().regex(/^[A-Z]{2}-\d{3}-[A-Z]{2}$/),
@@ -31,17 +25,17 @@ const cars = defineCollection({
   store: memoryStore(),
   id: 'integer',
   actions: {
-    sell: defineAction({
+    sell: {
       on: 'item',
       input: z.object({ price: z.number(), to: z.string().min(3) }),
       run: () => 'sold',
-    }),
-    find: defineAction({
+    },
+    find: {
       on: 'collection',
       method: 'GET',
       input: z.object({ price: z.number(), word: z.string().min(3) }),
       run: () => 'found',
-    }),
+    },
   },
 })
 const api = defineApi({ collections: [cars] })

@@ -105,7 +105,8 @@ export const carOf = (at: number) => ({
 export async function make() {
   const blobs = memoryBlobs()
   const { api } = carsApi(() => memoryStore(), blobs)
-  const create = (name: string, value: object) => api.collection(name).create(value)
+  const create = (name: string, value: Readonly<Record<string, unknown>>) =>
+    api.collection(name).create(value)
   await create('cars', carOf(1))
   await create('cars', { ...carOf(2), registered_on: '2024-02-29', buyer: '' })
   await create('options', { car_id: 1, name: '=Tow bar' })
@@ -115,8 +116,7 @@ export async function make() {
   await create('photos', { comment: 'x', photo_data, thumb_data: photo_data })
   let made = 10
   const idOf = async (name: string) => {
-    const [item] = await api.collection(name).list({ limit: 1 })
-    return item?.id
+    return (await api.collection(name).list().first())?.id
   }
   const ids = {
     photo: await idOf('photos'),

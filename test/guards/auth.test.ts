@@ -14,7 +14,6 @@ import {
   bearerJwt,
   blob,
   DEFAULT_FORMATS,
-  defineAction,
   defineApi,
   defineCollection,
   equalsInConstantTime,
@@ -96,11 +95,11 @@ function apiOf(
     access: ACCESS,
     hideExistence,
     actions: {
-      honk: defineAction({
+      honk: {
         on: 'item',
         input: z.object({ times: z.int() }),
         run: ({ input }) => ({ honks: input.times }),
-      }),
+      },
       paint: { on: 'collection', method: 'POST', run: () => ({ done: true }) },
     },
   })

@@ -97,6 +97,6 @@ test('nothing was polluted, and nothing was changed', async () => {
   expect(Object.keys(Object.prototype)).toEqual([])
   expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   const api = made.api.collection(made.cars)
-  const seeded = await api.list({ 'immatriculation[like]': 'AA-%' })
+  const seeded = await api.list({ immatriculation: { like: 'AA-%' } }).toArray()
   expect(seeded.map(({ color }) => color)).toEqual(['red', 'blue', 'green'])
 })

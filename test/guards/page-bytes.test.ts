@@ -114,7 +114,7 @@ describe.each(Object.entries(STORES))('%s', (_, make) => {
 
   test('in process and in streams nothing is left out', async () => {
     const { api, texts, request, store } = await filled(await make())
-    expect((await api.collection(texts).list()).length).toBe(COUNT)
+    expect((await api.collection(texts).list().toArray()).length).toBe(COUNT)
     const streamed = await api.fetch(new Request(`http://a.example/${texts.name}.ndjson`))
     expect((await streamed.text()).trimEnd().split('\n').length).toBe(COUNT)
     expect((await request('?limit=1&offset=4')).items.length).toBe(1)

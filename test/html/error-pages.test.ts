@@ -4,16 +4,14 @@ import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
 import {
   type ApiOptions,
-  type CollectionOptions,
-  defineAction,
   defineApi,
-  defineCollection,
   form,
   HttpError,
   json,
   memoryStore,
   multipart,
 } from '../../src/index.ts'
+import { defineUntyped, type Untyped } from '../untyped.ts'
 import { formOf, formsOf, linkOf, type ReadForm, textOf } from './reading.ts'
 
 const Car = z.object({
@@ -23,23 +21,23 @@ const Car = z.object({
 })
 
 type Lot = Pick<ApiOptions, 'limits' | 'rateLimit'> & {
-  readonly cars?: Partial<CollectionOptions<typeof Car>>
+  readonly cars?: Partial<Untyped>
 }
 
 /** A collection with one car, and a browser at it. */
 async function lot(more: Lot = {}) {
   const { cars: options, ...policies } = more
-  const cars = defineCollection({
+  const cars = defineUntyped({
     name: 'cars',
     schema: Car,
     store: memoryStore(),
     id: 'integer',
     actions: {
-      repaint: defineAction({
+      repaint: {
         on: 'item',
         input: z.object({ color: z.string().min(3) }),
         run: async ({ input, update }) => void (await update(input)),
-      }),
+      },
     },
     ...options,
   })

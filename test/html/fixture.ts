@@ -5,7 +5,6 @@ import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
 import {
   blob,
-  defineAction,
   defineApi,
   defineCollection,
   form,
@@ -45,7 +44,7 @@ export async function htmlApi(count = 60) {
     search: ['immatriculation', 'model.name'],
     defaultLimit: 10,
     actions: {
-      buy: defineAction({
+      buy: {
         on: 'item',
         description: 'Sells the car to an account',
         input: z.object({ account_id: z.string().min(3), paid: z.number().optional() }),
@@ -53,16 +52,15 @@ export async function htmlApi(count = 60) {
           if (item?.sold_to) throw new HttpError(409, 'The car is sold already')
           return update({ sold_to: input.account_id })
         },
-      }),
-      repaint: defineAction({
+      },
+      repaint: {
         on: 'item',
         run: async ({ update }) => void (await update({ color: 'red' })),
-      }),
+      },
       cheapest: {
         on: 'collection',
         method: 'GET',
-        run: async ({ collection }) =>
-          (await collection('cars').list({ sort: 'price', limit: 1 }))[0],
+        run: ({ collection }) => collection().list({ sort: 'price' }).first(),
       },
     },
   })

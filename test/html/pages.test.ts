@@ -16,7 +16,7 @@ let id = ''
 
 beforeAll(async () => {
   built = await htmlApi()
-  const [first] = await built.api.collection(built.cars).list({ limit: 1 })
+  const first = await built.api.collection(built.cars).list().first()
   id = String(first?.id)
 })
 
@@ -246,12 +246,15 @@ describe('a list', () => {
     const found = await ask(`${action}?${encode(filled(pairs, values))}`)
     expect(found.status).toBe(200)
     const plates = [...found.page.matchAll(/>(AA-\d{3}-ZZ)</g)].map(([, plate]) => plate)
-    const same = await built.api.collection(built.cars).list({
-      color: 'red',
-      'price[lte]': 12000,
-      'model.name[like]': '*l*',
-      sort: '-price',
-    })
+    const same = await built.api
+      .collection(built.cars)
+      .list({
+        color: 'red',
+        price: { lte: 12000 },
+        model: { name: { like: '*l*' } },
+        sort: '-price',
+      })
+      .toArray()
     expect(plates.length).toBeGreaterThan(0)
     expect(plates).toEqual(same.map(({ immatriculation }) => immatriculation))
     const chips = /<ul class="chips".*?<\/ul>/s.exec(found.page)?.[0] ?? ''
@@ -283,7 +286,7 @@ describe('a list', () => {
 
 describe('an item', () => {
   it('stays the same when its form is submitted untouched', async () => {
-    const items = await built.api.collection(built.cars).list({ limit: 30 })
+    const items = await built.api.collection(built.cars).list({ limit: 30 }).toArray()
     for (const before of items) {
       const { page } = await ask(`/v1/cars/${before.id}`)
       const { status, response } = await submit(page, 'Save')

@@ -9,7 +9,6 @@ import {
   type Access,
   type ApiOptions,
   blob,
-  defineAction,
   defineApi,
   defineCollection,
   type Format,
@@ -264,7 +263,7 @@ describe('actions', () => {
     schema: z.object({ name: z.string() }),
     store: memoryStore(),
     actions: {
-      find: defineAction({
+      find: {
         on: 'collection',
         method: 'GET',
         description: 'Looks for it',
@@ -273,7 +272,7 @@ describe('actions', () => {
           labels: z.record(z.string(), z.string()).optional(),
         }),
         run: ({ input }) => [input.word, { found: true }],
-      }),
+      },
       all: { on: 'collection', method: 'GET', description: 'Everything', run: () => 'all' },
       wash: { on: 'item', description: 'With soap', run: () => ({ clean: true }) },
       fail: {
@@ -282,7 +281,11 @@ describe('actions', () => {
           throw new HttpError(499, 'It would not')
         },
       },
-      grow: { on: 'collection', run: ({ update }) => update({ name: 'x' }) },
+      grow: {
+        on: 'collection',
+        // In JavaScript nothing refuses it earlier.
+        run: context => Object(context).update({ name: 'x' }),
+      },
     },
   })
   const failures: unknown[] = []

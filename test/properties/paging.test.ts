@@ -154,12 +154,7 @@ function expected({ cars }: Opened, items: readonly Item[], query: string): Item
 const ids = (items: readonly Item[]) => items.map(({ id }) => id)
 
 async function clear({ calls }: Opened): Promise<void> {
-  for (
-    let page = await calls.list({ limit: 100 });
-    page.length > 0;
-    page = await calls.list({ limit: 100 })
-  )
-    for (const { id } of page) await calls.delete(id)
+  for (const { id } of await calls.list().toArray()) await calls.delete(id)
 }
 
 async function fill({ calls }: Opened, items: Scene['items']): Promise<Item[]> {

@@ -2,14 +2,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { carsApi } from '../../examples/cars-api.ts'
-import {
-  defineAction,
-  defineApi,
-  defineCollection,
-  json,
-  memoryBlobs,
-  memoryStore,
-} from '../../src/index.ts'
+import { defineApi, defineCollection, json, memoryBlobs, memoryStore } from '../../src/index.ts'
 import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { example } from '../fixture.ts'
 import { type Described, describedBy, multipartOf, objectionsTo, valueBy } from '../openapi.ts'
@@ -223,13 +216,13 @@ describe('actions', () => {
       schema: z.object({ name: z.string(), price: z.number().default(1) }),
       id: 'integer',
       actions: {
-        rename: defineAction({
+        rename: {
           on: 'item',
           description: 'Calls it otherwise',
           input: z.object({ name: z.string() }),
           output: z.object({ name: z.string(), price: z.number() }),
           run: ({ input, update }) => update(input),
-        }),
+        },
         // It is called like an operation.
         look: { on: 'item', run: () => undefined },
         touch: {
@@ -246,7 +239,7 @@ describe('actions', () => {
           run: () => ({}),
         },
         drop: { on: 'collection', method: 'DELETE', run: () => [] },
-        find: defineAction({
+        find: {
           on: 'collection',
           method: 'GET',
           input: z.object({
@@ -257,7 +250,7 @@ describe('actions', () => {
             any: z.any().optional(),
           }),
           run: ({ input }) => input,
-        }),
+        },
         nothing: { on: 'collection', method: 'GET', run: () => undefined },
       },
     })

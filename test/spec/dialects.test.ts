@@ -2,13 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
-import {
-  defineAction,
-  defineApi,
-  defineCollection,
-  type Item,
-  memoryStore,
-} from '../../src/index.ts'
+import { defineApi, defineCollection, type Item, memoryStore } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import { example, seed, steppingClock } from '../fixture.ts'
 import { eachHandler } from '../handlers.ts'
@@ -182,7 +176,7 @@ describe('Dialects', () => {
 
   eachHandler(
     () => {
-      const find = defineAction({
+      const find = {
         on: 'collection',
         method: 'GET',
         input: z.object({
@@ -191,8 +185,8 @@ describe('Dialects', () => {
           filter: z.string(),
           _page: z.string(),
         }),
-        run: ({ input }) => input,
-      })
+        run: ({ input }: { input: unknown }) => input,
+      } as const
       const cars = defineCollection({
         name: 'cars',
         schema: z.object({ price: z.number() }),

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import {
-  defineAction,
   defineApi,
   defineCollection,
   HttpError,
@@ -248,12 +247,12 @@ describe('Error body', () => {
 
   /** An api with one action that throws, and what it answers. */
   async function answerTo(thrown: unknown, onError: Policies['onError'] = () => {}) {
-    const fail = defineAction({
+    const fail = {
       on: 'collection',
       run: () => {
         throw thrown
       },
-    })
+    } as const
     const things = defineCollection({
       name: 'things',
       schema: z.object({ a: z.string() }),

@@ -1,13 +1,6 @@
 // An api on which everything can go wrong: one request for every status that there is.
 import { z } from 'zod'
-import {
-  defineAction,
-  defineApi,
-  defineCollection,
-  HttpError,
-  memoryStore,
-  type Store,
-} from '../../src/index.ts'
+import { defineApi, defineCollection, HttpError, memoryStore, type Store } from '../../src/index.ts'
 import type { Policies } from '../../src/model/build-api.ts'
 import { UnavailableError } from '../../src/store-authors/index.ts'
 import type { Answer, Init, OpenHandler } from '../handlers.ts'
@@ -30,7 +23,7 @@ export function failingApi(policies: Policies = {}) {
     store,
     unique: ['name'],
     actions: {
-      fail: defineAction({
+      fail: {
         on: 'collection',
         input: z.object({
           status: z.int(),
@@ -40,7 +33,7 @@ export function failingApi(policies: Policies = {}) {
           const issues = [{ message: `Because of ${status}`, field: 'x', type: 'made_up' }]
           throw new HttpError(status, issues, { headers })
         },
-      }),
+      },
       crash: {
         on: 'collection',
         run: () => {

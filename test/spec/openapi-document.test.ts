@@ -6,9 +6,7 @@ import {
   type Api,
   basic,
   bearerJwt,
-  type CollectionOptions,
   defineApi,
-  defineCollection,
   memoryBlobs,
   memoryStore,
   openApiDocument,
@@ -19,6 +17,7 @@ import { parseLink } from '../../src/rules/index.ts'
 import { DECLARED, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
 import { checkedDocument, follow, objectionsTo, type Part } from '../openapi.ts'
+import { defineUntyped, type Untyped } from '../untyped.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 const UUID = '01900000-0000-7000-8000-000000000000'
@@ -120,15 +119,13 @@ describe('the example', () => {
   })
 })
 
-const named = (name: string, options: Partial<CollectionOptions<z.ZodType>> = {}) => {
-  const { id: _id, ...others } = options
-  return defineCollection({
+const named = (name: string, options: Partial<Untyped> = {}) =>
+  defineUntyped({
     name,
     schema: z.object({ name: z.string() }),
     store: memoryStore(),
-    ...others,
+    ...options,
   })
-}
 
 test('title, description and contact', () => {
   const contact = { name: 'Ann', email: 'ann@example.org' }

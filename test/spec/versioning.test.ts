@@ -1,7 +1,7 @@
 // Specification, "Versioning"; conventions, "Names and places".
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { defineAction, defineApi, defineCollection, memoryStore } from '../../src/index.ts'
+import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import { example } from '../fixture.ts'
@@ -247,10 +247,10 @@ describe('versions that share a store', () => {
             store: shared,
             id: 'integer',
             actions: {
-              paint: defineAction({
+              paint: {
                 on: 'item',
                 run: ({ update }) => update({ color: 'blue', model: { name: 'b' } }),
-              }),
+              },
             },
           })
           const next = defineCollection({

@@ -374,8 +374,8 @@ describe.each([['PostgreSQL', () => openPostgres(), POSTGRES.columns]] as const)
   (_name, open, columns) => {
     it('takes cars, keeps them apart and gives them back', async () => {
       const store = sqlStore({ db: open(), table: 'made', columns, create: true })
-      const indexes = ['built', 'seen', ['owner', 'seen']]
-      const unique = [['owner', 'built']]
+      const indexes = ['built', 'seen', ['owner', 'seen']] as const
+      const unique = [['owner', 'built']] as const
       const cars = defineCollection({ name: 'cars', schema: Car, store, indexes, unique })
       const { id: _id, created_at: _created, updated_at: _updated, ...one } = carOf(1, POSTGRES)
       const post = (json: Item) =>

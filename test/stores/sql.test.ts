@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { defineApi } from '../../src/api.ts'
 import { defineCollection } from '../../src/collection.ts'
-import type { ListParameters } from '../../src/model/definition.ts'
+import type { Filters } from '../../src/model/list-query.ts'
 import type { Field } from '../../src/schema/fields.ts'
 import type { Path } from '../../src/schema/paths.ts'
 import type { Item } from '../../src/schema/values.ts'
@@ -38,17 +38,16 @@ describe('SQLite gives the answer of the store in memory', () => {
         await api.collection(things).create({ deep: { [name]: inner }, lists: { [name]: ['y'] } })
       }
       for (const [at, name] of names.entries()) {
-        const found = async (parameters: ListParameters) =>
-          (await api.collection(things).list(parameters)).map(({ id }) => id)
+        const found = async (filters: Filters<z.infer<typeof schema>>) =>
+          (await api.collection(things).list(filters).toArray()).map(({ id }) => id)
         const own = [at + 1]
-        expect(await found({ [`deep.${name}.${name}.a`]: 'x' })).toEqual(own)
-        expect(await found({ [`deep.${name}.plain.a[like]`]: '_' })).toEqual(own)
-        expect(await found({ [`deep.${name}.${name}[exists]`]: true })).toEqual(own)
-        expect(await found({ [`deep.${name}.other[exists]`]: false })).toEqual(own)
-        expect(await found({ [`deep.${name}.${name}.a`]: 'y' })).toEqual([])
-        expect(await found({ [`deep.other.${name}.a[ne]`]: 'y' })).toEqual([])
-        expect(await found({ [`lists.${name}`]: 'y' })).toEqual(own)
-        expect(await found({ [`deep.${name}[exists]`]: true })).toEqual(own)
+        expect(await found({ deep: { [name]: { [name]: { a: 'x' } } } })).toEqual(own)
+        expect(await found({ deep: { [name]: { plain: { a: { like: '_' } } } } })).toEqual(own)
+        expect(await found({ deep: { [name]: { [name]: { a: { exists: true } } } } })).toEqual(own)
+        expect(await found({ deep: { [name]: { other: { a: { exists: false } } } } })).toEqual(own)
+        expect(await found({ deep: { [name]: { [name]: { a: 'y' } } } })).toEqual([])
+        expect(await found({ deep: { other: { [name]: { a: { ne: 'y' } } } } })).toEqual([])
+        expect(await found({ lists: { [name]: 'y' } })).toEqual(own)
       }
     }
     await db.destroy()

@@ -1,0 +1,120 @@
+// What each option of `defineCollection` must be at run time.
+import { isFieldValue } from '../errors.ts'
+import {
+  BOOLEAN,
+  FUNCTION,
+  having,
+  listOf,
+  needed,
+  OBJECT,
+  oneOf,
+  type Rule,
+  type Rules,
+  recordOf,
+  TEXT,
+  wholeFrom,
+} from '../options.ts'
+import type { Store } from '../store/store.ts'
+import { type Action, type Declaration, OPERATIONS } from './definition.ts'
+import { OWNER, ROLES } from './field-roles.ts'
+
+/**
+ * An older zod would lose values: before 4.4 a tuple whose items are awaited puts all in one place, and a
+ * project that has one keeps it beside ours.
+ */
+const SCHEMA: Rule = {
+  wanted: 'a schema of zod 4.6 or newer, such as z.object({ … })',
+  fits(value) {
+    const { major = 0, minor = 0 } = Object(Object(Object(value)._zod).version)
+    return major > 4 || (major === 4 && minor >= 6)
+  },
+}
+
+/** Fields, or sets of them: a set of none would hold for every item. */
+const SETS = listOf({
+  wanted: 'a field or a list of fields that is not empty',
+  fits: value => TEXT.fits(value) || listOf(TEXT, 1).fits(value),
+})
+
+const SORT: Rule = {
+  wanted: 'a field or a list of fields, with "-" before those that sort downwards',
+  fits: value => TEXT.fits(value) || listOf(TEXT, 1).fits(value),
+}
+
+const OUTPUT: Rule = {
+  wanted: `${SCHEMA.wanted}, or "item"`,
+  fits: value => value === 'item' || SCHEMA.fits(value),
+}
+
+const STORE_METHODS: readonly (keyof Store)[] = [
+  'attach',
+  'get',
+  'list',
+  'count',
+  'stream',
+  'create',
+  'update',
+  'delete',
+  'close',
+]
+
+const METHODS = having('a store, such as memoryStore()', ...STORE_METHODS)
+
+const STORE: Rule = {
+  wanted: `${METHODS.wanted}, with pages: 'key' or 'offset' and idempotency: 'store', 'process' or 'none'`,
+  fits(value) {
+    const { pages, idempotency } = Object(value)
+    return (
+      METHODS.fits(value) &&
+      /^(?:key|offset)$/.test(pages) &&
+      /^(?:store|process|none)$/.test(idempotency)
+    )
+  },
+}
+
+const HEADER_VALUE: Rule = {
+  wanted: 'a header value on one line',
+  fits: value => typeof value === 'string' && value !== '' && isFieldValue(value),
+}
+
+export const COLLECTION_RULES: Rules<Declaration> = {
+  name: needed(TEXT),
+  schema: needed(SCHEMA),
+  store: needed(STORE),
+  itemName: TEXT,
+  id: oneOf('uuid', 'integer'),
+  idField: oneOf('id', 'identifier'),
+  timestamps: BOOLEAN,
+  sort: SORT,
+  defaultLimit: wholeFrom(1),
+  maxLimit: wholeFrom(1),
+  indexes: SETS,
+  unique: SETS,
+  parents: recordOf(TEXT),
+  relation: recordOf(TEXT),
+  search: listOf(TEXT, 1),
+  operations: listOf(oneOf(...OPERATIONS)),
+  actions: OBJECT,
+  hooks: OBJECT,
+  putCreates: BOOLEAN,
+  requirePrecondition: BOOLEAN,
+  total: oneOf('exact', 'estimated', 'none'),
+  cacheControl: HEADER_VALUE,
+  access: OBJECT,
+  visible: FUNCTION,
+  fields: ROLES,
+  owner: OWNER,
+  hideExistence: BOOLEAN,
+  description: TEXT,
+  blobs: having('a blob store, such as fileBlobs(folder)', 'put', 'get', 'delete'),
+  binary: oneOf('flat', 'object'),
+}
+
+export const ACTION_RULES: Rules<Action> = {
+  on: needed(oneOf('collection', 'item')),
+  method: oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
+  input: SCHEMA,
+  output: OUTPUT,
+  description: TEXT,
+  run: FUNCTION,
+}

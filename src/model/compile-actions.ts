@@ -1,0 +1,123 @@
+// The actions of a collection, checked and compiled.
+import { checkOptions } from '../options.ts'
+import { RESERVED } from '../query.ts'
+import { checkObjectSchema, checkSchema } from '../schema/accepted.ts'
+import { buildChecker } from '../schema/validate.ts'
+import { fieldsOf, toZod } from '../schema/zod-fields.ts'
+import { ACTION_RULES } from './collection-rules.ts'
+import {
+  type ActionDefinition,
+  type ActionRun,
+  type CollectionDefinition,
+  type Declaration,
+  OPERATIONS,
+} from './definition.ts'
+import type { Resource } from './resource.ts'
+import { DOWNLOAD, SEARCH } from './routes.ts'
+
+const METHODS: Readonly<Record<keyof Resource, true>> = {
+  list: true,
+  search: true,
+  count: true,
+  read: true,
+  create: true,
+  replace: true,
+  patch: true,
+  change: true,
+  delete: true,
+  actions: true,
+}
+
+/** What every resource, or every object, has: `cars.buy` is an action of the resource. */
+const RESOURCE_NAMES: ReadonlySet<string> = new Set([
+  ...Object.keys(METHODS),
+  ...Object.getOwnPropertyNames(Object.prototype),
+  'then',
+])
+
+/**
+ * Compiles the actions of a collection.
+ * @throws TypeError for a name that is taken, for an option that is not one, and for a schema that is refused.
+ */
+export function compileActions({
+  name,
+  actions = {},
+  search,
+}: Declaration): Map<string, ActionDefinition> {
+  // Rules, hooks and bodies go by the name of what is done: it is one thing's.
+  const operations = new Set<string>([...OPERATIONS, DOWNLOAD, ...(search ? [SEARCH] : [])])
+  const found = new Map<string, ActionDefinition>()
+  for (const [verb, action] of Object.entries(actions)) {
+    if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(verb)) {
+      throw new TypeError(
+        `${name}: an action's name is a verb of letters, digits, _ and -, not ${JSON.stringify(verb)}`,
+      )
+    }
+    if (operations.has(verb) || RESOURCE_NAMES.has(verb)) {
+      throw new TypeError(
+        `${name}: an action may not be called "${verb}": every resource has that; take another verb`,
+      )
+    }
+    checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
+    const givesItem = action.output === 'item'
+    const output = action.output && action.output !== 'item' ? toZod(action.output) : undefined
+    const input = action.input && toZod(action.input)
+    if (input) checkObjectSchema(`${name}, the input of ${verb}`, input)
+    if (output) checkSchema(`${name}, the output of ${verb}`, output)
+    const inputFields = input && fieldsOf(input, 'input')
+    const method = action.method ?? 'POST'
+    for (const field of method === 'GET' ? (inputFields?.keys() ?? []) : []) {
+      if (RESERVED.has(field)) {
+        throw new TypeError(
+          `${name}: the input of ${verb} may not have the property "${field}": in a query that name has another meaning. Rename the property, or use method: 'POST'`,
+        )
+      }
+    }
+    found.set(verb, {
+      name: verb,
+      on: action.on,
+      method,
+      input,
+      inputFields,
+      check: input && buildChecker(input),
+      output,
+      outputFields: output?._zod.def.type === 'object' ? fieldsOf(output) : undefined,
+      givesItem,
+      description: action.description,
+      run: action.run,
+    })
+  }
+  return found
+}
+
+/** @throws TypeError for an action that nothing runs. */
+export function requireRuns({ name, actions }: CollectionDefinition): void {
+  for (const action of actions.values()) {
+    if (action.run) continue
+    throw new TypeError(
+      `${name}: the action ${action.name} has no run. Give it here, or in defineApi({ actions: { ${name}: { ${action.name}(context) { … } } } })`,
+    )
+  }
+}
+
+/**
+ * Adds what `defineApi` gives for actions to run.
+ * @throws TypeError for an unknown action, and for one that has a `run` of its own.
+ */
+export function withRuns(
+  { name, actions }: CollectionDefinition,
+  runs: Readonly<Record<string, ActionRun | undefined>>,
+): Map<string, ActionDefinition> {
+  const found = new Map(actions)
+  for (const [verb, run] of Object.entries(runs)) {
+    const known = actions.get(verb)
+    if (!known) throw new TypeError(`defineApi: actions: ${name} has no action "${verb}"`)
+    if (typeof run !== 'function')
+      throw new TypeError(`defineApi: actions: ${name}.${verb} must be a function`)
+    if (known.run) {
+      throw new TypeError(`defineApi: actions: ${name}.${verb} has a run of its own. Give it once.`)
+    }
+    found.set(verb, { ...known, run })
+  }
+  return found
+}

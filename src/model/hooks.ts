@@ -1,0 +1,193 @@
+// What hooks and actions get: the types of their contexts.
+import type { Principal } from '../auth/scheme.ts'
+import type { Awaitable } from '../schema/values.ts'
+import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
+import type { Id } from '../store/store.ts'
+import type { AnyCollection, Def, IdOf, MadeIds, Merge, StoredOf, UnknownDef } from './def.ts'
+import type { Callable, Member, Resource } from './resource.ts'
+
+/** The types of a collection without its actions, which its own hooks and actions cannot know yet. */
+export interface OwnDef<
+  S extends SomeSchema = UnknownDef['schema'],
+  I extends keyof MadeIds = keyof MadeIds,
+> extends Def {
+  readonly schema: S
+  readonly id: I
+  readonly on: Readonly<Record<never, never>>
+  readonly readOnly: never
+  readonly writeOnly: never
+  readonly immutable: never
+}
+
+/** The collections of an api whose type is not known, by name. */
+export type AnyNames = Readonly<Record<string, AnyCollection>>
+
+/** The types of one collection of an api. */
+export type DefOf<Named, N extends keyof Named> = string extends keyof Named
+  ? UnknownDef
+  : Named[N] extends AnyCollection
+    ? Named[N]['def']
+    : never
+
+/** The types of a declaration as a program has them, where they are known at all. */
+type Known<D extends Def> = string extends D['readOnly']
+  ? UnknownDef
+  : [D['readOnly']] extends [never]
+    ? D
+    : Omit<D, 'by'> & { readonly by: 'program' }
+
+/** The resource of a collection, or of a name. */
+export type Found<Named, T> = T extends keyof Named
+  ? Callable<Known<DefOf<Named, T>>>
+  : T extends AnyCollection
+    ? Callable<Known<T['def']>>
+    : Resource
+
+/** Finds the resource of a collection in the same api, as the same principal, with the same signal. */
+export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {
+  /** The collection itself. */
+  (): Resource<Own>
+  /** By name and schema: for a collection that is declared later and refers back to this one. */
+  <S extends SomeSchema>(name: string, schema: S): Resource<OwnDef<S>>
+  /** By the collection or its name. @throws TypeError where the api has no such collection. */
+  <T extends keyof Named | AnyCollection>(collection: T): Found<Named, T>
+}
+
+/** What work in a transaction gets. */
+export interface Transaction<Named = AnyNames> {
+  /** Finds the resource of a collection: its operations are part of the transaction. */
+  collection<T extends keyof Named | AnyCollection>(collection: T): Found<Named, T>
+}
+
+/** The same within a hook or an action. */
+export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> {
+  /** Finds the resource of a collection: its operations are part of the transaction. */
+  readonly collection: Find<Own, Named>
+}
+
+/** What every hook and every action gets. */
+export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
+  readonly principal: Principal | undefined
+  readonly signal: AbortSignal
+  /** The resources of the same api, as this principal. */
+  readonly collection: Find<Own, Named>
+  /**
+   * Runs work in a transaction: all of its changes happen, or none. The work may run several times and must
+   * have no effect outside of `tx`.
+   */
+  readonly transaction: <R>(work: (tx: OwnTransaction<Own, Named>) => Promise<R>) => Promise<R>
+}
+
+interface OnItem<D extends Def, N> extends HookContext<D, N> {
+  readonly id: IdOf<D>
+  /** The item as it is before the operation, frozen. */
+  readonly item: StoredOf<D>
+}
+interface OnValue<D extends Def> {
+  /** The item to be, checked by the schema. It may be changed in place. */
+  readonly value: Output<D['schema']>
+}
+interface Creating<D extends Def, N> extends HookContext<D, N>, OnValue<D> {
+  /** What was sent, before the schema saw it. */
+  readonly input: Input<D['schema']>
+}
+interface Replacing<D extends Def, N> extends OnItem<D, N>, OnValue<D> {
+  /** What was sent, before the schema saw it. */
+  readonly input: Input<D['schema']>
+}
+interface Patching<D extends Def, N> extends OnItem<D, N>, OnValue<D> {
+  /** The patch alone, as a merge patch; of a JSON Patch the properties that it changes. */
+  readonly input: Merge<Input<D['schema']>>
+}
+
+/** What a `before` hook may return: the value to take instead. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement gives void
+type Instead<D extends Def> = Awaitable<Output<D['schema']> | undefined | void>
+
+/** Functions before operations. What one throws is the answer. */
+export interface Before<D extends Def = UnknownDef, N = AnyNames> {
+  /** Before lists, searches and streams. */
+  list?(event: HookContext<D, N>): Awaitable<void>
+  count?(event: HookContext<D, N>): Awaitable<void>
+  /** Before reads and downloads. */
+  read?(event: OnItem<D, N>): Awaitable<void>
+  create?(event: Creating<D, N>): Instead<D>
+  /** A PUT that creates an item runs `create` instead. */
+  replace?(event: Replacing<D, N>): Instead<D>
+  patch?(event: Patching<D, N>): Instead<D>
+  delete?(event: OnItem<D, N>): Awaitable<void>
+}
+
+/** Functions after operations that succeeded; `result` is the item as the operation left it, frozen. */
+export interface After<D extends Def = UnknownDef, N = AnyNames> {
+  create?(event: HookContext<D, N>, result: StoredOf<D>): Awaitable<void>
+  replace?(
+    event: HookContext<D, N> & { readonly id: IdOf<D> },
+    result: StoredOf<D>,
+  ): Awaitable<void>
+  patch?(event: HookContext<D, N> & { readonly id: IdOf<D> }, result: StoredOf<D>): Awaitable<void>
+  delete?(event: HookContext<D, N> & { readonly id: IdOf<D> }, result: StoredOf<D>): Awaitable<void>
+}
+
+/** What a hook for every operation gets. */
+export interface OperationEvent extends HookContext {
+  /** The name of the collection. */
+  readonly collectionName: string
+  /** An operation's or an action's name. */
+  readonly operation: string
+  readonly id?: Id
+  /** The item as it is before the operation, frozen. */
+  readonly item?: StoredOf<UnknownDef>
+  /** What was sent, before the schema saw it; of a patch the patch alone. */
+  readonly input?: unknown
+  /** The item to be, or the input of an action, checked. It may be changed in place. */
+  readonly value?: unknown
+}
+
+/**
+ * Functions around the operations of one collection, awaited. What they throw is answered: an
+ * `HttpError` as it is.
+ */
+export interface Hooks<D extends Def = UnknownDef, N = AnyNames> {
+  /**
+   * Before the store is asked to change or to list anything: by operation, or one function for every
+   * operation and action. An object returned takes the place of `value`: dates become texts, and what
+   * differs is checked by the schema (400); the input of an action is taken as it is.
+   */
+  readonly before?: Before<D, N> | ((event: OperationEvent) => unknown) | undefined
+  /**
+   * After success; `result` is the item, the items, the count or what the action gave, frozen. Once for each
+   * `Idempotency-Key`: not where an earlier answer is given again.
+   */
+  readonly after?: After<D, N> | ((event: OperationEvent, result: unknown) => unknown) | undefined
+  /** After a failure, a refusal included. */
+  readonly error?: ((event: OperationEvent, error: unknown) => unknown) | undefined
+}
+
+type Given<In> = In extends SomeSchema ? Output<In> : undefined
+
+/** What `run` returns, by the action's `output`. */
+export type Gives<D extends Def, Out> = Out extends 'item'
+  ? StoredOf<D>
+  : Out extends SomeSchema
+    ? Output<Out>
+    : unknown
+
+/** What an action's `run` gets: on an item the item too. */
+export type RunContext<D extends Def, On, In, N = AnyNames> = On extends 'item'
+  ? OnItem<D, N> & {
+      readonly input: Given<In>
+      /**
+       * Applies a merge patch to the item acted on, if it is still as it was read.
+       * @throws ConflictError where it was changed meanwhile.
+       */
+      readonly update: (changes: Merge<Input<D['schema']>>) => Promise<StoredOf<D>>
+    }
+  : HookContext<D, N> & { readonly input: Given<In> }
+
+/** What `defineApi({ actions })` gives for one collection. */
+export type RunOf<D extends Def, N> = {
+  readonly [K in keyof D['on']]?: (
+    context: RunContext<D, D['on'][K], Member<D['input'], K>, N>,
+  ) => Awaitable<Gives<D, Member<D['output'], K>>>
+}

@@ -1,0 +1,83 @@
+// Filters as objects → the parameters of a list request, which the query grammar reads.
+import type { Parameter } from '../http/parameters.ts'
+import { joinValues } from '../http/value-list.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
+import { compileQueryReader, type QueryReader } from '../query.ts'
+import { memoize } from '../schema/memoize.ts'
+import { isObject, isScalar } from '../schema/values.ts'
+import { findOperator } from '../store/operators.ts'
+
+/** A program may name more than a client. */
+const CAPS = {
+  parameters: 1000,
+  words: 100,
+  sortKeys: 32,
+  filters: 100,
+  values: 100_000,
+  pattern: 8192,
+}
+
+/** The reader of the queries that programs give for a collection. */
+export const findReader: (collection: CollectionDefinition) => QueryReader = memoize(
+  ({ shape, queryFields, sort, search }: CollectionDefinition) =>
+    compileQueryReader({
+      fields: queryFields,
+      id: shape.identity.name,
+      sort,
+      caps: CAPS,
+      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      ...(search && { search }),
+    }),
+)
+
+/**
+ * Prints filters as parameters: `{ price: { gte: 10 } }` as `filter[price][gte]=10`. An object whose keys are
+ * all operators is a condition, any other names properties.
+ * @param id the name of the id: no item lacks it, so that an empty list of values matches nothing.
+ * @param where the start of each message.
+ * @throws TypeError for a value that is no filter: `undefined` must not match everything.
+ */
+export function toParameters(filters: object, id: string, where: string): Parameter[] {
+  const found: Parameter[] = []
+  const add = (path: string, operator: string, value: unknown): void => {
+    if (/[[\]]/.test(path)) {
+      throw new TypeError(
+        `${where}: "${path}" is no field. Operators stand in an object: { price: { gte: 10 } }`,
+      )
+    }
+    const name = `filter[${path}]${operator === 'eq' ? '' : `[${operator}]`}`
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value]
+    const wrong = values.find(each => !isScalar(each))
+    if (!values.every(isScalar)) {
+      throw new TypeError(
+        `${where}: the filter ${path} must be a string, a number, a boolean or a list of them, not ${wrong}${hintFor(wrong)}`,
+      )
+    }
+    if (values.length > 0) {
+      const joined = operator === 'in' || operator === 'nin'
+      const texts = values.map(String)
+      for (const text of joined ? [joinValues(texts)] : texts) found.push(parameter(name, text))
+    } else if (operator !== 'ne' && operator !== 'nin') {
+      found.push(parameter(`filter[${id}][exists]`, 'false'))
+    }
+  }
+  const walk = (path: string, value: unknown): void => {
+    const keys = isObject(value) ? Object.entries(value) : [['eq', value] as const]
+    const isCondition = keys.every(([key]) => findOperator(key))
+    for (const [key, each] of keys) {
+      if (isCondition) add(path, key, each)
+      else walk(`${path}.${key}`, each)
+    }
+  }
+  for (const [name, value] of Object.entries(filters)) walk(name, value)
+  return found
+}
+
+function hintFor(value: unknown): string {
+  if (value === null) return '. For items without a value write { exists: false }'
+  return value === undefined ? '. Leave it out, or give [] to match nothing' : ''
+}
+
+export function parameter(name: string, value: string): Parameter {
+  return { name, value, raw: '' }
+}

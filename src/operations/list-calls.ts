@@ -1,0 +1,240 @@
+// Lists called in process: all items that match in constant memory, or one page of them.
+import { type Issue, throwIfAny } from '../errors.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
+import type { CallOptions, List, Page } from '../model/resource.ts'
+import { wholeFrom } from '../options.ts'
+import type { Query } from '../query.ts'
+import { picker } from '../schema/paths.ts'
+import type { Scalar } from '../schema/values.ts'
+import { sortKeyOf } from '../store/selection.ts'
+import type { Slice, Stored } from '../store/store.ts'
+import type { OperationContext, OperationResult } from './context.ts'
+import { findReader, parameter, toParameters } from './filter-parameters.ts'
+import { type GivenItem, giveItem } from './given-items.ts'
+import { beforeReading, totalMode, withScope } from './list.ts'
+import type { Perform } from './perform.ts'
+import { translateStoreError } from './store-errors.ts'
+
+/** Runs a list operation with its hooks; `perform` does its work. */
+export type ListRunner = (
+  operation: string,
+  options: CallOptions | undefined,
+  perform: Perform,
+) => Promise<OperationResult>
+
+/** What a program says of a list. */
+interface ListCall {
+  readonly operation: string
+  /** What a search looks for. */
+  readonly words?: string
+  readonly query?: object | undefined
+  readonly options?: CallOptions | undefined
+}
+
+/** So many items are read at once; a longer list is read in batches. */
+const MAX_AT_ONCE = 1000
+
+/** The most items of an array where the call does not say. */
+const DEFAULT_MAX = 10_000
+
+/** Parameters that the grammar of queries reads, and those of the place in the list. */
+const READ = ['since', 'until', 'since_id', 'max_id', 'sort', 'fields'] as const
+const PLACE = ['limit', 'offset'] as const
+const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
+
+/** @throws TypeError for a value that is no filter; HttpError 400 as for a client. */
+function readQuery(collection: CollectionDefinition, { words, query = {} }: ListCall): Query {
+  const { name, shape } = collection
+  const given: Readonly<Record<string, unknown>> = { ...query }
+  const texts = READ.flatMap(each =>
+    given[each] === undefined ? [] : [parameter(each, String(given[each]))],
+  )
+  if (words !== undefined) texts.push(parameter('q', words))
+  const filters = Object.entries(given).filter(([key]) => !NAMES.has(key))
+  const where = [Object.fromEntries(filters), Object(given.where ?? {}) as object]
+  const parameters = where.flatMap(each => toParameters(each, shape.identity.name, name))
+  const issues: Issue[] = []
+  const read = findReader(collection)([...parameters, ...texts], issues)
+  throwIfAny(issues)
+  return read
+}
+
+const COUNT = wholeFrom(0)
+
+/** @throws TypeError */
+function readCount(query: object | undefined, name: 'limit' | 'offset'): number | undefined {
+  const value: unknown = query && Reflect.get(query, name)
+  if (value === undefined || COUNT.fits(value)) return value as number | undefined // it fits
+  throw new TypeError(`${name} must be ${COUNT.wanted}, not ${String(value)}`)
+}
+
+/** Counts the items that match. */
+export async function countMatching(
+  collection: CollectionDefinition,
+  run: ListRunner,
+  call: ListCall,
+): Promise<number> {
+  const other = ['sort', 'fields', ...PLACE].find(name => Object.hasOwn(call.query ?? {}, name))
+  if (other !== undefined) {
+    throw new TypeError(
+      `${collection.name}: count takes no ${other}. To filter by a field of that name, write { where: { ${other}: … } }`,
+    )
+  }
+  const { value } = await run(call.operation, call.options, async context => {
+    const query = readQuery(collection, call)
+    await beforeReading(context)
+    const store = context.storeOf(collection)
+    const total = await store.count(withScope(context, query), 'exact', context.request)
+    return { status: 200, headers: [], value: total }
+  })
+  return value as number // an exact count is one
+}
+
+/** A part of a list, read. */
+interface Part {
+  readonly query: Query
+  readonly slice: Slice
+  readonly stored: readonly Stored[]
+  readonly items: readonly GivenItem[]
+  readonly more: boolean
+  readonly total: number | undefined
+}
+
+/**
+ * Creates a list: it reads when it is used.
+ * @throws TypeError for a limit or an offset that is no whole number.
+ */
+export function createList(
+  collection: CollectionDefinition,
+  run: ListRunner,
+  call: ListCall,
+): List<GivenItem> {
+  const { name, maxLimit, defaultLimit } = collection
+  const limit = readCount(call.query, 'limit')
+  const offset = readCount(call.query, 'offset') ?? 0
+
+  /** Runs the operation; `read` asks the store. What it gives is for the `after` hook too, where it is items. */
+  const perform = async <T>(
+    read: (context: OperationContext, query: Query) => Promise<T>,
+    value: (result: T) => unknown,
+  ): Promise<T> => {
+    let result: T | undefined
+    await run(call.operation, call.options, async context => {
+      const query = readQuery(collection, call)
+      await beforeReading(context)
+      result = await read(context, withScope(context, query))
+      return { status: 200, headers: [], value: value(result) }
+    })
+    return result as T // the operation has run, or thrown
+  }
+
+  const readPart = (slice: Slice, counts = false): Promise<Part> =>
+    perform(
+      async (context, query) => {
+        const store = context.storeOf(collection)
+        const mode = counts ? totalMode(context) : 'none'
+        const { items, more, total } = await store.list(query, slice, mode, context.request)
+        const given = items.map(createGive(collection, query))
+        return { query, slice, stored: items, items: given, more, total }
+      },
+      ({ items }) => [...items],
+    )
+
+  async function* iterate(): AsyncGenerator<GivenItem, void, undefined> {
+    if (limit !== undefined && limit <= MAX_AT_ONCE) {
+      yield* (await readPart({ limit, offset })).items
+      return
+    }
+    const { query, batches } = await perform(
+      async (context, query) => {
+        const store = context.storeOf(collection)
+        return { query, batches: store.stream(query, context.request) }
+      },
+      () => undefined,
+    )
+    const give = createGive(collection, query)
+    let left = limit ?? Number.POSITIVE_INFINITY
+    let skipped = 0
+    try {
+      for await (const batch of batches) {
+        for (const stored of batch) {
+          if (skipped++ < offset) continue
+          yield give(stored)
+          if (--left === 0) return
+        }
+      }
+    } catch (error) {
+      throw translateStoreError(error)
+    }
+  }
+
+  async function readPage(slice: Slice): Promise<Page<GivenItem>> {
+    const part = await readPart(slice, true)
+    return {
+      items: part.items,
+      total: part.total,
+      next: () => readBeside(part, false),
+      previous: () => readBeside(part, true),
+    }
+  }
+
+  async function readBeside(part: Part, backward: boolean): Promise<Page<GivenItem> | undefined> {
+    const slice = sliceBeside(collection, part, backward)
+    const page = slice && (await readPage(slice))
+    return page && page.items.length > 0 ? page : undefined
+  }
+
+  return {
+    [Symbol.asyncIterator]: iterate,
+    async page() {
+      const size = limit ?? defaultLimit
+      if (size <= maxLimit) return readPage({ limit: size, offset })
+      throw new TypeError(
+        `A page of ${name} has at most ${maxLimit} items (maxLimit). For more, use \`for await\` or toArray()`,
+      )
+    },
+    first: async () => (limit === 0 ? undefined : (await readPart({ limit: 1, offset })).items[0]),
+    async toArray({ max = DEFAULT_MAX } = {}) {
+      const items: GivenItem[] = []
+      for await (const item of iterate()) {
+        if (items.length >= max) {
+          throw new RangeError(
+            `There are more than ${max} ${name}. Use \`for await\`, a limit, or toArray({ max: … })`,
+          )
+        }
+        items.push(item)
+      }
+      return items
+    },
+  }
+}
+
+/** Gives items to a program: whole, or only the fields that the query names. */
+function createGive(
+  collection: CollectionDefinition,
+  { fields }: Query,
+): (stored: Stored) => GivenItem {
+  const pick = fields && picker(fields)
+  return stored => giveItem(collection, stored, pick?.(stored.item))
+}
+
+/** The slice before or after a part; `undefined` where nothing lies there. */
+function sliceBeside(
+  { store }: CollectionDefinition,
+  { query, slice, stored, more }: Part,
+  backward: boolean,
+): Slice | undefined {
+  const { limit } = slice
+  const cameBackward = 'backward' in slice && slice.backward
+  if (limit === 0 || (!backward && !cameBackward && !more)) return undefined
+  if (store.pages === 'offset' && 'offset' in slice) {
+    if (backward && slice.offset === 0) return undefined
+    return { limit, offset: backward ? Math.max(0, slice.offset - limit) : slice.offset + limit }
+  }
+  const edge = backward ? stored[0] : stored.at(-1)
+  // Behind the end of the list lies its last page.
+  if (!edge && !backward) return undefined
+  // A key of what was just read, so of the types that the sort wants.
+  const key = edge && (sortKeyOf(edge.item, query.sort) as Scalar[])
+  return { limit, key, backward }
+}

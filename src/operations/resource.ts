@@ -1,0 +1,212 @@
+// The resource of a collection in process: each call takes the same path as a request, from its values onwards.
+
+import { toJson } from '../formats/json-value.ts'
+import { NO_PRECONDITIONS, type Preconditions, parseEntityTags } from '../http/conditional.ts'
+import type { HttpRequest } from '../http/message.ts'
+import { ConflictError } from '../model/conflict-error.ts'
+import type { UnknownDef } from '../model/def.ts'
+import type { ActionDefinition } from '../model/definition.ts'
+import type { Callable, CallOptions, Resource, WriteOptions } from '../model/resource.ts'
+import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'
+import { ANYTHING, checkOptions, type Rules } from '../options.ts'
+import type { Id } from '../store/store.ts'
+import { type CallScope, type OperationResult, RequestContext } from './context.ts'
+import { type GivenItem, giveItem, readTarget } from './given-items.ts'
+import { countMatching, createList, type ListRunner } from './list-calls.ts'
+import { compilePerform, type Perform } from './perform.ts'
+import { createUploads } from './uploads.ts'
+
+/** Stands in for a request: a program waits as long as its signal lets it. */
+class ProgramRequest implements HttpRequest {
+  readonly target = ''
+  readonly prefix = ''
+  readonly headers = {}
+  readonly headerCount = 0
+  readonly body = undefined
+  readonly address = undefined
+  readonly secure = true
+  readonly needsHost = false
+  readonly method: string
+  readonly signal: AbortSignal
+
+  constructor(method: string, signal: AbortSignal) {
+    this.method = method
+    this.signal = signal
+  }
+
+  get aborted(): boolean {
+    return this.signal.aborted
+  }
+
+  /** Only a request of a client has a time limit. */
+  abort(): void {}
+}
+
+/** A signal that never fires, for calls without one. Made by the first: Workers make none while they load. */
+let never: AbortSignal | undefined
+
+interface Call {
+  readonly value?: unknown
+  readonly options?: CallOptions | undefined
+  readonly preconditions?: Preconditions
+  /** Does the work instead of the operation that has its name. */
+  readonly perform?: Perform
+}
+
+const CALL_RULES: Rules<CallOptions> = { principal: ANYTHING, signal: ANYTHING }
+const WRITE_RULES: Rules<WriteOptions> = {
+  ...CALL_RULES,
+  ifMatch: ANYTHING,
+  unconditional: ANYTHING,
+}
+
+/** How often `change` reads an item again that was changed meanwhile, and the longest wait before, in milliseconds. */
+const MAX_CHANGES = 100
+const MAX_WAIT_MS = 100
+
+/** @throws TypeError where the version has no such collection. */
+export function createResource(scope: CallScope, name: string): Callable {
+  const { runtime, version, base, defaults = {} } = scope
+  const collection = version.collections.get(name)
+  if (!collection) {
+    const names = [...version.collections.keys()].join(', ')
+    throw new TypeError(`There is no collection "${name}". Collections: ${names}.`)
+  }
+  const names = { collection: name, idName: collection.shape.identity.name }
+
+  const run = async (
+    operation: string,
+    place: Omit<CollectionTarget, 'version' | 'collection'>,
+    { value, options, preconditions, perform }: Call = {},
+  ): Promise<OperationResult> => {
+    if (options) {
+      const rules = preconditions ? WRITE_RULES : CALL_RULES
+      checkOptions(`The options of ${name}.${operation}`, options, rules)
+    }
+    never ??= new AbortController().signal
+    const signal = options?.signal ?? defaults.signal ?? never
+    const target = { version, collection, ...place }
+    const method = target.action?.method ?? METHODS[operation] ?? 'GET'
+    const request = new ProgramRequest(method, signal)
+    const context = Object.assign(new RequestContext(runtime, request, base, true), {
+      target,
+      operation,
+      preconditions: preconditions ?? NO_PRECONDITIONS,
+      body: value === undefined ? undefined : { value: toJson(value), type: undefined },
+      principal: options?.principal ?? defaults.principal,
+      uploads: createUploads(collection, {
+        limit: runtime.api.limits.upload,
+        time: Number.POSITIVE_INFINITY,
+        signal: () => signal,
+        digests: false,
+      }),
+    })
+    signal.throwIfAborted()
+    return compilePerform(target, operation, perform)(context)
+  }
+
+  const runList: ListRunner = (operation, options, perform) =>
+    run(operation, { kind: 'collection' }, { options, perform })
+
+  /** Runs an operation that gives an item. */
+  const runItem = async (...call: Parameters<typeof run>): Promise<GivenItem> => {
+    const { stored, value } = await run(...call)
+    return stored ? giveItem(collection, stored) : (value as GivenItem) // only of an action there is none
+  }
+
+  /** Runs a change of an item, or an action on it. */
+  const write = (
+    operation: string,
+    given: unknown,
+    { value, options }: Pick<Call, 'value'> & { readonly options?: WriteOptions | undefined },
+    action?: ActionDefinition,
+  ): Promise<GivenItem> => {
+    const { id, preconditions } = readWrite(names, given, options ?? {})
+    const place = {
+      kind: action ? 'action' : 'item',
+      id: normalizeId(collection, id),
+      action,
+    } as const
+    return runItem(operation, place, { value, options, preconditions })
+  }
+
+  const read = (id: Id, options?: CallOptions): Promise<GivenItem> =>
+    runItem('read', { kind: 'item', id: normalizeId(collection, id) }, { options })
+
+  const actions = Object.fromEntries(
+    Array.from(collection.actions.values(), action => [
+      action.name,
+      async (...given: readonly unknown[]) => {
+        const target = action.on === 'item' ? given[0] : undefined
+        const rest = action.on === 'item' ? given.slice(1) : given
+        const [value, options] = action.input ? [rest[0] ?? {}, rest[1]] : [{}, rest[0]]
+        // The types of the declaration say what is given.
+        const call = { value, options: options as WriteOptions | undefined }
+        if (action.on === 'item') return write(action.name, target, call, action)
+        return runItem(action.name, { kind: 'action', action }, call)
+      },
+    ]),
+  )
+
+  const resource: Resource<UnknownDef> = {
+    list: (query, options) =>
+      createList(collection, runList, { operation: 'list', query, options }),
+    search(words, query, options) {
+      if (collection.search)
+        return createList(collection, runList, { operation: SEARCH, words, query, options })
+      throw new TypeError(`${name} has no search: name its fields by the option search`)
+    },
+    count: async (query, options) =>
+      countMatching(collection, runList, { operation: 'count', query, options }),
+    read,
+    create: (value, options) => runItem('create', { kind: 'collection' }, { value, options }),
+    replace: async (target, value, options) => write('replace', target, { value, options }),
+    patch: async (target, value, options) => write('patch', target, { value, options }),
+    delete: async (target, options) => write('delete', target, { options }),
+    async change(target, change, options) {
+      const { id } = readTarget(names, target, true)
+      for (let attempt = 1; ; attempt++) {
+        const item = await read(id, options)
+        const value: unknown = await change(item)
+        try {
+          return await write('patch', item, { value, options })
+        } catch (error) {
+          if (!(error instanceof ConflictError) || attempt === MAX_CHANGES) throw error
+        }
+        // At random, so that writers that met once do not meet again.
+        const wait = Math.random() * Math.min(MAX_WAIT_MS, 2 ** attempt)
+        await new Promise(resolve => setTimeout(resolve, wait))
+      }
+    },
+    actions,
+  }
+  return { ...actions, ...resource } as Callable // by the rules of names no action takes one of a method
+}
+
+/** Reads the item and the condition of a write. @throws TypeError */
+function readWrite(
+  names: Parameters<typeof readTarget>[0],
+  target: unknown,
+  { ifMatch, unconditional = false }: WriteOptions,
+): { readonly id: Id; readonly preconditions: Preconditions } {
+  const { id, version } = readTarget(names, target, unconditional || ifMatch !== undefined)
+  if (ifMatch === undefined) {
+    if (version === undefined) return { id, preconditions: NO_PRECONDITIONS }
+    return { id, preconditions: { ifMatch: [{ weak: false, opaque: version }] } }
+  }
+  const tags = parseEntityTags(ifMatch)
+  if (tags && !unconditional) return { id, preconditions: { ifMatch: tags } }
+  throw new TypeError(
+    tags
+      ? 'A write is either unconditional or has ifMatch: leave one out'
+      : `ifMatch must be an entity tag such as "abc", with its quotes, or *; not ${ifMatch}`,
+  )
+}
+
+/** The methods of operations that change something. */
+const METHODS: Readonly<Record<string, string>> = {
+  create: 'POST',
+  replace: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+}
