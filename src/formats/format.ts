@@ -94,6 +94,29 @@ export interface Upload {
   readonly content: AsyncIterable<Uint8Array>
 }
 
+/** Where a page of documentation is, and what its reader has chosen. All addresses are paths. */
+export interface DocsView {
+  /** The first page, without a slash at its end; `style.css` is below it, `?collection=` is a collection's page. */
+  readonly href: string
+  /** The api's root, without a slash at its end. */
+  readonly base: string
+  readonly openapi: string
+  /** The collection of the page; absent for the first page. */
+  readonly tag: string | undefined
+  /** The parameters of the page's query. */
+  readonly values: ReadonlyMap<string, string>
+}
+
+/** Prints documentation as HTML. */
+export interface DocsPrinter {
+  /** The style sheet that pages link to. */
+  readonly style: string
+  /** Header fields of every page. */
+  readonly headers: HeaderList
+  /** @param document in OpenAPI 3.1. */
+  print(document: Item, view: DocsView): string
+}
+
 export interface Format {
   /** A short name: `json`. Part of every `ETag` of this format. */
   readonly name: string
@@ -112,6 +135,8 @@ export interface Format {
    * covers the bytes, and there is no `Last-Modified`.
    */
   readonly hashed?: boolean
+  /** Prints the documentation of an api as pages: they are at `/docs` where a format of the api has this. */
+  readonly docs?: DocsPrinter
   /** Header fields of every response in this format. */
   readonly headers?: HeaderList
   /**

@@ -6,6 +6,7 @@ import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
 import { isObject } from '../schema/values.ts'
 import { disclose, getTag, printAction, restoreAction } from './actions.ts'
+import { docs } from './docs.ts'
 import { printErrorPage } from './error-page.ts'
 import { printForm } from './form.ts'
 import { fillForm } from './form-state.ts'
@@ -44,6 +45,7 @@ export const html: Format = {
     'DENY',
   ],
   page: print,
+  docs,
 }
 
 function print(representation: Representation, view: PageView): string {

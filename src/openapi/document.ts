@@ -1,4 +1,5 @@
 // The OpenAPI document of an api, or of one of its versions.
+import type { DocsPrinter } from '../formats/format.ts'
 import { findAccessRule } from '../model/access.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
 import { listRoutes, printTemplate, type Route, type Target } from '../model/routes.ts'
@@ -9,6 +10,12 @@ import { buildPathItem, toPlainItem } from './path-item.ts'
 import { describeRule, describeSchemes } from './security.ts'
 
 export const OPENAPI_PATH = '/openapi.json'
+export const DOCS_PATH = '/docs'
+
+/** Finds what prints the documentation: the first format that does. */
+export function findDocs({ formats }: ApiDefinition): DocsPrinter | undefined {
+  return formats.find(({ docs }) => docs)?.docs
+}
 
 /** The versions of OpenAPI that a document is printed as. */
 export const OPENAPI_VERSIONS = { '3.1': '3.1.1', '3.2': '3.2.0' } as const

@@ -17,7 +17,7 @@ import { listOperators } from '../store/operators.ts'
 import { toTypeName } from './components.ts'
 import { buildContent, type Described, shareSchema } from './described.ts'
 import { buildHeaderParameters } from './headers.ts'
-import { bodySchema, fileSchemas } from './schemas.ts'
+import { bodySchema, fileEncoding } from './schemas.ts'
 
 /** The properties of an operation that say what it takes. */
 export function buildRequest(described: Described<CollectionTarget>): Record<string, unknown> {
@@ -159,38 +159,38 @@ function inputOf(
 export const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE]
 const MULTIPART_TYPE = 'multipart/form-data'
 
-const MERGE_PATCH: JsonSchema = {
-  type: 'object',
-  description: 'The properties to change; null removes one',
-}
-
 const JSON_PATCH: JsonSchema = { type: 'array', items: { type: 'object' } }
+
+const BODIES = {
+  create: { operation: 'create', suffix: 'Input' },
+  replace: { operation: 'replace', suffix: 'Replacement' },
+  patch: { operation: 'patch', suffix: 'Patch' },
+} as const
 
 function bodyOf(described: Described<CollectionTarget>): object | undefined {
   const { target, api, name } = described
   const { collection, parent, action } = target
   if (action) return inputOf(described, action)
+  const { operation, suffix } = BODIES[name as keyof typeof BODIES] // The other operations have no body.
   const types = readTypes(api.formats)
-  const filled = parent?.field
-  const { properties, encoding } = fileSchemas(collection)
-  const files = collection.blobs !== undefined && types.includes(MULTIPART_TYPE)
-  const multipart = (schema: object) => files && { [MULTIPART_TYPE]: { schema, encoding } }
-  if (name === 'patch') {
-    const content = {
-      ...buildContent(types, MERGE_PATCH),
-      ...multipart({ ...MERGE_PATCH, properties }),
-      [MERGE_PATCH_TYPE]: { schema: MERGE_PATCH },
-      [JSON_PATCH_TYPE]: { schema: JSON_PATCH },
-    }
-    return { required: true, content }
-  }
-  const operation = name === 'create' ? 'create' : 'replace'
-  const type = toTypeName(collection.itemName) + (name === 'create' ? 'Input' : 'Replacement')
-  const below = parent ? `Of${toTypeName(parent.collection.itemName)}` : ''
+  const type = toTypeName(collection.itemName) + suffix
+  // A patch needs no property, so that the path fills none in.
+  const filled = operation === 'patch' ? undefined : parent?.field
+  const below = filled && parent ? `Of${toTypeName(parent.collection.itemName)}` : ''
   const share = (part: 'body' | 'files') =>
     shareSchema(described, type + (part === 'files' ? 'Files' : '') + below, collection, part, id =>
       bodySchema(collection, { operation, filled, files: part === 'files' }, id),
     )
-  const content = { ...buildContent(types, share('body')), ...(files && multipart(share('files'))) }
+  const schema = share('body')
+  const encoding = fileEncoding(collection)
+  const files = collection.blobs !== undefined && types.includes(MULTIPART_TYPE)
+  const content = {
+    ...buildContent(types, schema),
+    ...(files && { [MULTIPART_TYPE]: { schema: share('files'), encoding } }),
+    ...(operation === 'patch' && {
+      [MERGE_PATCH_TYPE]: { schema: schema },
+      [JSON_PATCH_TYPE]: { schema: JSON_PATCH },
+    }),
+  }
   return { required: true, content }
 }

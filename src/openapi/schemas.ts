@@ -28,7 +28,7 @@ export function itemSchema(collection: CollectionDefinition, id: string): JsonSc
 }
 
 export interface BodyOptions {
-  readonly operation: 'create' | 'replace'
+  readonly operation: 'create' | 'replace' | 'patch'
   /** The field that the path fills in. */
   readonly filled?: string | undefined
   /** Whether it is a multipart body, in which binary properties are files. */
@@ -42,7 +42,7 @@ export function bodySchema(
   id: string,
 ): JsonSchema {
   const { shape, schema, binary, roles } = collection
-  const replaces = operation === 'replace'
+  const replaces = operation !== 'create'
   const blobs = buildBlobs(shape.fields, (name, empty) =>
     files ? fileBlob(name) : takenBlob(name, empty, binary, replaces),
   )
@@ -57,13 +57,35 @@ export function bodySchema(
       : omitProperties(object, roles?.readOnly)
     const marked = markProperties(taken, roles?.writeOnly, { writeOnly: true })
     const { properties, required = [], ...rest } = withBlobs(marked, blobs)
-    return {
+    const whole = {
       ...rest,
       properties: { ...ignored, ...properties },
       required: required.filter(name => !known.has(name)),
     }
+    return operation === 'patch' ? toPatch(whole) : whole
   }
   return embedSchema(schema, { io: 'input', id, change })
+}
+
+/** A merge patch of an object: any of its properties, and null for those that it may lack. */
+function toPatch({
+  properties = {},
+  required = [],
+  allOf: _either,
+  ...rest
+}: JsonSchema): JsonSchema {
+  const changes = Object.entries(properties).map(([name, { default: _default, ...property }]) => {
+    const change: JsonSchema = property.properties ? toPatch(property) : property
+    const isKept = required.includes(name) || property.readOnly === true || allowsNull(change)
+    return [name, isKept ? change : { anyOf: [change, { type: 'null' }] }]
+  })
+  return { ...rest, properties: Object.fromEntries(changes) }
+}
+
+function allowsNull({ type, anyOf }: JsonSchema): boolean {
+  return Array.isArray(type)
+    ? type.includes('null')
+    : (anyOf ?? []).some(each => each.type === 'null')
 }
 
 /** Names of properties. */
@@ -90,20 +112,15 @@ function markProperties(
   return { ...object, properties: Object.fromEntries(properties) }
 }
 
-/** The files that a multipart body may bring, each with the media types it takes. */
-export function fileSchemas({ shape }: CollectionDefinition): {
-  properties: Record<string, JsonSchema>
-  encoding: Record<string, { contentType: string }>
-} {
-  const names = listBlobFields(shape.fields)
-  const encoding = names.flatMap(name => {
+/** The media types of the files that a multipart body may bring. */
+export function fileEncoding({
+  shape,
+}: CollectionDefinition): Record<string, { contentType: string }> {
+  const encoding = listBlobFields(shape.fields).flatMap(name => {
     const accept = shape.fields.get(name)?.accept
     return accept ? [[name, { contentType: accept.join(', ') }] as const] : []
   })
-  return {
-    properties: Object.fromEntries(names.map(name => [name, FILE])),
-    encoding: Object.fromEntries(encoding),
-  }
+  return Object.fromEntries(encoding)
 }
 
 // --- Binary properties ---------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // The root: what exists (specification, "Resource operations").
 import { printLink } from '../http/link.ts'
 import type { RootTarget } from '../model/routes.ts'
-import { OPENAPI_PATH } from '../openapi/document.ts'
+import { DOCS_PATH, findDocs, OPENAPI_PATH } from '../openapi/document.ts'
 import type { Json } from '../schema/values.ts'
 import { canAnything } from './authorize.ts'
 import { listBelow } from './below.ts'
@@ -20,10 +20,14 @@ export function describeRoot(context: RequestContext, root: RootTarget): Operati
     )
   }
   const prefix = version?.name ? `/${version.name}` : ''
-  const service = { rel: 'service-desc', href: `${context.base}${prefix}${OPENAPI_PATH}` }
+  const at = context.base + prefix
+  const services = [
+    { rel: 'service-desc', href: at + OPENAPI_PATH },
+    ...(findDocs(api) ? [{ rel: 'service-doc', href: at + DOCS_PATH }] : []),
+  ]
   return {
     status: 200,
-    headers: ['Link', printLink([service])],
+    headers: ['Link', printLink(services)],
     representation: { kind: 'document', name: 'api', data },
     value: data,
   }

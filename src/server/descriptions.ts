@@ -1,17 +1,21 @@
-// The documents that describe an api: `/openapi.json` for each version, and the catalog of them (RFC 9727).
+// The documents that describe an api: `/openapi.json` and `/docs` for each version, and the catalog of
+// them (RFC 9727).
+import type { DocsPrinter } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
 import { splitList } from '../http/message.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
 import { parseMediaType } from '../negotiate.ts'
 import {
   buildDocument,
+  DOCS_PATH,
+  findDocs,
   OPENAPI_PATH,
   OPENAPI_VERSIONS,
   type OpenApiVersion,
   printWithServer,
   withServer,
 } from '../openapi/document.ts'
-import { canAnything } from '../operations/authorize.ts'
+import { canAnything, noSuchPath } from '../operations/authorize.ts'
 import type { RequestContext } from '../operations/context.ts'
 import type { Item } from '../schema/values.ts'
 import type { ServedDocument } from './documents.ts'
@@ -23,9 +27,16 @@ const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.
 export function* listDescriptions(
   api: ApiDefinition,
 ): Generator<readonly [string, ServedDocument]> {
-  yield [OPENAPI_PATH, openApi(api, undefined)]
-  for (const version of api.versions) {
-    if (version.name !== '') yield [pathOf(version) + OPENAPI_PATH, openApi(api, version)]
+  const printer = findDocs(api)
+  const versioned = api.versions.filter(({ name }) => name !== '')
+  for (const version of [undefined, ...versioned]) {
+    const root = version ? pathOf(version) : ''
+    const find = createFinder(api, version)
+    yield [root + OPENAPI_PATH, openApi(root, find)]
+    if (printer) {
+      yield [root + DOCS_PATH, docs(root, find, printer)]
+      yield [`${root}${DOCS_PATH}/style.css`, style(root, printer)]
+    }
   }
   yield [CATALOG_PATH, catalog(api)]
 }
@@ -34,13 +45,20 @@ function pathOf({ name }: VersionDefinition): string {
   return name === '' ? '' : `/${name}`
 }
 
-/** Serves the OpenAPI document; it is built once for each set of collections that principals may see. */
-function openApi(api: ApiDefinition, version: VersionDefinition | undefined): ServedDocument {
+interface Found {
+  readonly document: Item
+  readonly text: string
+}
+
+/** Finds the document for a client; it is built once for each set of collections that principals may see. */
+type Find = (context: RequestContext) => Found
+
+function createFinder(api: ApiDefinition, version: VersionDefinition | undefined): Find {
   const { collections } = version ?? api.defaultVersion
   const hideable = [...collections.values()].filter(({ hideExistence }) => hideExistence)
-  const kept = new Map<string, { readonly document: Item; readonly text: string }>()
-
-  function find(context: RequestContext) {
+  const kept = new Map<string, Found>()
+  return context => {
+    context.version = version
     const hidden = hideable.filter(collection => !canAnything(context, collection))
     const key = hidden.map(({ name }) => name).join()
     let found = kept.get(key)
@@ -52,14 +70,16 @@ function openApi(api: ApiDefinition, version: VersionDefinition | undefined): Se
     }
     return found
   }
+}
 
+const COMMON = { uncounted: false, addressed: true } as const
+
+function openApi(root: string, find: Find): ServedDocument {
   return {
+    ...COMMON,
     name: 'openapi',
-    template: (version ? pathOf(version) : '') + OPENAPI_PATH,
-    uncounted: false,
-    addressed: true,
+    template: root + OPENAPI_PATH,
     read(context) {
-      context.version = version
       const { document, text } = find(context)
       const { base, request } = context
       const wanted = findOpenApiVersion(request.headers.accept)
@@ -71,6 +91,40 @@ function openApi(api: ApiDefinition, version: VersionDefinition | undefined): Se
         vary: VARY_ACCEPT,
       }
     },
+  }
+}
+
+/** @throws HttpError 404 for a page of an unknown collection */
+function docs(root: string, find: Find, printer: DocsPrinter): ServedDocument {
+  return {
+    ...COMMON,
+    name: 'docs',
+    template: root + DOCS_PATH,
+    type: 'text/html; charset=utf-8',
+    read(context) {
+      const { document } = find(context)
+      const base = new URL(context.base).pathname.replace(/\/$/, '')
+      const values = new Map(context.parameters.map(({ name, value }) => [name, value]))
+      const tag = values.get('collection')
+      const { tags } = document
+      const known = Array.isArray(tags) && tags.some(each => Object(each).name === tag)
+      if (tag !== undefined && !known) throw noSuchPath(context)
+      const href = base + root + DOCS_PATH
+      const view = { href, base, openapi: base + root + OPENAPI_PATH, tag, values }
+      const text = printer.print(withServer(document, context.base), view)
+      return { data: {}, text, headers: [...printer.headers] }
+    },
+  }
+}
+
+function style(root: string, { style: text }: DocsPrinter): ServedDocument {
+  return {
+    ...COMMON,
+    addressed: false,
+    name: 'style',
+    template: `${root}${DOCS_PATH}/style.css`,
+    type: 'text/css; charset=utf-8',
+    read: () => ({ data: {}, text }),
   }
 }
 
@@ -87,12 +141,13 @@ function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
   return versions.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
 }
 
-function catalog({ versions, health }: ApiDefinition): ServedDocument {
+function catalog(api: ApiDefinition): ServedDocument {
+  const { versions, health } = api
+  const hasDocs = findDocs(api) !== undefined
   return {
+    ...COMMON,
     name: 'api-catalog',
     template: CATALOG_PATH,
-    uncounted: false,
-    addressed: true,
     type: CATALOG_TYPE,
     read({ base }) {
       const linkset = versions.map(version => {
@@ -100,6 +155,7 @@ function catalog({ versions, health }: ApiDefinition): ServedDocument {
         return {
           anchor: `${root}/`,
           'service-desc': [{ href: root + OPENAPI_PATH, type: 'application/json' }],
+          ...(hasDocs && { 'service-doc': [{ href: root + DOCS_PATH, type: 'text/html' }] }),
           ...(health && { status: [{ href: `${base}/health`, type: 'application/json' }] }),
         }
       })

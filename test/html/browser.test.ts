@@ -1,29 +1,12 @@
 // Pages in Chromium: everything that can be done, by mouse and keyboard, with scripts and without.
-import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHROMIUM, FLAGS, isMissing } from './chromium.ts'
 import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
 import { htmlApi, serve } from './fixture.ts'
 import { picture } from './picture.ts'
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
-
-// Without a browser this cannot be shown: a machine of ours must have one.
-const missing = !existsSync(CHROMIUM)
-if (missing && process.env.CI === 'true') throw new Error(`There is no Chromium at ${CHROMIUM}`)
-if (missing) console.warn(`Skipped: there is no Chromium at ${CHROMIUM}`)
-
-describe.skipIf(missing)('in Chromium', { timeout: 180_000 }, () => {
+describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
   let browser: Browser
   let server: Awaited<ReturnType<typeof serve>>
   let built: Awaited<ReturnType<typeof htmlApi>>
