@@ -188,7 +188,8 @@ function bodyOf(described: Described<CollectionTarget>): object | undefined {
     ...buildContent(types, schema),
     ...(files && { [MULTIPART_TYPE]: { schema: share('files'), encoding } }),
     ...(operation === 'patch' && {
-      [MERGE_PATCH_TYPE]: { schema: schema },
+      // Without references the schema stands once, with JSON.
+      [MERGE_PATCH_TYPE]: described.components ? { schema } : {},
       [JSON_PATCH_TYPE]: { schema: JSON_PATCH },
     }),
   }

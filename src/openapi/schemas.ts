@@ -62,22 +62,20 @@ export function bodySchema(
       properties: { ...ignored, ...properties },
       required: required.filter(name => !known.has(name)),
     }
-    return operation === 'patch' ? toPatch(whole) : whole
+    return operation === 'patch' ? toPatch(whole, !files) : whole
   }
   return embedSchema(schema, { io: 'input', id, change })
 }
 
-/** A merge patch of an object: any of its properties, and null for those that it may lack. */
-function toPatch({
-  properties = {},
-  required = [],
-  allOf: _either,
-  ...rest
-}: JsonSchema): JsonSchema {
+/** A merge patch of an object: any of its properties, and null for those that it may lack; in a form there is none. */
+function toPatch(
+  { properties = {}, required = [], allOf: _either, ...rest }: JsonSchema,
+  nulls: boolean,
+): JsonSchema {
   const changes = Object.entries(properties).map(([name, { default: _default, ...property }]) => {
-    const change: JsonSchema = property.properties ? toPatch(property) : property
-    const isKept = required.includes(name) || property.readOnly === true || allowsNull(change)
-    return [name, isKept ? change : { anyOf: [change, { type: 'null' }] }]
+    const change: JsonSchema = property.properties ? toPatch(property, nulls) : property
+    const removable = nulls && !required.includes(name) && property.readOnly !== true
+    return [name, removable && !allowsNull(change) ? { anyOf: [change, { type: 'null' }] } : change]
   })
   return { ...rest, properties: Object.fromEntries(changes) }
 }

@@ -41,10 +41,10 @@ describe('the pages', () => {
       pages.set(name, (await ask(api, `/docs?collection=${name}`)).text)
     }
     const operations = Object.values(paths).flatMap(item => Object.entries(item))
-    const missing = operations.flatMap(([method, { operationId, tags: [tag] = [] }]) =>
+    const missing = operations.flatMap(([method, { operationId, tags }]) =>
       operationId === undefined || method === 'head'
         ? []
-        : pages.get(tag)?.includes(`id="${operationId}"`)
+        : pages.get(tags?.[0])?.includes(`id="${operationId}"`)
           ? []
           : [operationId],
     )
@@ -59,7 +59,7 @@ describe('the pages', () => {
     expect(headers.get('content-security-policy')).toContain(
       "default-src 'none'; style-src 'self'; form-action 'self'",
     )
-    expect(/<script|<style|\sstyle=|\son\w+=/)
+    expect(text).not.toMatch(/<script|<style|\sstyle=|\son\w+=/)
     const style = await ask(cars(), '/docs/style.css')
     expect(style.headers.get('content-type')).toBe('text/css; charset=utf-8')
   })
@@ -123,7 +123,7 @@ describe('the pages', () => {
     for (const path of ['/api/docs', '/api/docs?collection=things&id=%22%3E%3Ci%3E']) {
       const { status, text } = await ask(api, path)
       expect(status).toBe(200)
-      expect(text).not.toMatch(/<script|<i>/)
+      expect(/<script|<i>/.test(text)).toBe(false)
       expect(text).toContain('href="/api/docs/style.css"')
     }
   })

@@ -350,6 +350,7 @@ describe('is found', () => {
       linkset: ['v2', 'v1'].map(version => ({
         anchor: `http://api.test/${version}/`,
         'service-desc': [{ href: `http://api.test/${version}/openapi.json`, type }],
+        'service-doc': [{ href: `http://api.test/${version}/docs`, type: 'text/html' }],
         status: [{ href: 'http://api.test/health', type }],
       })),
     })
