@@ -72,7 +72,7 @@ describe('the example', () => {
     expect(await disagreements(api, document)).toEqual([])
     const version = path.startsWith('/v1') ? '1' : '2'
     const paths = Object.keys(document.paths ?? {})
-    expect(document.info).toEqual({ title: 'API', version })
+    expect(document.info).toMatchObject({ title: expect.any(String), version })
     expect(paths.includes('/')).toBe(path === '/openapi.json')
     expect(paths.filter(each => each !== '/' && !each.startsWith(`/v${version}`))).toEqual([])
     expect(paths).toEqual(
