@@ -7,7 +7,6 @@ import { html } from '../../src/html/html.ts'
 import {
   type Api,
   DEFAULT_FORMATS,
-  defineAction,
   defineApi,
   defineCollection,
   memoryBlobs,
@@ -115,7 +114,7 @@ describe('the pages', () => {
       schema: z.object({ name: z.string().meta({ description: evil, examples: [evil] }) }),
       store: memoryStore(),
       actions: {
-        go: defineAction({ on: 'item', description: evil, run: () => undefined }),
+        go: { on: 'item', description: evil, run: () => undefined },
       },
     })
     const formats = [...DEFAULT_FORMATS, html]
