@@ -11,7 +11,7 @@ import type {
   CollectionDefinition,
   VersionDefinition,
 } from './model/definition.ts'
-import type { DefOf, Found, Hooks, RunOf, Transaction } from './model/hooks.ts'
+import type { DefOf, Found, Hooks, RunOf, Transaction, TransactionOptions } from './model/hooks.ts'
 import { relateCollections } from './model/parents.ts'
 import type { CallScope } from './operations/context.ts'
 import {
@@ -86,10 +86,12 @@ export interface Resources<C = Collections> {
    */
   collection<T extends keyof C | AnyCollection>(collection: T): Found<C, T>
   /**
-   * Runs work in a transaction: all of its changes happen, or none. The work may run several times and must
-   * have no effect outside of `tx`.
+   * Runs work that may run more than once and must have no effect outside `tx` as one transaction: all of its
+   * changes happen, or none. It is in one database, ends after `workTime`, and runs again where another one was
+   * in the way. What the work calls on the api itself is outside, and may wait for the transaction.
+   * @throws TypeError where the stores have no transactions, or are in several databases.
    */
-  transaction<R>(work: (tx: Transaction<C>) => Promise<R>): Promise<R>
+  transaction<R>(work: (tx: Transaction<C>) => Promise<R>, options?: TransactionOptions): Promise<R>
 }
 
 /** An api: it answers requests, and its collections can be called in process. */
@@ -178,8 +180,8 @@ export function defineApi<
     return {
       collection: (collection: string | AnyCollection) =>
         runtime.createResource(scope, nameOf(collection)),
-      transaction: (work: (tx: Transaction) => Promise<unknown>) =>
-        runtime.transaction(scope, work),
+      transaction: (work: (tx: Transaction) => Promise<unknown>, given?: TransactionOptions) =>
+        runtime.transaction(scope, work, given),
     }
   }
   const api = {

@@ -86,6 +86,11 @@ type ActionsOption<D extends Def, On, In, Out> = TakenNames & {
     readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined
     /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
     readonly description?: string | undefined
+    /**
+     * Whether its work is one transaction, with the record of its `Idempotency-Key`: `run` may run more than
+     * once and must have no effect outside `collection()` and `update()`. Default false.
+     */
+    readonly transaction?: boolean | undefined
   }
 } & {
   readonly [K in keyof In]: {

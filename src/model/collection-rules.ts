@@ -116,5 +116,6 @@ export const ACTION_RULES: Rules<Action> = {
   input: SCHEMA,
   output: OUTPUT,
   description: TEXT,
+  transaction: BOOLEAN,
   run: FUNCTION,
 }

@@ -43,6 +43,7 @@ export function compileActions({
   name,
   actions = {},
   search,
+  store,
 }: Declaration): Map<string, ActionDefinition> {
   // Rules, hooks and bodies go by the name of what is done: it is one thing's.
   const operations = new Set<string>([...OPERATIONS, DOWNLOAD, ...(search ? [SEARCH] : [])])
@@ -59,6 +60,11 @@ export function compileActions({
       )
     }
     checkOptions(`${name}, the action ${verb}`, action, ACTION_RULES)
+    if (action.transaction && !store.transaction) {
+      throw new TypeError(
+        `${name}: the action ${verb} has transaction: true, but its store has no transactions`,
+      )
+    }
     const givesItem = action.output === 'item'
     const output = action.output && action.output !== 'item' ? toZod(action.output) : undefined
     const input = action.input && toZod(action.input)
@@ -84,6 +90,7 @@ export function compileActions({
       outputFields: output?._zod.def.type === 'object' ? fieldsOf(output) : undefined,
       givesItem,
       description: action.description,
+      transaction: action.transaction ?? false,
       run: action.run,
     })
   }

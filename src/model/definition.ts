@@ -62,6 +62,7 @@ export interface Action {
   readonly input?: SomeSchema | undefined
   readonly output?: SomeSchema | 'item' | undefined
   readonly description?: string | undefined
+  readonly transaction?: boolean | undefined
   readonly run?: ActionRun | undefined
 }
 
@@ -102,6 +103,8 @@ export interface ActionDefinition {
   /** Whether it gives an item of the collection. */
   readonly givesItem: boolean
   readonly description: string | undefined
+  /** Whether its work, with the record of its idempotency key, is one transaction. */
+  readonly transaction: boolean
   /** Absent until `defineApi` gives it. */
   readonly run: ActionRun | undefined
 }

@@ -4,7 +4,7 @@ import type { Awaitable } from '../schema/values.ts'
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
 import type { Id } from '../store/store.ts'
 import type { AnyCollection, Def, IdOf, MadeIds, Merge, StoredOf, UnknownDef } from './def.ts'
-import type { Callable, Member, Resource } from './resource.ts'
+import type { Callable, CallOptions, Member, Resource } from './resource.ts'
 
 /** The types of a collection without its actions, which its own hooks and actions cannot know yet. */
 export interface OwnDef<
@@ -59,6 +59,12 @@ export interface Transaction<Named = AnyNames> {
   collection<T extends keyof Named | AnyCollection>(collection: T): Found<Named, T>
 }
 
+/** Options of a transaction; its calls have them where they give none. */
+export interface TransactionOptions extends CallOptions {
+  /** A collection of the database, where an api has collections in several. */
+  readonly of?: string | { readonly name: string } | undefined
+}
+
 /** The same within a hook or an action. */
 export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
@@ -72,8 +78,9 @@ export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   /** The resources of the same api, as this principal. */
   readonly collection: Find<Own, Named>
   /**
-   * Runs work in a transaction: all of its changes happen, or none. The work may run several times and must
-   * have no effect outside of `tx`.
+   * Runs work that may run more than once and must have no effect outside `tx` as one transaction: all of its
+   * changes happen, or none. Within a transaction it is a part of that.
+   * @throws TypeError where the store of the collection has no transactions.
    */
   readonly transaction: <R>(work: (tx: OwnTransaction<Own, Named>) => Promise<R>) => Promise<R>
 }

@@ -21,6 +21,7 @@ import { limitAnswer, once } from './idempotency.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { serializeChanged } from './serialize.ts'
+import { runInTransaction } from './transaction.ts'
 import { refuseIfMatch, requireCurrent } from './write-preconditions.ts'
 import { addApplied, buildChangedResult } from './write-results.ts'
 import { update } from './writes.ts'
@@ -33,10 +34,11 @@ export async function act(
   context: OperationContext,
   action: ActionDefinition,
 ): Promise<OperationResult> {
-  const store = context.storeOf(context.target.collection)
+  const { collection } = context.target
+  const store = context.storeOf(collection)
   const safe = action.method === 'GET'
   let stored: Stored | undefined
-  const work = async () => {
+  const work = async (context: OperationContext) => {
     const current = await findActedOn(context, safe)
     const returned = await run(context, action, current, await checkInput(context, action))
     if (context.inProcess) stored = returned.stored
@@ -44,6 +46,12 @@ export async function act(
     // An action may return dates and undefined properties: the result is kept and sent as JSON.
     return value === undefined ? [] : [JSON.parse(JSON.stringify(value)) as Json]
   }
+  const workWhole = (key?: string) =>
+    runInTransaction(context, async inside => {
+      const result = await work(inside)
+      if (key !== undefined) await inside.storeOf(collection).complete(key, limitAnswer(result))
+      return result
+    })
   const answer = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {
     if (data === undefined) return buildEmptyResult(context)
     const { name, outputFields: fields } = action
@@ -55,8 +63,10 @@ export async function act(
       stored,
     }
   }
-  if (safe) return answer(await work())
-  return once(context, work, answer, (key, result) => store.complete(key, limitAnswer(result)))
+  if (action.transaction) return safe ? answer(await workWhole()) : once(context, workWhole, answer)
+  if (safe) return answer(await work(context))
+  const keep = (key: string, result: Json[]) => store.complete(key, limitAnswer(result))
+  return once(context, () => work(context), answer, keep)
 }
 
 /** Finds the item acted on; preconditions are for actions that change something. */

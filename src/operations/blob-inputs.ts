@@ -178,7 +178,7 @@ function getReadableName({ binary }: CollectionDefinition, name: string): string
 
 /** Removes the contents of an item that its new state does not have. */
 export async function removeBlobs(
-  { target }: OperationContext,
+  { target, transaction }: OperationContext,
   before: Item,
   after: Item = {},
 ): Promise<void> {
@@ -188,7 +188,9 @@ export async function removeBlobs(
     const key = findBlobRecord(before, name)?.key
     return key === undefined || key === findBlobRecord(after, name)?.key ? [] : [key]
   })
-  await removeContents(blobs, keys)
+  const remove = () => removeContents(blobs, keys)
+  if (transaction) transaction.afterCommit(remove)
+  else await remove()
 }
 
 /** Leaves out inline contents that a patch did not change: they are not stored again. */

@@ -8,7 +8,7 @@ import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import type { Transaction } from '../model/hooks.ts'
+import type { Transaction, TransactionOptions } from '../model/hooks.ts'
 import type { Callable, CallOptions } from '../model/resource.ts'
 import {
   type CollectionTarget,
@@ -31,7 +31,27 @@ export interface Runtime {
   /** Creates the resource of a collection; given here, since hooks and actions need it and it needs them. */
   readonly createResource: (scope: CallScope, name: string) => Callable
   /** Runs work in a transaction; given here for the same reason. */
-  readonly transaction: <R>(scope: CallScope, work: (tx: Transaction) => Promise<R>) => Promise<R>
+  readonly transaction: <R>(
+    scope: CallScope,
+    work: (tx: Transaction) => Promise<R>,
+    options?: TransactionOptions,
+  ) => Promise<R>
+}
+
+/** A transaction that runs, as its operations see it. */
+export interface RunningTransaction {
+  /** Aborted when it is to end. */
+  readonly signal: AbortSignal
+  /** The store of a collection within the transaction; of one in another database the plain one. */
+  storeOf(collection: CollectionDefinition): CollectionDefinition['store']
+  /** @throws TypeError for a collection in another database. */
+  requireMember(collection: CollectionDefinition): void
+  /** Does this once the transaction has happened, not where it is undone. */
+  afterCommit(work: () => Awaitable<void>): void
+  /** Keeps the uploads that an item holds, if the transaction happens. */
+  keep(uploads: Uploads, item: Item): void
+  /** Removes the uploads that nothing holds, at the end. */
+  discard(uploads: Uploads): void
 }
 
 /** What calls of one version share. */
@@ -42,6 +62,10 @@ export interface CallScope {
   readonly base: string
   /** Options in force where a call gives none. */
   readonly defaults?: CallOptions
+  /** The transaction that the calls are part of. */
+  readonly transaction?: RunningTransaction | undefined
+  /** The collection whose hook or action calls. */
+  readonly own?: CollectionDefinition
 }
 
 /** The body of a request, decoded. */
@@ -156,6 +180,8 @@ export class RequestContext {
   /** What a form held, as it was sent, so that a page can show it again. */
   submitted: readonly (readonly [name: string, part: unknown])[] | undefined
   uploads: Uploads | undefined
+  /** The transaction that the operation is part of. */
+  transaction: RunningTransaction | undefined
   /** Whether the operation runs: from then on it removes the uploads that no item holds, even after its time. */
   performing = false
   result: OperationResult | undefined
@@ -193,7 +219,13 @@ export class RequestContext {
 
   /** The store of a collection, for this request. */
   storeOf(collection: CollectionDefinition): CollectionDefinition['store'] {
-    return collection.store
+    return this.transaction ? this.transaction.storeOf(collection) : collection.store
+  }
+
+  /** Marks the uploads that a written item holds. */
+  keepUploads(item: Item): void {
+    if (this.uploads && this.transaction) this.transaction.keep(this.uploads, item)
+    else this.uploads?.keep(item)
   }
 
   /** Whether the client may do something to a collection. A program may do everything. */

@@ -7,9 +7,17 @@ import type { CallScope, OperationContext } from './context.ts'
 import { giveItem } from './given-items.ts'
 
 /** The scope of calls within a hook or an action: the same version, principal and signal. */
-function createScope({ runtime, target, base, principal, request }: OperationContext): CallScope {
-  const { signal } = request
-  return { runtime, version: target.version, base, defaults: { principal, signal } }
+function createScope({
+  runtime,
+  target,
+  base,
+  principal,
+  request,
+  transaction,
+}: OperationContext): CallScope {
+  const { version, collection: own } = target
+  const signal = transaction?.signal ?? request.signal
+  return { runtime, version, base, transaction, own, defaults: { principal, signal } }
 }
 
 /** What hooks and actions get: the resources are made when they are asked for. */

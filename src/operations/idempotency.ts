@@ -112,14 +112,14 @@ function buildEarlierResult(
  * Does the work of an action once for each key, or gives the answer that it had.
  * @param work is given the key as the store knows it, and gives an answer that can be kept.
  * @param answered the result that the answer stands for.
- * @param keep keeps the answer under the key.
+ * @param keep keeps the answer under the key, where the work itself has not.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
 export async function once<T extends Json>(
   context: OperationContext,
   work: (key: string | undefined) => Promise<T>,
   answered: (answer: T) => OperationResult | Promise<OperationResult>,
-  keep: (key: string, answer: T) => Awaitable<void>,
+  keep?: (key: string, answer: T) => Awaitable<void>,
 ): Promise<OperationResult> {
   if (context.idempotencyKey === undefined) return answered(await work(undefined))
   let answer: T | undefined
@@ -128,7 +128,7 @@ export async function once<T extends Json>(
     async key => {
       answer = await work(key)
       try {
-        await keep(key, answer)
+        await keep?.(key, answer)
       } catch {
         // The work is done: a failure would have the client ask for it again. Until its claim ends the key
         // is refused, as if the work were going on.

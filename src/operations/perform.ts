@@ -90,7 +90,9 @@ function withHooks(
       await failed?.(createEvent(context), error)
       throw error
     } finally {
-      await context.uploads?.discard()
+      const { uploads, transaction } = context
+      if (uploads && transaction) transaction.discard(uploads)
+      else await uploads?.discard()
     }
   }
 }

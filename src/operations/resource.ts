@@ -66,12 +66,13 @@ const MAX_WAIT_MS = 100
 
 /** @throws TypeError where the version has no such collection. */
 export function createResource(scope: CallScope, name: string): Callable {
-  const { runtime, version, base, defaults = {} } = scope
+  const { runtime, version, base, transaction, defaults = {} } = scope
   const collection = version.collections.get(name)
   if (!collection) {
     const names = [...version.collections.keys()].join(', ')
     throw new TypeError(`There is no collection "${name}". Collections: ${names}.`)
   }
+  transaction?.requireMember(collection)
   const names = { collection: name, idName: collection.shape.identity.name }
 
   const run = async (
@@ -91,6 +92,7 @@ export function createResource(scope: CallScope, name: string): Callable {
     const context = Object.assign(new RequestContext(runtime, request, base, true), {
       target,
       operation,
+      transaction,
       preconditions: preconditions ?? NO_PRECONDITIONS,
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
       principal: options?.principal ?? defaults.principal,

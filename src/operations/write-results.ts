@@ -41,7 +41,7 @@ export function buildCreatedResult(
   stored: Stored,
 ): Awaitable<OperationResult> {
   const context = request.target.parent ? atCurrentParent(request, stored.item) : request
-  context.uploads?.keep(stored.item)
+  context.keepUploads(stored.item)
   const { target, returns } = context
   const location = context.href({ ...target, kind: 'item', id: stored.id })
   const headers: HeaderList = ['Location', location]

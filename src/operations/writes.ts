@@ -173,7 +173,7 @@ export async function update(
   const options = toWriteOptions(context, 'changed')
   const stored = await context.storeOf(collection).update(id, version, values, options)
   if (!stored || !collection.blobs) return stored
-  context.uploads?.keep(stored.item)
+  context.keepUploads(stored.item)
   await removeBlobs(context, item, stored.item)
   return stored
 }
