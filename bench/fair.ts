@@ -81,8 +81,8 @@ async function serveItems(database: string, many: boolean): Promise<void> {
   await answerQuestions(harden(createServer(api.handler)).listen(0, '127.0.0.1'))
 }
 
-/** A row: what is asked of the server on a port, until it is answered or the time is over. */
-type Attack = (port: number) => Promise<unknown>
+/** A row: what is asked of the server on a port, until it is answered or the time is over. Gives the statuses. */
+type Attack = (port: number) => Promise<string>
 
 async function measure(): Promise<void> {
   prepare(options.build)
@@ -92,14 +92,25 @@ async function measure(): Promise<void> {
   const closing = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`
   const reading =
     (clients: number, bytes: string): Attack =>
-    port =>
-      Promise.all(Array.from({ length: clients }, () => once(send(port, bytes).resume(), 'close')))
+    async port => {
+      const statuses = new Map<string, number>()
+      const sockets = Array.from({ length: clients }, () => send(port, bytes))
+      for (const socket of sockets) {
+        socket.on('data', data => {
+          for (const [, status = ''] of data.toString('latin1').matchAll(/HTTP\/1\.1 (\d{3})/g))
+            statuses.set(status, (statuses.get(status) ?? 0) + 1)
+        })
+      }
+      await Promise.all(sockets.map(socket => once(socket, 'close')))
+      return [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')
+    }
   const unread =
     (clients: number, bytes: string): Attack =>
     async port => {
       const sockets = Array.from({ length: clients }, () => send(port, bytes).pause())
       await wait(Number(options.seconds) * 1000)
       for (const socket of sockets) socket.destroy()
+      return 'unread'
     }
   const pattern = encodeURIComponent(`%${'ab'.repeat(48)}z`)
   const words = Array.from({ length: 16 }, (_, n) => `${'ab'.repeat(40)}z${n}`).join('+')
@@ -141,7 +152,11 @@ async function measure(): Promise<void> {
   }
   process.stderr.write('\n')
   await databases.close()
-  printTable('A good request meanwhile', ['', 'slowest ms', 'requests', 'memory MiB'], rows)
+  printTable(
+    'A good request meanwhile',
+    ['', 'slowest ms', 'requests', 'peak RSS MiB', 'its answers'],
+    rows,
+  )
   printSetting(`${databases.title}, one server process, its clients in another`, [
     'kysely',
     'libsql',
@@ -181,10 +196,10 @@ async function suffer(attack: Attack, database: string, many: boolean): Promise<
     slowest = Math.max(slowest, performance.now() - started)
     requests++
   }
-  await attacked
+  const answers = await attacked
   clearInterval(watch)
   server.kill()
-  return [slowest.toFixed(0), String(requests), (memory / 2 ** 20).toFixed(0)]
+  return [slowest.toFixed(0), String(requests), (memory / 2 ** 20).toFixed(0), answers]
 }
 
 function askForItem(port: number): Promise<void> {

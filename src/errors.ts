@@ -61,6 +61,8 @@ export const ERROR_TYPES = {
     too_many_sort_keys: '`sort` names too many fields. Name fewer.',
     too_many_values: 'A filter has too many values. Send several requests.',
     too_many_words: 'The search has too many words. Send fewer.',
+    too_much_text:
+      'The texts are too long for the pattern or the search. Use a shorter one, or other filters.',
     too_small:
       'A number is too small, a text too short, or a list has too few elements. Correct it.',
     unaccepted_type:

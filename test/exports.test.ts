@@ -298,6 +298,7 @@ test('rest-conventions/store', async () => {
   expect(await namesOf('store-authors/index.ts')).toMatchInlineSnapshot(`
     [
       "ReferenceConflictError",
+      "TooCostlyError",
       "UnavailableError",
       "UniqueError",
       "UniqueValues",

@@ -48,13 +48,16 @@ export function list(context: OperationContext): Awaitable<OperationResult> {
   })
 }
 
-/** Bounds the bytes of a page. A program gets every item: what it asks for is whole. */
+/** Bounds the bytes of a page, and the work. A program gets every item: what it asks for is whole. */
 class PageOptions implements ListOptions {
   readonly maxBytes: number | undefined
+  readonly maxTime: number | undefined
   readonly #request: HttpRequest
 
   constructor({ inProcess, api, request }: OperationContext) {
     this.maxBytes = inProcess ? undefined : api.limits.page
+    // A little less than the time for work, to say why it was too little.
+    this.maxTime = inProcess ? undefined : api.limits.workTime * 0.9
     this.#request = request
   }
 
@@ -104,7 +107,8 @@ async function headOfPage(
   request: ListRequest,
 ): Promise<OperationResult> {
   const mode = totalMode(context)
-  const total = await context.storeOf(context.target.collection).count(query, mode, context.request)
+  const store = context.storeOf(context.target.collection)
+  const total = await store.count(query, mode, new PageOptions(context))
   return {
     status: 200,
     headers: [...headHeaders(context, request, mode, total), ...countApplied(context, mode)],
@@ -200,7 +204,8 @@ export async function count(context: OperationContext): Promise<OperationResult>
   const wanted = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
   const mode = allowedMode(context, wanted)
   const store = context.storeOf(context.target.collection)
-  const number = await store.count(withScope(context, query), mode, context.request)
+  const options = new PageOptions(context)
+  const number = await store.count(withScope(context, query), mode, options)
   return {
     status: 200,
     headers: countApplied(context, mode),

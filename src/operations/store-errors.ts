@@ -2,6 +2,7 @@
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import {
   ReferenceConflictError,
+  TooCostlyError,
   UnavailableError,
   UniqueError,
   UnstorableError,
@@ -13,6 +14,12 @@ export function translateStoreError(cause: unknown): unknown {
   if (cause instanceof UnstorableError) return withFields(400, cause, 'too_long', 'unstorable')
   if (cause instanceof ReferenceConflictError) {
     return new HttpError(409, [{ message: cause.message, type: 'conflict' }], { cause })
+  }
+  if (cause instanceof TooCostlyError) {
+    const { message, reason } = cause
+    if (reason === 'text')
+      return new HttpError(400, [{ message, type: 'too_much_text' }], { cause })
+    return new HttpError(503, [{ message, type: 'work_too_slow' }], { cause })
   }
   if (cause instanceof UnavailableError) {
     const message = 'The store cannot be reached at the moment. Try again later.'

@@ -16,7 +16,7 @@ export interface Beside {
   readonly state: boolean
 }
 
-function where(conditions: readonly (Fragment | undefined)[]): Fragment {
+export function where(conditions: readonly (Fragment | undefined)[]): Fragment {
   const given = conditions.filter(condition => condition !== undefined)
   return given.length === 0 ? sql`` : sql` where ${all(given)}`
 }

@@ -1,8 +1,9 @@
 // Lists and counts of a table. A total is counted once and then remembered until the database
 // changes: counting is most of what a filtered list costs.
+import { takeTurn } from '../http/turns.ts'
 import { sameJson } from '../schema/values.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
-import type { ListOptions, Slice, Stored, StoreOptions } from '../store/store.ts'
+import type { ListOptions, Slice, Stored } from '../store/store.ts'
 import { BoundedColumns } from './bounded-columns.ts'
 import {
   type Beside,
@@ -14,6 +15,7 @@ import {
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'
 import type { Fragment } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
+import type { TableWalk } from './table-walk.ts'
 
 /** The items of a slice, as far as they are not too large together. */
 interface Found {
@@ -33,6 +35,9 @@ interface Rows extends Pick<Found, 'leftOut'> {
 
 const MAX_TOTALS = 1000
 
+/** For how long rows are taken to be long after some were, in milliseconds. */
+const LONG_MS = 1000
+
 /** The cost of counting in the planner's units, some milliseconds, from which its estimate is taken. */
 const MAX_COUNT_COST = 1000
 
@@ -45,28 +50,36 @@ export class SqlReads {
   /** The totals at one state of the database, by their filters. */
   readonly #totals = new Map<string, number>()
   #state: unknown
+  /** Until when rows are taken to be long. */
+  #longUntil = 0
   readonly #bounded: BoundedColumns
+  readonly #walk: TableWalk | undefined
 
-  /** @param remembers whether totals may be remembered until the database changes. */
+  /**
+   * @param remembers whether totals may be remembered until the database changes.
+   * @param walk absent where the database can be stopped.
+   */
   constructor(
     session: StatementSession,
     mapping: TableMapping,
     remembers: boolean,
+    walk?: TableWalk,
     bounded = new BoundedColumns(mapping),
   ) {
     this.#session = session
     this.#mapping = mapping
     this.#bounded = bounded
     this.#remembers = remembers
+    this.#walk = walk
   }
 
-  /** The same within a transaction, of which nothing is remembered. */
+  /** The same within a transaction: nothing is remembered, and nobody else has a turn. */
   within(session: StatementSession): SqlReads {
-    return new SqlReads(session, this.#mapping, false, this.#bounded)
+    return new SqlReads(session, this.#mapping, false, undefined, this.#bounded)
   }
 
   /** Counts the matches, or takes the planner's estimate where counting would cost much. */
-  async total(filters: Filters, mode: 'exact' | 'estimated', options?: StoreOptions) {
+  async total(filters: Filters, mode: 'exact' | 'estimated', options?: ListOptions) {
     const { database } = this.#mapping
     const { plan } = database
     if (mode === 'estimated' && plan) {
@@ -76,14 +89,68 @@ export class SqlReads {
       if (estimate.cost > MAX_COUNT_COST) return estimate.rows
     }
     const key = toKey(filters)
-    return this.#session.read(async runner => {
+    const { where, search } = filters
+    const count = search ? { where, search } : { where }
+    const walks = this.#walk?.isNeeded(count, options)
+    const walk = walks && (await walks) ? this.#walk : undefined
+    const total = await this.#session.read(async runner => {
       if (this.#totals.has(key) && !runner.beside) {
         const [row] = await this.#beside(filters, { total: false, state: true }, runner)
         const known = this.#recall(key, row)
         if (known !== undefined) return known
       }
-      return this.#count(filters, key, runner)
+      return walk ? undefined : this.#count(filters, key, runner)
     }, options)
+    return total ?? this.#countByWalk(walk, count, key, options)
+  }
+
+  /** Remembers the total where nothing was written meanwhile. */
+  async #countByWalk(
+    walk: TableWalk | undefined,
+    filters: Filters,
+    key: string,
+    options?: ListOptions,
+  ): Promise<number> {
+    const readState = async () => {
+      if (!this.#remembers) return {}
+      const beside = { total: false, state: true }
+      const read = this.#session.read(runner => this.#beside(filters, beside, runner), options)
+      return (await read)[0] ?? {}
+    }
+    const before = await readState()
+    const total = (await walk?.count(filters, options)) ?? 0
+    const after = await readState()
+    if (before.rest_state === after.rest_state) this.#remember(key, { ...after, rest_total: total })
+    return total
+  }
+
+  /** Finds a slice by a walk; `undefined` where one statement finds it. */
+  async #walked(
+    selection: Selection,
+    slice: Slice,
+    options: ListOptions | undefined,
+    maxBytes: number | undefined,
+  ): Promise<Found | undefined> {
+    const walks = this.#walk?.isNeeded(selection, options)
+    if (!this.#walk || !walks || !(await walks)) return undefined
+    const values = await this.#walk.ids(selection, slice, options)
+    if (values.length === 0) return { items: [] }
+    const { identity } = this.#mapping.shape
+    const { sort } = selection
+    const where = [{ path: [identity.name], operator: 'in', values } as const]
+    const found =
+      'key' in slice
+        ? { limit: values.length, key: undefined, backward: slice.backward }
+        : { limit: values.length, offset: 0 }
+    return this.#session.read(
+      async runner =>
+        this.#toItems(
+          await this.#rows({ where, sort }, found, NOTHING, runner, maxBytes),
+          selection,
+          slice,
+        ),
+      options,
+    )
   }
 
   async #count(filters: Filters, key: string, runner: Runner): Promise<number> {
@@ -92,14 +159,38 @@ export class SqlReads {
     return this.#remember(key, row)
   }
 
+  #expectsLong(): boolean {
+    return performance.now() < this.#longUntil
+  }
+
+  /**
+   * Reads a list. Where rows are long it waits for its turn: a driver that is synchronous would read one
+   * such page after another.
+   */
+  async #readList<T>(
+    work: (runner: Runner) => Promise<T>,
+    options: ListOptions | undefined,
+  ): Promise<T> {
+    const first = await this.#session.read(
+      async runner =>
+        this.#walk && this.#expectsLong() ? undefined : { result: await work(runner) },
+      options,
+    )
+    if (first) return first.result
+    await takeTurn()
+    return this.#session.read(work, options)
+  }
+
   /** Finds the items of a slice. */
-  items(
+  async items(
     selection: Selection,
     slice: Slice,
-    options?: StoreOptions,
+    options?: ListOptions,
     maxBytes?: number,
   ): Promise<Found> {
-    return this.#session.read(
+    const walked = this.#walk && (await this.#walked(selection, slice, options, maxBytes))
+    if (walked) return walked
+    return this.#readList(
       async runner =>
         this.#toItems(
           await this.#rows(selection, slice, NOTHING, runner, maxBytes),
@@ -129,7 +220,9 @@ export class SqlReads {
   async page(selection: Selection, slice: Slice, options?: ListOptions): Promise<FoundPage> {
     const key = toKey(selection)
     const maxBytes = options?.maxBytes
-    const page = await this.#session.read(async runner => {
+    const walked = this.#walk && (await this.#walked(selection, slice, options, maxBytes))
+    if (walked) return { ...walked, total: await this.total(selection, 'exact', options) }
+    const page = await this.#readList(async runner => {
       if (this.#totals.has(key) && !runner.beside) {
         const beside = { total: false, state: true }
         const found = await this.#rows(selection, slice, beside, runner, maxBytes)
@@ -173,12 +266,16 @@ export class SqlReads {
       const statement = listStatement(selection, part, what, mapping, columns)
       return (await run(compile(mapping.database, statement))).rows
     }
-    const columns = maxBytes === undefined ? undefined : bounded.select(slice.limit, maxBytes)
-    const rows = await select(slice, beside, columns)
     const decode = (row: Row) => mapping.decode(row)
-    if (maxBytes === undefined || !columns) return { rows, decode }
-    if (!rows.some(row => bounded.isMarked(row)))
-      return { rows, decode: row => bounded.decode(row) }
+    const columns = maxBytes === undefined ? undefined : bounded.select(slice.limit, maxBytes)
+    if (maxBytes === undefined || !columns) return { rows: await select(slice, beside), decode }
+    // Even to pass over a long value takes long: where some are expected, their sizes are asked for first.
+    if (!this.#expectsLong()) {
+      const rows = await select(slice, beside, columns)
+      const isLong = rows.some(row => bounded.isMarked(row))
+      if (!isLong) return { rows, decode: row => bounded.decode(row) }
+      this.#longUntil = performance.now() + LONG_MS
+    }
     const sizes = await select(slice, NOTHING, bounded.size)
     const limit = bounded.fitting(sizes, maxBytes)
     return {

@@ -36,6 +36,7 @@ import { SqlReads } from './reads.ts'
 import { compile, Session, type StatementSession } from './session.ts'
 import { findSharedDatabase, type SharedDatabase } from './shared-database.ts'
 import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
+import { TableWalk } from './table-walk.ts'
 import { DATABASES, tableStatements } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 
@@ -76,6 +77,12 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    * whose rows may change with the time, a foreign table, or one with row security.
    */
   readonly rememberTotals?: boolean | undefined
+  /**
+   * How many rows of SQLite one statement may look at where no index serves a list or a count: its driver
+   * cannot be stopped. More are looked at in slices of some milliseconds, between which others are served;
+   * what is written meanwhile is found or not. Default 100,000.
+   */
+  readonly maxScan?: number | undefined
   /** The time in milliseconds since 1970. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
 }
@@ -86,6 +93,7 @@ const RULES: Rules<SqlStoreOptions> = {
   database: oneOf(...Object.keys(DATABASES)),
   create: BOOLEAN,
   timeout: wholeFrom(1),
+  maxScan: wholeFrom(1),
   rememberTotals: BOOLEAN,
   clock: FUNCTION,
 }
@@ -137,7 +145,7 @@ async function list(
 }
 
 /**
- * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.38,
+ * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.43,
  * PostgreSQL as of 13 with the encoding UTF8. At first use it reads the catalog: a table that lacks a
  * column, or has one that cannot be served as it is declared, makes each call throw an `Error` that says
  * so. Not checked: that values match the schema. Without a version column a version is a hash of the
@@ -146,6 +154,7 @@ async function list(
 export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   checkOptions('sqlStore', options, RULES)
   const { db, create = false, clock = Date.now, timeout, rememberTotals = true } = options
+  const { maxScan = 100_000 } = options
   const name = options.database ?? findDatabase(db)
   if (name === undefined) {
     throw new TypeError('This Kysely is neither for SQLite nor for PostgreSQL: set `database`')
@@ -176,7 +185,10 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     const records = new SqlIdempotencyRecords(session, database, mapping.table, clock)
     const changes = new SqlChanges(session, mapping, records, isOwn, clock)
     const creates = new SqlCreates(session, mapping, records, isOwn, clock)
-    const reads = new SqlReads(session, mapping, rememberTotals && catalog.base)
+    // A part of a table stands under its name, which with a schema in front is none.
+    const walks = database.serial && catalog.base && !mapping.table.includes('.')
+    const walk = walks ? new TableWalk(session, mapping, maxScan) : undefined
+    const reads = new SqlReads(session, mapping, rememberTotals && catalog.base, walk)
     const prepared: Table = {
       mapping,
       records,

@@ -1,4 +1,4 @@
-// SQLite, 3.38 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
+// SQLite, 3.43 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
 // node:sqlite in a wrapper (docs/growing.md).
 
 import { findLiteral, type LikeStep } from '../store/selection.ts'
@@ -114,7 +114,8 @@ export const sqlite: SqlDatabase = {
     const element = sqliteMixed(sql.raw('rest_e.value'), sql.raw('rest_e.type'))
     return sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as rest_e where rest_e.type <> 'null' and ${test(element)})`
   },
-  length: value => sql`length(${value})`,
+  // Known without reading the value.
+  length: value => sql`octet_length(${value})`,
   /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
   instant:
     text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000

@@ -34,6 +34,7 @@ export {
   type Store,
   type Stored,
   type StoreOptions,
+  TooCostlyError,
   type TotalMode,
   throwIfAborted,
   toPage,

@@ -155,7 +155,7 @@ function takeFrom(
 
 /** Tests what the ranges of a part do not answer. */
 function restMatcher({ rest: where }: Part, { search }: Filters, { fields }: Source) {
-  return matcher({ where, ...(search && { search }) }, fields)
+  return matcher({ where, ...(search && { search }) }, fields, true)
 }
 
 function collect(part: Part, filters: Filters, source: Source): Stored[] {

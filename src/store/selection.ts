@@ -4,7 +4,7 @@ import { type Field, type Fields, findField, type Kind } from '../schema/fields.
 import { getValue, type Path } from '../schema/paths.ts'
 import { compareValues, hasOneType, isOfKind } from '../schema/scalars.ts'
 import { type Item, isObject, isScalar, type Json, type Scalar } from '../schema/values.ts'
-import type { Store } from './store.ts'
+import { type Store, TooCostlyError } from './store.ts'
 
 /**
  * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a
@@ -63,22 +63,49 @@ export interface Selection {
   readonly search?: Search
 }
 
-/** Compiles filters and search to a test of an item: the meaning that every store must agree with. */
+/** How many characters may still be compared with patterns and words of a search. */
+interface Effort {
+  left: number
+}
+
+/** Takes a quarter of a second. */
+const MAX_EFFORT = 50_000_000
+
+/**
+ * Compiles filters and search to a test of an item: the meaning that every store must agree with.
+ * @param bounded whether all the items together may cost no more than a list may; the test then throws a
+ * `TooCostlyError`.
+ */
 export function matcher(
   { where, search }: Pick<Selection, 'where' | 'search'>,
   fields: Fields,
+  bounded = false,
 ): (item: Item) => boolean {
-  const tests = where.map(filter => filterTest(filter, findField(fields, filter.path)))
-  if (search) tests.push(searchTest(search))
+  const effort = { left: bounded ? MAX_EFFORT : Number.POSITIVE_INFINITY }
+  const tests = where.map(filter => filterTest(filter, findField(fields, filter.path), effort))
+  if (search) tests.push(searchTest(search, effort))
   return item => tests.every(test => test(item))
 }
 
-function filterTest(filter: Filter, field: Field | undefined): (item: Item) => boolean {
+function spend(effort: Effort, characters: number): void {
+  effort.left -= characters
+  if (effort.left < 0) {
+    const message =
+      'There is too much text to look through. Use a shorter pattern, fewer words, or other filters.'
+    throw new TooCostlyError(message, 'text')
+  }
+}
+
+function filterTest(
+  filter: Filter,
+  field: Field | undefined,
+  effort: Effort,
+): (item: Item) => boolean {
   if (filter.operator === 'within') return withinTest(filter)
   const { path, operator, values } = filter
   if (operator === 'exists') return existsTest(path, values[0] === true)
   const leaf = field?.kind === 'array' ? field.element : field
-  const test = valueTest(operator, values, leaf?.kind ?? 'any')
+  const test = valueTest(operator, values, leaf?.kind ?? 'any', effort)
   if (field?.kind !== 'array') {
     return item => {
       const value = getValue(item, path)
@@ -119,6 +146,7 @@ function valueTest(
   operator: Exclude<Operator, 'exists'>,
   values: readonly Scalar[],
   kind: Kind,
+  effort: Effort,
 ): (value: Json) => boolean {
   const [first = null] = values
   const comparable = (value: Json) => kind !== 'union' || typeof value === typeof first
@@ -144,7 +172,7 @@ function valueTest(
     case 'prefix':
       return value => typeof value === 'string' && value.startsWith(String(first))
     case 'like': {
-      const matches = likeTest(parseLike(String(first)))
+      const matches = likeTest(parseLike(String(first)), effort)
       return value => typeof value === 'string' && matches(value)
     }
   }
@@ -168,6 +196,9 @@ export function parseLike(pattern: string): LikeStep[] {
   return literal ? [...steps, { char: '\\' }] : steps
 }
 
+/** A text is found in another as fast as one character of eight is compared. */
+const LITERAL_SHIFT = 3
+
 /** A shorter text is found as fast by the pattern itself. */
 const MIN_LITERAL = 4
 
@@ -186,9 +217,10 @@ export function findLiteral(steps: readonly LikeStep[]): string | undefined {
  * Compiles a pattern to a test. After a mismatch the last run alone takes one more character, so that at
  * worst every character of the text is compared with every one of the pattern.
  */
-function likeTest(steps: readonly LikeStep[]): (text: string) => boolean {
+function likeTest(steps: readonly LikeStep[], effort: Effort): (text: string) => boolean {
   const literal = findLiteral(steps)
   return text => {
+    spend(effort, text.length >> LITERAL_SHIFT)
     if (literal !== undefined && !text.includes(literal)) return false
     let at = 0
     let step = 0
@@ -214,6 +246,8 @@ function likeTest(steps: readonly LikeStep[]): (text: string) => boolean {
         if (typeof next === 'object') tried = text.indexOf(next.char, tried + 1)
         else tried += isPair(text, tried) ? 2 : 1
         if (tried === -1) return false
+        // What was compared since the last run is compared again.
+        spend(effort, Math.max(1, at - tried))
         step = afterRun
         at = tried
       }
@@ -238,10 +272,11 @@ function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, letters => letters.toLowerCase())
 }
 
-function searchTest({ text, paths }: Search): (item: Item) => boolean {
+function searchTest({ text, paths }: Search, effort: Effort): (item: Item) => boolean {
   const words = searchWords(text)
   return item => {
     const texts = paths.map(path => getValue(item, path)).filter(value => typeof value === 'string')
+    for (const { length } of texts) spend(effort, length + words.length * (length >> LITERAL_SHIFT))
     const lowered = texts.map(lowerAscii)
     return words.every(word => lowered.some(value => value.includes(word)))
   }

@@ -108,6 +108,8 @@ export interface ListOptions extends StoreOptions {
    * them, with `more`, but never before its first. A store may ignore it.
    */
   readonly maxBytes?: number | undefined
+  /** How long the work may take, in milliseconds; then the store may throw a `TooCostlyError`. */
+  readonly maxTime?: number | undefined
 }
 
 export interface WriteOptions extends StoreOptions {
@@ -170,7 +172,7 @@ export interface Store {
   count(
     selection: Pick<Selection, 'where' | 'search'>,
     total: TotalMode,
-    options?: StoreOptions,
+    options?: ListOptions,
   ): Awaitable<number | undefined>
 
   /** The whole selection in its order, a batch at a time, in constant memory; leaving early frees all. */
@@ -282,6 +284,18 @@ export class UnstorableError extends Error {
 /** Thrown by a store that cannot be reached at the moment, or has given a claim away: the same call may work later. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
+}
+
+/** Thrown by a store for a list or a count that would look at too much: for lack of an index, or at too long texts. */
+export class TooCostlyError extends Error {
+  override readonly name = 'TooCostlyError'
+  readonly reason: 'index' | 'text'
+
+  /** @param message for the client. */
+  constructor(message: string, reason: TooCostlyError['reason']) {
+    super(message)
+    this.reason = reason
+  }
 }
 
 /** Makes a page of the items found for a slice with one more item than its limit. */

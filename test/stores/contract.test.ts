@@ -14,6 +14,7 @@ const STORES = {
     await prepareSqlite(db, { reader: await openDatabase(file) })
     return sqlStore({ db, create: true })
   },
+  'SQLite that walks': async () => sqlStore({ db: await openDatabase(), create: true, maxScan: 2 }),
 }
 
 describe.each(Object.entries(STORES))('%s', (_name, make) => {

@@ -156,7 +156,7 @@ describe('SQLite answers by an index', async () => {
       const slice = { limit: 25, key: [20, 150], backward }
       const { items } = await store.list({ where: [], sort: by(sort) }, slice, 'none')
       expect(items).toHaveLength(25)
-      const [statement] = seen
+      const statement = seen.at(-1)
       const plan = database
         .prepare(`explain query plan ${statement?.sql}`)
         .all(statement?.parameters ?? [])

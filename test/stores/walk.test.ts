@@ -1,0 +1,140 @@
+// What no index serves: SQLite looks at it in slices, between which others are served; statements and
+// turns are counted, not time.
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import type { LimitOptions } from '../../src/http/limits.ts'
+import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { openDatabase } from './sqlite.ts'
+
+const COUNT = 500
+
+const schema = z.object({ text: z.string(), color: z.string(), price: z.number() })
+
+async function served(maxScan: number | undefined, limits: LimitOptions = {}) {
+  const statements: string[] = []
+  const db = await openDatabase(undefined, ({ sql }) => void statements.push(sql))
+  const store = sqlStore({ db, create: true, maxScan })
+  return { ...serveStore(store, limits), statements }
+}
+
+function serveStore(store: Store, limits: LimitOptions = {}) {
+  const options = { name: 'items', schema, store, id: 'integer', indexes: ['price'] } as const
+  const items = defineCollection({ ...options, search: ['text'], maxLimit: 1000 })
+  const api = defineApi({ collections: [items], limits, onError: () => undefined })
+  const ask = async (path: string) => {
+    const response = await api.fetch(new Request(`http://a.example${path}`))
+    const json = JSON.parse(await response.text())
+    return { status: response.status, total: response.headers.get('x-result-count'), json }
+  }
+  const fill = (count: number, text = 'text') =>
+    Promise.all(
+      Array.from({ length: count }, (_, n) =>
+        api.collection(items).create({
+          text: `${text} ${(n * 7919) % count}`,
+          color: n % 5 === 0 ? 'red' : 'blue',
+          price: n % 100,
+        }),
+      ),
+    )
+  return { store, ask, fill }
+}
+
+const slices = (statements: readonly string[]) =>
+  statements.filter(sql => sql.includes('from (select *')).length
+
+test.each([
+  ['/items?sort=text&limit=7', COUNT],
+  ['/items?sort=-text,price&limit=7&offset=490', COUNT],
+  ['/items?sort=color,-price&limit=1000', COUNT],
+  ['/items?color=red&limit=1000', COUNT / 5],
+  ['/items?color=red&sort=price&limit=1000', COUNT / 5],
+  ['/items?price=4&color=blue&sort=text', 5],
+  ['/items?text[like]=*1*1*&sort=-price&limit=1000', undefined],
+  ['/items/search?q=text+11&sort=price', undefined],
+  ['/items?color=green&sort=text', 0],
+])('%s is looked at in slices, and is what memory gives', async (path, total) => {
+  const sql = await served(20)
+  const memory = serveStore(memoryStore())
+  await Promise.all([sql.fill(COUNT), memory.fill(COUNT)])
+  const expected = await memory.ask(path)
+  sql.statements.length = 0
+  const found = await sql.ask(path)
+  const withoutDates = (items: readonly object[]) =>
+    items.map(item => ({ ...item, created_at: '', updated_at: '' }))
+  expect(withoutDates(found.json)).toEqual(withoutDates(expected.json))
+  expect(found.total).toBe(expected.total)
+  if (total !== undefined) expect(found.total).toBe(String(total))
+  expect(slices(sql.statements)).toBeGreaterThan(1)
+  // The total is remembered until something is written.
+  sql.statements.length = 0
+  expect((await sql.ask(path)).total).toBe(expected.total)
+  expect(sql.statements.join()).not.toContain('count(*) as total')
+  await sql.store.close()
+})
+
+test.each([
+  '/items',
+  '/items?sort=-price&limit=20',
+  '/items?price=5',
+  '/items?id=1&id=2&sort=text',
+])('%s is served by an index: no slices', async path => {
+  const { store, ask, fill, statements } = await served(20)
+  await fill(COUNT)
+  statements.length = 0
+  expect((await ask(path)).status).toBe(200)
+  expect(slices(statements)).toBe(0)
+  await store.close()
+})
+
+test('a small table is looked at at once', async () => {
+  const { store, ask, fill, statements } = await served(undefined)
+  await fill(COUNT)
+  statements.length = 0
+  expect((await ask('/items?sort=text&color=red')).total).toBe(String(COUNT / 5))
+  expect(slices(statements)).toBe(0)
+  await store.close()
+})
+
+test('others are served between the slices', async () => {
+  const { store, ask, fill, statements } = await served(10)
+  await fill(2000)
+  statements.length = 0
+  let done = false
+  const walked = ask('/items?sort=text').finally(() => {
+    done = true
+  })
+  let others = 0
+  while (!done) {
+    expect((await ask('/items/7')).status).toBe(200)
+    await new Promise(resolve => setImmediate(resolve))
+    others++
+  }
+  expect((await walked).status).toBe(200)
+  expect(others).toBeGreaterThan(3)
+  await store.close()
+})
+
+test('a walk that takes too long is 503, and names what has no index', async () => {
+  const { store, ask, fill } = await served(1, { workTime: 1 })
+  await fill(5000)
+  const { status, json } = await ask('/items?sort=text&color=red')
+  expect([status, json.errors[0].type]).toEqual([503, 'work_too_slow'])
+  expect(json.errors[0].message).toContain('no index serves color, text')
+  await store.close()
+})
+
+const pattern = encodeURIComponent(`%${'a_'.repeat(48)}z%`)
+
+test.each([
+  ['SQLite', async () => sqlStore({ db: await openDatabase(), create: true })],
+  ['memory', async () => memoryStore()],
+])('too much text for a pattern is 400: %s', async (_, make) => {
+  const { store, ask, fill } = serveStore(await make())
+  // Each text begins as the pattern does.
+  await fill(2, 'ab'.repeat(1_000_000))
+  const { status, json } = await ask(`/items?text[like]=${pattern}`)
+  expect([status, json.errors[0].type]).toEqual([400, 'too_much_text'])
+  expect((await ask('/items?text[prefix]=ab&fields=id')).json.length).toBe(2)
+  await store.close()
+})
