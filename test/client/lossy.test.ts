@@ -1,0 +1,83 @@
+// The lossy line: a fifth of all answers are lost after the work was done, requests come twice, and the
+// server refuses some. What clients asked for happens once each, on every store.
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createClient } from '../../src/client/client.ts'
+import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
+import type { Def } from '../../src/model/def.ts'
+import { sqlStore } from '../../src/sql/sql-store.ts'
+import { openPostgres, usePostgres } from '../stores/postgres.ts'
+import { openDatabase } from '../stores/sqlite.ts'
+import { openLine, serve } from './line.ts'
+
+const CLIENTS = 16
+const WRITES = 1_000
+const COUNTERS = 8
+const FAULTS = { drop: 0.2, repeat: 0.05, refuse: 0.05 }
+
+const Car = z.object({ name: z.string(), price: z.int() })
+interface Cars extends Def {
+  readonly schema: typeof Car
+  readonly id: 'integer'
+  readonly readOnly: never
+  readonly writeOnly: never
+  readonly immutable: never
+}
+interface Named {
+  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
+}
+
+usePostgres()
+
+describe.each<[string, () => Promise<Store>]>([
+  ['memory', async () => memoryStore()],
+  ['SQLite', async () => sqlStore({ db: await openDatabase(), create: true })],
+  ['PostgreSQL', async () => sqlStore({ db: openPostgres(), create: true, table: 'lossy_cars' })],
+])('over a lossy line, on %s', (_name, openStore) => {
+  test(`${WRITES} creates and ${WRITES} changes by ${CLIENTS} clients are done once each`, async () => {
+    const cars = defineCollection({
+      name: 'cars',
+      schema: Car,
+      store: await openStore(),
+      id: 'integer',
+    })
+    const api = defineApi({ collections: [cars] })
+    const server = await serve(api.handler)
+    const line = await openLine(server.url, FAULTS)
+    const open = (url: string) => createClient<Named>(url, { retries: 15 })
+    const { cars: direct } = open(server.url)
+    const counters = await Promise.all(
+      Array.from({ length: COUNTERS }, () => direct.create({ name: 'counter', price: 0 })),
+    )
+
+    let next = 0
+    await Promise.all(
+      Array.from({ length: CLIENTS }, async () => {
+        const { cars } = open(line.url)
+        for (let at = next++; at < WRITES; at = next++)
+          await cars.create({ name: `${at}`, price: 0 })
+      }),
+    )
+    next = 0
+    await Promise.all(
+      Array.from({ length: CLIENTS }, async () => {
+        const { cars } = open(line.url)
+        for (let at = next++; at < WRITES; at = next++) {
+          const { id = 0 } = counters[at % COUNTERS] ?? {}
+          await cars.change(id, ({ price }) => ({ price: price + 1 }))
+        }
+      }),
+    )
+    const names: string[] = []
+    let sum = 0
+    for await (const { name, price } of direct.list()) {
+      if (name === 'counter') sum += price
+      else names.push(name)
+    }
+    expect([names.length, new Set(names).size, sum]).toEqual([WRITES, WRITES, WRITES])
+    expect(line.counts.dropped).toBeGreaterThan(WRITES / 10)
+    await line.close()
+    await server.close()
+    await api.close()
+  }, 120_000)
+})
