@@ -2,7 +2,7 @@
 // that reaches an object's prototype.
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { toPlainJson } from '../schema/json.ts'
-import { isObject, type Json } from '../schema/values.ts'
+import { type Item, isObject, type Json } from '../schema/values.ts'
 
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
@@ -37,8 +37,9 @@ export function isValidJson(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (levels === 0) return false
   if (Array.isArray(value)) return value.every(element => isValidJson(element, levels - 1))
-  return Object.entries(value).every(
-    ([name, property]) => !FORBIDDEN_NAMES.has(name) && isValidJson(property, levels - 1),
+  const properties = value as Item // what JSON.parse made
+  return Object.keys(properties).every(
+    name => !FORBIDDEN_NAMES.has(name) && isValidJson(properties[name], levels - 1),
   )
 }
 

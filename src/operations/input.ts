@@ -78,9 +78,9 @@ function choosesId({ shape, inputFields }: CollectionDefinition): boolean {
 export function ownValues(collection: CollectionDefinition, item: Item): Item {
   const { identity, createdAt, updatedAt } = collection.shape
   const own: Item = {}
-  for (const [name, value] of Object.entries(item)) {
+  for (const name of Object.keys(item)) {
     if (name === createdAt || name === updatedAt) continue
-    if (name !== identity.name || choosesId(collection)) own[name] = value
+    if (name !== identity.name || choosesId(collection)) own[name] = item[name] as Json // its own
   }
   return own
 }
@@ -168,7 +168,7 @@ function prepareNew(context: OperationContext, sent: Json, id: Id | undefined): 
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
   const own = setReadOnly(context, ownValues(collection, sent))
-  if (given === null) delete own[name]
+  if (given === null && Object.hasOwn(own, name)) delete own[name]
   const values = fillParents(target, own)
   return collection.blobs ? receiveBlobs(context, values, undefined) : values
 }

@@ -8,7 +8,7 @@ import { type BlobRecord, findBlobRecord, listBlobFields } from '../schema/blob.
 import { printBlob } from '../schema/blob-forms.ts'
 import { type Fields, selectFields } from '../schema/fields.ts'
 import { type Path, picker } from '../schema/paths.ts'
-import { type Awaitable, type Item, omit } from '../schema/values.ts'
+import { type Awaitable, andThen, type Item, omit } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'
@@ -168,12 +168,13 @@ export function* splitByContents(
  * Serializes an item after a change: a content that cannot be read then is given by its address alone,
  * since the change has not failed.
  */
-export async function serializeChanged(context: OperationContext, item: Item): Promise<Item> {
-  try {
-    return await serialize(context, item)
-  } catch {
-    return serialize(context, item, { inline: false })
-  }
+export function serializeChanged(context: OperationContext, item: Item): Awaitable<Item> {
+  if (isAnsweredAsStored(context)) return item
+  return serialize(context, item).catch(() => serialize(context, item, { inline: false }))
+}
+
+function isAnsweredAsStored({ target: { collection } }: OperationContext): boolean {
+  return !collection.blobs && collection.hidden.size === 0
 }
 
 /** Represents one item, whole or only these fields. */
@@ -181,19 +182,17 @@ export function representItem(
   context: OperationContext,
   stored: Stored,
   fields?: readonly Path[],
-  read: typeof serialize = serialize,
 ): Awaitable<Representation> {
-  const { blobs, hidden } = context.target.collection
-  if (!blobs && hidden.size === 0) return represent(context, stored.item, fields, stored)
-  return read(context, stored.item, { fields }).then(item => represent(context, item, fields))
+  if (isAnsweredAsStored(context)) return represent(context, stored.item, fields, stored)
+  return serialize(context, stored.item, { fields }).then(item => represent(context, item, fields))
 }
 
-/** Represents an item after a change. */
+/** Represents an item after a change. Its text is not kept: it would double the memory of items nobody reads. */
 export function representChanged(
   context: OperationContext,
-  stored: Stored,
+  { item }: Stored,
 ): Awaitable<Representation> {
-  return representItem(context, stored, undefined, serializeChanged)
+  return andThen(serializeChanged(context, item), each => represent(context, each, undefined))
 }
 
 function represent(

@@ -57,6 +57,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** Made at the first write: Workers refuse randomness before the first request. */
   let prefix: string | undefined
   let written = 0
+  /** The time of the last write, and its text: many writes come in one millisecond. */
+  let time = Number.NaN
+  let date = ''
   let shape: Shape | undefined
   let source: Source = { fields: new Map(), indexes: [], revision: 0, examined: 0 }
   let uniques: readonly UniqueValues[] = []
@@ -73,9 +76,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** Makes the next state of an item. */
   function build(own: Shape, id: Id, values: Item, old: Item | undefined): Stored {
     const now = clock()
-    const date = new Date(now).toISOString()
+    if (now !== time) {
+      time = now
+      date = new Date(now).toISOString()
+    }
     const created = (old && own.createdAt && old[own.createdAt]) || date
-    const item = freeze(assemble(own, id, values, String(created), date))
+    const item = Object.freeze(assemble(own, id, values, String(created), date, frozen))
     // Versions never come again: the prefix is of this store, the count of this process.
     prefix ??= createVersion().slice(0, 8)
     const version = `${prefix}${(written++).toString(36)}`
@@ -268,14 +274,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 function frozen<T extends Json>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   // A copy of a JSON value has its type.
-  return (Array.isArray(value) ? Object.freeze(value.map(frozen)) : freeze({ ...value })) as T
-}
-
-/** Freezes an object of our own, with copies of what it holds. */
-function freeze(own: Item): Item {
-  for (const name of Object.keys(own)) {
-    const value = own[name]
-    if (typeof value === 'object' && value !== null) own[name] = frozen(value)
-  }
-  return Object.freeze(own)
+  if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as Json as T
+  // Not by a spread: V8 gives each clone that is frozen a hidden class of its own.
+  const copy: Item = {}
+  for (const [name, property] of Object.entries(value)) copy[name] = frozen(property)
+  return Object.freeze(copy) as Json as T
 }

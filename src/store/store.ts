@@ -330,17 +330,22 @@ export function buildAnswer(
   return written ? toAnswer(written, shape) : null
 }
 
-/** The item that a store keeps: the id first, then the values in their order, then the dates. */
+/**
+ * The item that a store keeps: the id first, then the values in their order, then the dates.
+ * @param copy what is kept of a value. Default: itself.
+ */
 export function assemble(
   { identity, createdAt, updatedAt }: Shape,
   id: Id,
   values: Item,
   created: string,
   updated: string,
+  copy: (value: Json) => Json = value => value,
 ): Item {
   const item: Item = { [identity.name]: id }
-  for (const [name, value] of Object.entries(values)) {
-    if (name !== identity.name && name !== createdAt && name !== updatedAt) item[name] = value
+  for (const name of Object.keys(values)) {
+    if (name !== identity.name && name !== createdAt && name !== updatedAt)
+      item[name] = copy(values[name] as Json) // its own name
   }
   if (createdAt !== undefined) item[createdAt] = created
   if (updatedAt !== undefined) item[updatedAt] = updated
