@@ -20,6 +20,7 @@ import {
   toInputFields,
 } from './model/field-roles.ts'
 import { findParents, relateCollections } from './model/parents.ts'
+import { findReferences } from './model/references.ts'
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
@@ -130,6 +131,7 @@ function definitionOf(options: Declaration): CollectionDefinition {
   }
   const { binary = 'flat', cacheControl = 'no-cache, max-age=0' } = options
   const inputs = fieldsOf(schema, 'input')
+  const references = findReferences(options, fields)
   const roles = buildFieldRoles(options, inputs, identity.name)
   if (roles) checkWriteOnly(name, roles, { ...shape, sort, search: options.search })
   const inputFields = toInputFields(inputs, roles)
@@ -167,7 +169,10 @@ function definitionOf(options: Declaration): CollectionDefinition {
       throw new TypeError(`${name}: search looks through texts; "${dotted}" holds none`)
     }),
     total: options.total ?? 'exact',
-    parents: findParents(options, fields),
+    parents: findParents(options, references),
+    references,
+    guarded: [...references.values()].some(({ onDelete }) => onDelete !== undefined),
+    children: [],
     operations: new Set(options.operations ?? OPERATIONS),
     actions: compileActions(options),
     hooks: compileHooks(`${name}: hooks`, options.hooks, Object.keys(options.actions ?? {})),
@@ -202,7 +207,7 @@ function checkOperatorNames(name: string, fields: Fields, above = ''): void {
 function requireField(name: string, fields: Fields, option: string, dotted: string): Field {
   const field = findField(fields, toPath(dotted))
   if (field) return field
-  const hint = /^(?:parents|relation)$/.test(option)
+  const hint = /^(?:parents|references|relation)$/.test(option)
     ? `; it takes { <a field of ${name}>: '<a collection>' }`
     : suggestion(dotted, listPaths(fields))
   throw new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
@@ -259,7 +264,7 @@ function shapeOf(options: Declaration): Shape {
     }
   }
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
-  const { parents = {}, relation, unique = [], indexes = [], fields: roles = {} } = options
+  const { parents, references, relation, unique = [], indexes = [], fields: roles = {} } = options
   const writeOnly = Object.keys(roles).filter(property => roles[property] === 'writeOnly')
   const setsOf = (option: string, sets: readonly (string | readonly string[])[]) =>
     sets.map(set => setOf(name, fields, option, typeof set === 'string' ? [set] : set))
@@ -271,6 +276,7 @@ function shapeOf(options: Declaration): Shape {
     unique: [...pair, ...setsOf('unique', unique)],
     indexes: [
       ...setsOf('parents', Object.keys({ ...parents, ...relation })),
+      ...setsOf('references', Object.keys(references ?? {})),
       ...setsOf('indexes', indexes),
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),

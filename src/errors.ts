@@ -105,11 +105,13 @@ export const ERROR_TYPES = {
     request_too_slow: 'The head of the request arrived too slowly. Send the request again.',
   },
   409: {
+    cascade_too_large: 'Too many items would be deleted with this one. Delete some of them first.',
     changed_meanwhile: 'The item changed while the action ran. Read it again, then decide.',
     conflict: 'The change contradicts other data. `message` says how.',
     idempotency_key: 'The first request with this key is still running. Send it again later.',
     not_unique: 'Another item has the same value. Choose another value.',
     patch_conflict: 'The JSON Patch does not fit the item. Read the item again.',
+    referenced: 'Other items refer to this one. Delete or change those first.',
   },
   412: {
     changed_meanwhile: 'The item changed while the action ran. Read it again, then decide.',

@@ -11,6 +11,7 @@ import type { Operation } from './definition.ts'
 import type { FieldRole, OwnerOptions } from './field-roles.ts'
 import type { Gives, Hooks, OwnDef, RunContext } from './hooks.ts'
 import type { Filters, PathOf } from './list-query.ts'
+import type { ReferenceOptions } from './references.ts'
 import type { Member, Resource } from './resource.ts'
 
 /** The options that name no field. */
@@ -116,6 +117,9 @@ type AccessOption<On> = {
     | undefined
 }
 
+/** Collections by the fields that hold their ids. */
+type ReferencesOf<Field extends string> = { readonly [F in Field]?: string | ReferenceOptions }
+
 /** The properties of a type that is not known may be filtered by anything. */
 type FiltersOf<D extends Def> =
   unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Filters<StoredOf<D>>
@@ -142,10 +146,16 @@ export interface CollectionOptions<
   readonly indexes?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
   /** Fields, or sets of fields, in which no two items may be equal. Of two broken at once one is told; which, differs by store. */
   readonly unique?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
-  /** Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too. */
-  readonly parents?: { readonly [F in NoInfer<FieldOf<S>>]?: string } | undefined
+  /**
+   * Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too.
+   * `{ car_id: { collection: 'cars', onDelete: 'cascade' } }` says what becomes of these items when that one
+   * is deleted: see {@link ReferenceOptions}.
+   */
+  readonly parents?: ReferencesOf<NoInfer<FieldOf<S>>> | undefined
+  /** The same without a path of their own: `{ author_id: 'users' }`. Several may name one collection. */
+  readonly references?: ReferencesOf<NoInfer<FieldOf<S>>> | undefined
   /** The same for a relation between two collections: exactly two fields, unique as a pair. */
-  readonly relation?: { readonly [F in NoInfer<FieldOf<S>>]?: string } | undefined
+  readonly relation?: ReferencesOf<NoInfer<FieldOf<S>>> | undefined
   /**
    * What properties are besides their schema, by name: `{ views: 'readOnly', password: 'writeOnly',
    * sku: 'immutable' }`. Properties of the item itself only. Default none.

@@ -17,6 +17,7 @@ import {
 import type { Store } from '../store/store.ts'
 import { type Action, type Declaration, OPERATIONS } from './definition.ts'
 import { OWNER, ROLES } from './field-roles.ts'
+import { REFERENCE } from './references.ts'
 
 /**
  * An older zod would lose values: before 4.4 a tuple whose items are awaited puts all in one place, and a
@@ -90,8 +91,9 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   maxLimit: wholeFrom(1),
   indexes: SETS,
   unique: SETS,
-  parents: recordOf(TEXT),
-  relation: recordOf(TEXT),
+  parents: recordOf(REFERENCE),
+  references: recordOf(REFERENCE),
+  relation: recordOf(REFERENCE),
   search: listOf(TEXT, 1),
   operations: listOf(oneOf(...OPERATIONS)),
   actions: OBJECT,

@@ -25,6 +25,7 @@ import type { CompiledHooks } from './compile-hooks.ts'
 import type { MadeIds, StoredOf, UnknownDef } from './def.ts'
 import type { FieldRole, FieldRoles, OwnerOptions } from './field-roles.ts'
 import type { HookContext, Hooks } from './hooks.ts'
+import type { Child, Reference, References } from './references.ts'
 
 /** What can be done to a collection and its items; actions come under their own names. */
 export type Operation = 'list' | 'count' | 'read' | 'create' | 'replace' | 'patch' | 'delete'
@@ -76,8 +77,9 @@ export interface Declaration extends PlainOptions {
   readonly sort?: string | readonly string[] | undefined
   readonly indexes?: readonly (string | readonly string[])[] | undefined
   readonly unique?: readonly (string | readonly string[])[] | undefined
-  readonly parents?: Readonly<Record<string, string>> | undefined
-  readonly relation?: Readonly<Record<string, string>> | undefined
+  readonly parents?: References | undefined
+  readonly references?: References | undefined
+  readonly relation?: References | undefined
   readonly search?: readonly string[] | undefined
   readonly actions?: Readonly<Record<string, Action>> | undefined
   readonly hooks?: Hooks | undefined
@@ -142,6 +144,12 @@ export interface CollectionDefinition {
   readonly total: TotalMode
   /** The collections that items belong to, each with the field that names the parent. */
   readonly parents: ReadonlyMap<string, string>
+  /** The fields that hold ids of other items, those of the parents included. */
+  readonly references: ReadonlyMap<string, Reference>
+  /** Whether one of them says what a deletion does: writes then hold what they come to name. */
+  readonly guarded: boolean
+  /** Who refers to items of this collection, and matters when one is deleted. Known within an api. */
+  readonly children: readonly Child[]
   readonly operations: ReadonlySet<Operation>
   readonly actions: ReadonlyMap<string, ActionDefinition>
   readonly hooks: CompiledHooks

@@ -176,7 +176,7 @@ function prepareNew(context: OperationContext, sent: Json, id: Id | undefined): 
 /** Fills in the parent that the path names, and normalizes the ids of all parents. */
 function fillParents(target: OperationContext['target'], sent: Item): Item {
   const { parent } = target
-  const values = target.collection.parents.size > 0 ? normalizeReferences(target, sent) : sent
+  const values = target.collection.references.size > 0 ? normalizeReferences(target, sent) : sent
   if (!parent) return values
   const given = Object.hasOwn(values, parent.field) ? values[parent.field] : undefined
   if (given !== undefined && given !== parent.id) throw conflictingParent(parent)
@@ -193,7 +193,7 @@ function normalizeReferences(
   values: Item,
 ): Item {
   let kept = values
-  for (const [name, field] of collection.parents) {
+  for (const [field, { collection: name }] of collection.references) {
     const parent = version.collections.get(name)
     const value = values[field]
     if (!parent || typeof value !== 'string') continue
@@ -232,7 +232,7 @@ function requireCreatable(context: OperationContext, values: Item, checked: Item
   if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
   requireSize(context, values)
   if (collection.visible) assertVisible(context, values)
-  return collection.parents.size > 0
+  return collection.references.size > 0
     ? checkReferences(context, values, { sent: checked }).then(() => values)
     : values
 }
@@ -281,7 +281,7 @@ export async function checkReferences(
 ): Promise<void> {
   const { version, collection, parent: known } = context.target
   const issues: Issue[] = []
-  for (const [name, field] of collection.parents) {
+  for (const [field, { collection: name }] of collection.references) {
     const parent = version.collections.get(name)
     const value = values[field] ?? null
     const named = known?.field === field && known.id === value
@@ -290,9 +290,17 @@ export async function checkReferences(
     const id = parseId(parent, String(value))
     const byClient = value === sent[field]
     if (id === undefined || !(await findVisible(context, parent, id, byClient))) {
-      const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
-      issues.push({ message, field, type: 'unknown_reference' })
+      issues.push(unknownReference(field, parent, value))
     }
   }
   throwIfAny(issues)
+}
+
+export function unknownReference(
+  field: string,
+  { itemName }: CollectionDefinition,
+  value: Json,
+): Issue {
+  const message = `${field}: no ${itemName} has the id ${JSON.stringify(value)}`
+  return { message, field, type: 'unknown_reference' }
 }

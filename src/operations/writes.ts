@@ -32,6 +32,7 @@ import {
   withReadIssues,
 } from './input.ts'
 import { assertVisible, requireParent } from './items.ts'
+import { deleteWithChildren, writeReferring } from './references.ts'
 import { findCurrent, refuseIfMatch, requireCurrent } from './write-preconditions.ts'
 import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
 
@@ -46,9 +47,9 @@ export function create(context: OperationContext): Awaitable<OperationResult> {
 }
 
 function createItem(context: OperationContext, id?: Id): Awaitable<Stored> {
-  const store = context.storeOf(context.target.collection)
+  const options = toWriteOptions(context, 'created')
   return andThen(createValues(context, id), values =>
-    store.create(values, toWriteOptions(context, 'created')),
+    writeReferring(context, values, undefined, store => store.create(values, options)),
   )
 }
 
@@ -105,14 +106,18 @@ function applyPatch(context: OperationContext, current: Item, shown: Item, sent:
 
 /** `DELETE /<collection>/<id>`: 200 with the last representation. */
 export async function remove(context: OperationContext): Promise<OperationResult> {
-  const store = context.storeOf(context.target.collection)
+  const { collection } = context.target
   return writeOnce(context, () =>
     retryContested(context, async () => {
       const current = await requireCurrent(context)
       const { id, version, item } = current
       await runBefore(context, { stored: current }, undefined)
-      if (!(await store.delete(id, version, toWriteOptions(context, 'deleted', current))))
-        return undefined
+      const options = toWriteOptions(context, 'deleted', current)
+      const deleted =
+        collection.children.length > 0
+          ? await deleteWithChildren(context, current, options)
+          : await context.storeOf(collection).delete(id, version, options)
+      if (!deleted) return undefined
       // Serialized before its contents are removed: small ones are given inline.
       const result = await buildDeletedResult(context, current)
       await removeBlobs(context, item)
@@ -169,9 +174,12 @@ export async function update(
   const { collection } = context.target
   requireSize(context, values)
   if (collection.visible) assertVisible(context, withOwnValues(collection, item, values))
-  if (collection.parents.size > 0) await checkReferences(context, values, { sent, current: item })
+  if (collection.references.size > 0)
+    await checkReferences(context, values, { sent, current: item })
   const options = toWriteOptions(context, 'changed')
-  const stored = await context.storeOf(collection).update(id, version, values, options)
+  const stored = await writeReferring(context, values, item, store =>
+    store.update(id, version, values, options),
+  )
   if (!stored || !collection.blobs) return stored
   context.keepUploads(stored.item)
   await removeBlobs(context, item, stored.item)

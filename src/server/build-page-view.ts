@@ -258,10 +258,11 @@ function listFormats(target: CollectionTarget, { api, href }: Builder): PageLink
 
 function createLinkFinder(target: CollectionTarget, { href }: Builder): PageView['findLink'] {
   const { version, collection } = target
-  const parents = new Map([...collection.parents].map(([name, field]) => [field, name]))
   return (field, value) => {
     const isOwn = field === collection.shape.identity.name
-    const to = isOwn ? collection : version.collections.get(parents.get(field) ?? '')
+    const to = isOwn
+      ? collection
+      : version.collections.get(collection.references.get(field)?.collection ?? '')
     if (!to?.operations.has('read')) return undefined
     if (typeof value !== 'string' && typeof value !== 'number') return undefined
     const id = parseId(to, String(value))

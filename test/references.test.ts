@@ -1,0 +1,309 @@
+// References: fields that hold ids of other items, and what the deletion of those does.
+import { describe, expect, it, test } from 'vitest'
+import { z } from 'zod'
+import {
+  blob,
+  type CollectionOptions,
+  defineApi,
+  defineCollection,
+  memoryBlobs,
+  memoryStore,
+  type Store,
+} from '../src/index.ts'
+import { sqlStore } from '../src/sql/sql-store.ts'
+import { openHandler } from './handlers.ts'
+import { openPostgres, usePostgres } from './stores/postgres.ts'
+import { openDatabase } from './stores/sqlite.ts'
+
+usePostgres()
+
+let tables = 0
+
+/** Makes stores of one database. */
+const DATABASES: Readonly<Record<string, () => Promise<() => Store>>> = {
+  memory: async () => () => memoryStore(),
+  SQLite: async () => {
+    const db = await openDatabase()
+    return () => sqlStore({ db, table: `refs_${++tables}`, create: true })
+  },
+  PostgreSQL: async () => {
+    const db = openPostgres()
+    return () => sqlStore({ db, table: `refs_${++tables}`, create: true })
+  },
+}
+
+type OnDelete = 'cascade' | 'restrict' | undefined
+
+/** Cars with options, options with notes, accounts with a favourite and a second car. */
+function serve(store: () => Store, optionsOnDelete: OnDelete, accountsOnDelete: OnDelete) {
+  const to = (collection: string, onDelete: OnDelete) => ({ collection, onDelete })
+  const blobs = memoryBlobs()
+  const deleted: string[] = []
+  const hooks: CollectionOptions['hooks'] = {
+    before: ({ collection, operation }) => void deleted.push(`${operation} ${collection}`),
+  }
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ name: z.string(), twin_id: z.string().optional() }),
+    store: store(),
+    references: { twin_id: to('cars', optionsOnDelete) },
+    hooks,
+  })
+  const options = defineCollection({
+    name: 'options',
+    schema: z.object({
+      car_id: z.string(),
+      photo: blob().optional(),
+      price: z.number().default(1),
+    }),
+    store: store(),
+    parents: { car_id: to('cars', optionsOnDelete) },
+    blobs,
+    hooks,
+  })
+  const notes = defineCollection({
+    name: 'notes',
+    schema: z.object({ option_id: z.string(), car_id: z.string().nullable().default(null) }),
+    store: store(),
+    references: { option_id: to('options', 'cascade'), car_id: to('cars', optionsOnDelete) },
+  })
+  const accounts = defineCollection({
+    name: 'accounts',
+    schema: z.object({ car_id: z.string().nullable(), second_id: z.string().optional() }),
+    store: store(),
+    references: {
+      car_id: to('cars', accountsOnDelete),
+      second_id: to('cars', accountsOnDelete),
+    },
+  })
+  return { api: defineApi({ collections: [cars, options, notes, accounts] }), blobs, deleted }
+}
+
+async function open(name: string, options: OnDelete, accounts: OnDelete) {
+  const makeStore = await (DATABASES[name] as () => Promise<() => Store>)()
+  const made = serve(makeStore, options, accounts)
+  const { request } = await openHandler('fetch', made.api)
+  const create = async (collection: string, json: object): Promise<string> => {
+    const { status, json: item } = await request(`/${collection}`, { method: 'POST', json })
+    expect(status).toBe(201)
+    return Object(item).id
+  }
+  const count = async (collection: string) =>
+    Object((await request(`/${collection}/count`)).json).count
+  return { ...made, request, create, count }
+}
+
+describe.each(Object.keys(DATABASES))('on %s', name => {
+  it('a cascade deletes what refers to an item, what refers to that, and their contents', async () => {
+    const { request, create, count, blobs, deleted } = await open(name, 'cascade', 'restrict')
+    const [car, other] = [await create('cars', { name: 'A' }), await create('cars', { name: 'B' })]
+    const photo_data = Buffer.from('a photo').toString('base64')
+    const option = await create('options', { car_id: car, photo_data })
+    const kept = await create('options', { car_id: other, photo_data })
+    await create('notes', { option_id: option, car_id: car })
+    await create('notes', { option_id: kept })
+    const twin = await create('cars', { name: 'A2', twin_id: car })
+    await create('options', { car_id: twin })
+    deleted.length = 0
+    const answer = await request(`/cars/${car}`, { method: 'DELETE' })
+    expect([answer.status, Object(answer.json).name]).toEqual([200, 'A'])
+    expect([await count('cars'), await count('options'), await count('notes')]).toEqual([1, 1, 1])
+    expect(deleted.filter(each => /delete/.test(each))).toEqual(['delete cars'])
+    let contents = 0
+    for await (const _key of blobs.keys()) contents++
+    expect(contents).toBe(1)
+  })
+
+  test.each<OnDelete>(['restrict', undefined])(
+    '%s refuses to delete what is referred to',
+    async onDelete => {
+      const { request, create, count } = await open(name, 'cascade', onDelete)
+      const car = await create('cars', { name: 'A' })
+      await create('options', { car_id: car })
+      const account = await create('accounts', { car_id: null, second_id: car })
+      const { status, json } = await request(`/cars/${car}`, { method: 'DELETE' })
+      expect(status).toBe(409)
+      expect(json).toEqual({
+        errors: [
+          {
+            message: 'This car cannot be deleted: accounts refer to it.',
+            code: 409,
+            type: 'referenced',
+          },
+        ],
+      })
+      expect([await count('cars'), await count('options')]).toEqual([1, 1])
+      await request(`/accounts/${account}`, { method: 'DELETE' })
+      expect((await request(`/cars/${car}`, { method: 'DELETE' })).status).toBe(200)
+      expect([await count('cars'), await count('options')]).toEqual([0, 0])
+    },
+  )
+
+  it('a restriction anywhere below a cascade keeps everything', async () => {
+    const { request, create, count } = await open(name, 'cascade', 'restrict')
+    const car = await create('cars', { name: 'A' })
+    const twin = await create('cars', { name: 'A2', twin_id: car })
+    await create('options', { car_id: twin })
+    await create('accounts', { car_id: twin })
+    expect((await request(`/cars/${car}`, { method: 'DELETE' })).status).toBe(409)
+    expect([await count('cars'), await count('options')]).toEqual([2, 1])
+  })
+
+  it('items that refer to themselves or to each other are deleted', async () => {
+    const { request, create, count } = await open(name, 'restrict', 'restrict')
+    const car = await create('cars', { name: 'A' })
+    const patch = { method: 'PATCH', json: { twin_id: car } }
+    expect((await request(`/cars/${car}`, patch)).status).toBe(303)
+    const twin = await create('cars', { name: 'B', twin_id: car })
+    expect((await request(`/cars/${car}`, { method: 'DELETE' })).status).toBe(409)
+    await request(`/cars/${twin}`, { method: 'DELETE' })
+    expect((await request(`/cars/${car}`, { method: 'DELETE' })).status).toBe(200)
+    expect(await count('cars')).toBe(0)
+  })
+
+  it('nothing refers to what is gone, however writes and deletions meet', async () => {
+    const { request, create } = await open(name, 'cascade', 'restrict')
+    for (let round = 0; round < 8; round++) {
+      const car = await create('cars', { name: 'A' })
+      const post = (target: string, json: object) => request(target, { method: 'POST', json })
+      const answers = await Promise.all([
+        ...[1, 2, 3].map(() => post('/options', { car_id: car })),
+        request(`/cars/${car}`, { method: 'DELETE' }),
+        ...[1, 2].map(() => post('/accounts', { car_id: car })),
+        post(`/cars/${car}/options`, {}),
+      ])
+      for (const { status } of answers) expect([200, 201, 400, 404, 409, 503]).toContain(status)
+      const exists = (await request(`/cars/${car}`)).status === 200
+      for (const collection of ['options', 'accounts']) {
+        const { json } = await request(`/${collection}?car_id=${car}`)
+        if (!exists) expect(json).toEqual([])
+      }
+    }
+  })
+
+  it('a reference has no path of its own, and is checked and indexed as a parent is', async () => {
+    const { request, create, api } = await open(name, 'cascade', 'restrict')
+    const car = await create('cars', { name: 'A' })
+    expect((await request(`/cars/${car}/accounts`)).status).toBe(404)
+    expect((await request(`/cars/${car}/options`)).status).toBe(200)
+    const json = { car_id: null, second_id: '019a0000-0000-7000-8000-000000000000' }
+    const refused = await request('/accounts', { method: 'POST', json })
+    expect(refused.status).toBe(400)
+    expect(Object(refused.json).errors).toMatchObject([
+      { field: 'second_id', type: 'unknown_reference' },
+    ])
+    const upper = await create('accounts', { car_id: car.toUpperCase() })
+    expect((await request(`/accounts/${upper}`)).json).toMatchObject({ car_id: car })
+    const { collections } = api.definition.defaultVersion
+    expect(collections.get('accounts')?.shape.indexes).toEqual([['car_id'], ['second_id']])
+  })
+})
+
+it('more than 10,000 items are not deleted with one', async () => {
+  const made = memoryStore()
+  const stores = [memoryStore(), made, memoryStore(), memoryStore()]
+  const { api } = serve(() => stores.shift() as Store, 'cascade', 'restrict')
+  const { request } = await openHandler('fetch', api)
+  const { id } = await api.collection('cars').create({ name: 'A' })
+  for (let count = 0; count < 10_001; count++) await made.create({ car_id: String(id), price: 1 })
+  const refused = await request(`/cars/${id}`, { method: 'DELETE' })
+  expect([refused.status, Object(refused.json).errors[0].type]).toEqual([409, 'cascade_too_large'])
+  const [first] = (await request('/options?limit=1')).json as { id: string }[]
+  await request(`/options/${first?.id}`, { method: 'DELETE' })
+  expect((await request(`/cars/${id}`, { method: 'DELETE' })).status).toBe(200)
+  expect((await request('/options/count')).json).toEqual({ count: 0 })
+})
+
+it('the items stay where the stores are of different databases, unless that is declared otherwise', async () => {
+  const db = await openDatabase()
+  const define = (onDelete: OnDelete) => {
+    const cars = defineCollection({
+      name: 'cars',
+      schema: z.object({ name: z.string() }),
+      store: memoryStore(),
+    })
+    const options = defineCollection({
+      name: 'options',
+      schema: z.object({ car_id: z.string() }),
+      store: sqlStore({ db, table: `refs_${++tables}`, create: true }),
+      parents: { car_id: { collection: 'cars', onDelete } },
+    })
+    return defineApi({ collections: [cars, options] })
+  }
+  const api = define(undefined)
+  const { id } = await api.collection('cars').create({ name: 'A' })
+  await api.collection('options').create({ car_id: id })
+  await api.collection('cars').delete(String(id))
+  expect(await api.collection('options').count()).toBe(1)
+  expect(() => define('cascade')).toThrow(
+    /"car_id" has onDelete, but the stores of options and cars/,
+  )
+  expect(() => define('restrict')).toThrow(TypeError)
+})
+
+it('a client does not learn of a collection that is hidden from it', async () => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ name: z.string() }),
+    store: memoryStore(),
+    access: { default: 'public' },
+  })
+  const files = defineCollection({
+    name: 'files',
+    schema: z.object({ car_id: z.string() }),
+    store: memoryStore(),
+    references: { car_id: 'cars' },
+    hideExistence: true,
+    visible: principal => principal && {},
+  })
+  const scheme = { name: 'Test', challenge: () => 'Test', authenticate: async () => undefined }
+  const api = defineApi({ collections: [cars, files], schemes: [scheme] })
+  const { id } = await api.collection(cars).create({ name: 'A' })
+  await api.collection(files).create({ car_id: id }, { principal: { id: 'ann' } })
+  const { request } = await openHandler('fetch', api)
+  const { status, text } = await request(`/cars/${id}`, { method: 'DELETE' })
+  expect([status, text.includes('files')]).toEqual([409, false])
+})
+
+describe('a TypeError', () => {
+  const schema = z.object({ car_id: z.string(), count: z.boolean() })
+  test.each<[string, object, RegExp]>([
+    ['of no field', { references: { cart_id: 'cars' } }, /references names no field: "cart_id"/],
+    [
+      'of a field of another type',
+      { references: { count: 'cars' } },
+      /"count" must be a field that holds an id/,
+    ],
+    [
+      'of a field with two references',
+      { parents: { car_id: 'cars' }, references: { car_id: 'cars' } },
+      /"car_id" is declared as a reference twice/,
+    ],
+    [
+      'of an unknown word',
+      { references: { car_id: { collection: 'cars', onDelete: 'remove' } } },
+      /onDelete must be "cascade" or "restrict"/,
+    ],
+    [
+      'of an unknown option',
+      { parents: { car_id: { collection: 'cars', on: 1 } } },
+      /the reference car_id: unknown option "on"/,
+    ],
+    [
+      'of no collection',
+      { references: { car_id: 7 } },
+      /references must be an object, each property a collection, or \{/,
+    ],
+  ])('%s', (_what, options, message) => {
+    const define = () =>
+      defineCollection({ name: 'options', schema, store: memoryStore(), ...options })
+    expect(define).toThrow(message)
+    expect(define).toThrow(TypeError)
+  })
+
+  it('of a collection that is not in the api', () => {
+    const references = { car_id: 'cars' }
+    const options = defineCollection({ name: 'options', schema, store: memoryStore(), references })
+    expect(() => defineApi({ collections: [options] })).toThrow(/"cars" is not a collection/)
+  })
+})
