@@ -25,7 +25,7 @@ import {
   UniqueError,
   UnstorableError,
 } from '../store/store.ts'
-import { refuseInTransaction } from '../store/turns.ts'
+import { keepTransactions, refuseInTransaction } from '../store/turns.ts'
 import { readCatalog } from './catalog.ts'
 import { SqlChanges } from './changes.ts'
 import { SqlCreates } from './creates.ts'
@@ -345,6 +345,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       await db.destroy()
     },
   }
+  keepTransactions(store)
   members.set(store, {
     shared,
     enter,

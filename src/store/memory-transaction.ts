@@ -19,7 +19,7 @@ import {
   UniqueError,
   type WriteOptions,
 } from './store.ts'
-import { refuseInTransaction, runInTurn, type Turns, untilAborted } from './turns.ts'
+import { keepTransactions, refuseInTransaction, runInTurn, type Turns, untilAborted } from './turns.ts'
 import { UniqueValues } from './unique-values.ts'
 
 /** What the items of a store become: `undefined` for one that is removed. */
@@ -51,6 +51,7 @@ const bases = new WeakMap<Store, () => MemoryBase>()
 /** Lets a store take part in transactions. @param open throws where the store takes no calls. */
 export function registerMemoryStore(store: Store, open: () => MemoryBase): void {
   bases.set(store, open)
+  keepTransactions(store)
 }
 
 /** `Store.transaction` of a store in memory. */

@@ -1,5 +1,5 @@
 // Work on stores in memory that must not meet: transactions, and the writes that come while one runs.
-import type { StoreOptions } from './store.ts'
+import type { Store, StoreOptions } from './store.ts'
 
 /** The line of one store. */
 export class Turns {
@@ -37,6 +37,12 @@ export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}):
     signal.addEventListener('abort', abort, { once: true })
     result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
   })
+}
+
+/** Keeps copies of a store (`{ ...store }`) from taking part in its transactions: their methods are others. */
+export function keepTransactions(store: Store): void {
+  Object.defineProperty(store, 'database', { enumerable: false })
+  Object.defineProperty(store, 'transaction', { enumerable: false })
 }
 
 /** Stands for the methods of a store that a transaction does not have. */
