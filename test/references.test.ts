@@ -3,7 +3,6 @@ import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import {
   blob,
-  type CollectionOptions,
   defineApi,
   defineCollection,
   memoryBlobs,
@@ -39,15 +38,15 @@ function serve(store: () => Store, optionsOnDelete: OnDelete, accountsOnDelete: 
   const to = (collection: string, onDelete: OnDelete) => ({ collection, onDelete })
   const blobs = memoryBlobs()
   const deleted: string[] = []
-  const hooks: CollectionOptions['hooks'] = {
-    before: ({ collection, operation }) => void deleted.push(`${operation} ${collection}`),
-  }
+  const watch = (name: string) => ({
+    before: ({ operation }: { operation: string }) => void deleted.push(`${operation} ${name}`),
+  })
   const cars = defineCollection({
     name: 'cars',
     schema: z.object({ name: z.string(), twin_id: z.string().optional() }),
     store: store(),
     references: { twin_id: to('cars', optionsOnDelete) },
-    hooks,
+    hooks: watch('cars'),
   })
   const options = defineCollection({
     name: 'options',
@@ -59,7 +58,7 @@ function serve(store: () => Store, optionsOnDelete: OnDelete, accountsOnDelete: 
     store: store(),
     parents: { car_id: to('cars', optionsOnDelete) },
     blobs,
-    hooks,
+    hooks: watch('options'),
   })
   const notes = defineCollection({
     name: 'notes',

@@ -19,7 +19,13 @@ import {
   UniqueError,
   type WriteOptions,
 } from './store.ts'
-import { keepTransactions, refuseInTransaction, runInTurn, type Turns, untilAborted } from './turns.ts'
+import {
+  keepTransactions,
+  refuseInTransaction,
+  runInTurn,
+  type Turns,
+  untilAborted,
+} from './turns.ts'
 import { UniqueValues } from './unique-values.ts'
 
 /** What the items of a store become: `undefined` for one that is removed. */
