@@ -46,7 +46,7 @@ async function shop(make: () => Store, workTime = 5000) {
     name: 'orders',
     schema: z.object({ product_id: z.string(), state: z.string() }),
     store: make(),
-    parents: { product_id: 'products' },
+    parents: { product_id: { collection: 'products', onDelete: 'cascade' } },
   })
   const products = defineCollection({
     name: 'products',
