@@ -50,3 +50,16 @@ export function partsOf(answer: string): { head: string[]; body: string } {
   const [head = '', ...body] = answer.split('\n\n')
   return { head: head.split('\n'), body: body.join('\n\n') }
 }
+
+/** The names of a document's headings, as GitHub links to them. */
+export function anchorsOf(markdown: string): Set<string> {
+  const headings = markdown.replace(/^```[\s\S]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)
+  return new Set(
+    [...headings].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}

@@ -1,13 +1,14 @@
-// Every TypeScript block of the README, of docs/collections.md, docs/auth.md, docs/openapi.md and
-// docs/write-a-store.md runs, and every curl gives the answer that stands below it.
+// Every TypeScript block of the README and of docs/ runs, every curl gives the answer that stands below it, and
+// every link leads somewhere.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from './free-port.ts'
-import { type Block, blocksOf, curlsOf, masked, partsOf } from './markdown.ts'
+import { anchorsOf, type Block, blocksOf, curlsOf, masked, partsOf } from './markdown.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -27,15 +28,21 @@ const SOURCES: Readonly<Record<string, string>> = {
   'rest-conventions/testing': 'src/testing/store-cases.ts',
 }
 
-const collections = await readFile(join(root, 'docs', 'collections.md'), 'utf8')
+const DOCS = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md')).sort()
 
-const auth = await readFile(join(root, 'docs', 'auth.md'), 'utf8')
+const documents: readonly (readonly [path: string, text: string])[] = [
+  ['README.md', readme],
+  ...(await Promise.all(
+    DOCS.map(async name => {
+      const path = `docs/${name}`
+      return [path, await readFile(join(root, path), 'utf8')] as const
+    }),
+  )),
+]
 
-const openapi = await readFile(join(root, 'docs', 'openapi.md'), 'utf8')
-
-const writeAStore = await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8')
-
-const blocks = [readme, collections, auth, openapi, writeAStore].flatMap(blocksOf)
+const blocks = documents.flatMap(([path, text]) =>
+  blocksOf(text).map(block => ({ ...block, heading: `${path} ${block.heading}` })),
+)
 
 let folder: string
 
@@ -58,19 +65,49 @@ async function fileOf(block: Block): Promise<string> {
 
 const NODE = ['--import', 'tsx']
 
+const END = '\n--- end of block ---\n'
+
+/** Imports the files of its command line, one after another, and prints what each of them printed. */
+const RUN = `
+import { format } from 'node:util'
+const end = ${JSON.stringify(END)}
+let printed: string[] = []
+console.log = console.error = console.warn = (...words: unknown[]) => void printed.push(format(...words))
+for (const file of process.argv.slice(2)) {
+  printed = []
+  const error = await import(file).then(() => undefined, error => String(error?.stack ?? error))
+  process.stdout.write(JSON.stringify({ printed, error }) + end)
+}
+process.exit()
+`
+
 describe('the TypeScript blocks run', () => {
   const finite = blocks.filter(
     ({ language, text }) => language === 'ts' && !text.includes('.listen(3000'),
   )
+  const outputs = new Map<Block, { readonly printed: string[]; readonly error?: string }>()
+
+  beforeAll(async () => {
+    const files = await Promise.all(finite.map(fileOf))
+    const runner = join(folder, 'run.mts')
+    await writeFile(runner, RUN)
+    // All in one process: to start one for each would take most of the time.
+    const { stdout } = await run(process.execPath, [...NODE, runner, ...files], { cwd: root })
+    for (const [at, text] of stdout.split(END).slice(0, -1).entries()) {
+      const block = finite[at]
+      if (block) outputs.set(block, JSON.parse(text))
+    }
+  })
+
   it.each(finite.map((block, at) => [`${at + 1}: ${block.heading}`, block] as const))(
     '%s',
-    async (_title, block) => {
-      const words = [...NODE, await fileOf(block)]
-      const { stdout, stderr } = await run(process.execPath, words, { cwd: root })
-      expect(stderr).toBe('')
+    (_title, block) => {
+      const output = outputs.get(block)
+      expect(output?.error).toBe(undefined)
       // What its last line says that it prints.
       const [, printed] = /\nconsole\.log\(.*\) \/\/ (.*)\n$/.exec(block.text) ?? []
-      if (printed !== undefined) expect(stdout.split('\n').at(-2)).toBe(printed)
+      if (printed !== undefined) expect(output?.printed.at(-1)).toBe(printed)
+      else expect(output).toBeDefined()
     },
   )
 })
@@ -132,6 +169,31 @@ async function listening(port: number): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 50))
   }
 }
+
+describe('every link leads somewhere', () => {
+  const anchors = new Map(documents.map(([path, text]) => [path, anchorsOf(text)]))
+  it.each(documents)('%s', async (path, text) => {
+    const lost: string[] = []
+    for (const [, link = ''] of text
+      .replace(/^```[\s\S]*?^```$/gm, '')
+      .matchAll(/\]\(([^)\s]+)\)/g)) {
+      if (/^https?:/.test(link)) {
+        // Our own files on GitHub are those of this folder.
+        const [, own] =
+          /^https:\/\/github\.com\/rest-conventions\/rest-conventions\/blob\/main\/([^#]+)/.exec(
+            link,
+          ) ?? []
+        if (own !== undefined && !existsSync(join(root, own))) lost.push(link)
+        continue
+      }
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? path : posix.join(posix.dirname(path), file)
+      if (!existsSync(join(root, target))) lost.push(link)
+      else if (anchor !== undefined && anchors.get(target)?.has(anchor) === false) lost.push(link)
+    }
+    expect(lost).toEqual([])
+  })
+})
 
 it('names both commands of the set-up, and only those', () => {
   const commands = [...readme.matchAll(/^ {4}(npm .*)$/gm)].map(([, command]) => command)

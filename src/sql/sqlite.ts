@@ -1,5 +1,5 @@
 // SQLite, 3.43 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
-// node:sqlite in a wrapper (docs/growing.md).
+// node:sqlite in a wrapper (docs/databases.md).
 
 import { findLiteral, type LikeStep } from '../store/selection.ts'
 import type { JsonPath, JsonType, MixedExpression, SqlDatabase } from './database.ts'

@@ -1,4 +1,4 @@
-// Items that move from SQLite to a server: their rows as they are (docs/growing.md).
+// Items that move from SQLite to a server: their rows as they are (docs/databases.md).
 import { type Kysely, sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
