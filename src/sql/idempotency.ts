@@ -68,6 +68,12 @@ export class SqlIdempotencyRecords {
     throw new UnavailableError('The claim of the idempotency key has expired')
   }
 
+  /** Completes a key within a transaction, which an expired claim undoes. @throws as `answer` does. */
+  completeClaimed(key: string, answer: Json | undefined, options?: StoreOptions): Promise<void> {
+    if (answer === undefined) return this.complete(key, answer, options)
+    return this.#session.write(runner => this.answer(key, answer, runner), options)
+  }
+
   #keep(key: string, answer: Json): Fragment {
     const until = this.#clock() + RECORD_TTL_MS
     return sql`update ${table} set answer = ${JSON.stringify(answer)}, expires_at = ${until} where ${this.#is(key)} and answer is null`

@@ -354,6 +354,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     bind(bound) {
       const within: Store = {
         ...methodsOn(work => work(bound)),
+        complete: (key, answer, given) => bound.records.completeClaimed(key, answer, given),
         attach: refuseInTransaction,
         claim: refuseInTransaction,
         close: refuseInTransaction,

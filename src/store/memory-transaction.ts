@@ -241,6 +241,7 @@ class Overlay {
       },
       complete: (key, answer, options) => {
         this.#open(options)
+        if (answer !== undefined) base.requireClaim(key)
         this.#answers.set(key, answer)
       },
     }

@@ -216,7 +216,10 @@ export interface Store {
    */
   claim?(key: string, fingerprint: string, options?: StoreOptions): Awaitable<IdempotencyRecord>
 
-  /** Keeps the answer of a claimed key; without an answer (the work failed) the key is free again. */
+  /**
+   * Keeps the answer of a claimed key; without an answer (the work failed) the key is free again.
+   * @throws UnavailableError within a transaction, for a key whose claim has expired.
+   */
   complete?(key: string, answer: Json | undefined, options?: StoreOptions): Awaitable<void>
 
   /**

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createWithin, type Filter } from '../store/selection.ts'
-import { type Store, type Stored, UniqueError } from '../store/store.ts'
+import { type Store, type Stored, UnavailableError, UniqueError } from '../store/store.ts'
 import {
   ALL,
   by,
@@ -124,6 +124,12 @@ const atomic: Checks = {
     assert.equal((await claim('two')).state, 'running')
     await transact(store, work)
     assert.equal((await claim('one')).state, 'done')
+    const expired = transact(store, async tx => {
+      await tx.create({ code: 'B', price: 1 })
+      await tx.complete?.('one', { status: 200 })
+    })
+    await assert.rejects(expired, UnavailableError)
+    assert.equal(await store.count({ where: [] }, 'exact'), 1)
     const answered = { state: 'done', fingerprint: 'print', answer: { status: 200 } }
     assert.deepEqual(await claim('two'), answered)
   },
