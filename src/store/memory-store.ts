@@ -212,12 +212,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         key = sortKeyOf(end.item, selection.sort)
       }
     },
-    create: (...input) =>
-      turns.waiting === 0 ? writes.create(...input) : turns.run(() => writes.create(...input)),
-    update: (...input) =>
-      turns.waiting === 0 ? writes.update(...input) : turns.run(() => writes.update(...input)),
-    delete: (...input) =>
-      turns.waiting === 0 ? writes.delete(...input) : turns.run(() => writes.delete(...input)),
+    create: (values, given) =>
+      turns.waiting === 0
+        ? writes.create(values, given)
+        : turns.run(() => writes.create(values, given)),
+    update: (id, version, values, given) =>
+      turns.waiting === 0
+        ? writes.update(id, version, values, given)
+        : turns.run(() => writes.update(id, version, values, given)),
+    delete: (id, version, given) =>
+      turns.waiting === 0
+        ? writes.delete(id, version, given)
+        : turns.run(() => writes.delete(id, version, given)),
     claim(key, fingerprint, options) {
       open(options)
       return records.claim(key, fingerprint)
