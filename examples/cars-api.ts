@@ -88,6 +88,8 @@ export function carsApi(
     store: storeFor('cars'),
     access: accessTo('cars'),
     id: 'integer',
+    // An account that owns cars cannot be deleted.
+    references: { account_id: { collection: 'accounts', onDelete: 'restrict' } },
     // The action `buy` sets them.
     fields: { sold: 'readOnly', buyer: 'readOnly', account_id: 'readOnly' },
     unique: ['immatriculation'],
@@ -107,14 +109,9 @@ export function carsApi(
           }
           const { buyer, account_id = null } = input
           const account =
-            account_id === null
-              ? undefined
-              : await collection(accounts).list({ id: account_id }).first()
-          if (account_id !== null && !account) {
-            const message = `There is no account with the id ${JSON.stringify(account_id)}`
-            throw new HttpError(400, [{ message, field: 'account_id', type: 'unknown_reference' }])
-          }
-          return update({ sold: true, buyer: buyer ?? account?.name ?? null, account_id })
+            account_id && (await collection(accounts).list({ id: account_id }).first())
+          // An account that does not exist is refused as any reference is.
+          return update({ sold: true, buyer: buyer ?? (account ? account.name : null), account_id })
         },
       },
     },
@@ -126,7 +123,7 @@ export function carsApi(
     store: storeFor('options'),
     access: accessTo('options'),
     id: 'integer',
-    parents: { car_id: 'cars' },
+    parents: { car_id: { collection: 'cars', onDelete: 'cascade' } },
   })
   const models = defineCollection({
     name: 'models',
@@ -144,7 +141,10 @@ export function carsApi(
     schema: CarModel,
     store: storeFor('cars_models'),
     access: accessTo('cars_models'),
-    relation: { car_id: 'cars', model_id: 'models' },
+    relation: {
+      car_id: { collection: 'cars', onDelete: 'cascade' },
+      model_id: { collection: 'models', onDelete: 'cascade' },
+    },
   })
   const photo = {
     name: 'photos',
