@@ -1,5 +1,5 @@
 // Paths to targets with their methods, and targets back to paths. path-to-regexp matches and prints them all.
-import { compile, match as compileMatch, type PathFunction, stringify } from 'path-to-regexp'
+import { compile, type PathFunction, pathToRegexp, stringify } from 'path-to-regexp'
 import { HttpError } from '../errors.ts'
 import type { Format } from '../formats/format.ts'
 import { percentDecode } from '../http/parameters.ts'
@@ -78,14 +78,9 @@ export const SEARCH = 'search'
 /** The operation that gives the bytes of a binary property. */
 export const DOWNLOAD = 'download'
 
-interface Params {
-  readonly parent?: string
-  readonly id?: string
-}
-
 interface CompiledRoute<Compiled> extends Route {
-  readonly match: (path: string) => false | { readonly params: Params }
-  readonly resolve: (params: Params) => Target | undefined
+  readonly regexp: RegExp
+  readonly resolve: (id: string | undefined, parentId: string | undefined) => Target | undefined
   readonly compiled: Compiled
 }
 
@@ -98,17 +93,20 @@ export function buildRouter<Compiled>(
   const extensions = new Set(api.formats.flatMap(format => format.extensions))
   /** Paths without parameters, which win over ids. */
   const fixedRoutes = new Map<string, CompiledRoute<Compiled>>()
-  const routesByBucket = new Map<string, CompiledRoute<Compiled>[]>()
+  /** The others by the head of their path, then by its number of slashes: few routes that can match. */
+  const otherRoutes = new Map<string, CompiledRoute<Compiled>[][]>()
   for (const route of listRoutes(api.versions)) {
-    const match = compileMatch<Params & Record<string, string>>(route.template, {
-      ...MATCHING,
-      decode: decodeSegment,
-    })
-    const compiled = { ...route, match, compiled: compileRoute(route) }
-    if (!route.template.includes(':')) fixedRoutes.set(route.template, compiled)
+    const { template } = route
+    const { regexp } = pathToRegexp(template, MATCHING)
+    const compiled = { ...route, regexp, compiled: compileRoute(route) }
+    if (!template.includes(':')) fixedRoutes.set(template, compiled)
     else {
-      const bucket = bucketOf(route.template, versions)
-      routesByBucket.set(bucket, [...(routesByBucket.get(bucket) ?? []), compiled])
+      const head = headOf(template, versions)
+      const bySlashes = otherRoutes.get(head) ?? []
+      otherRoutes.set(head, bySlashes)
+      const slashes = countSlashes(template)
+      bySlashes[slashes] ??= []
+      bySlashes[slashes].push(compiled)
     }
   }
 
@@ -120,13 +118,16 @@ export function buildRouter<Compiled>(
       const bare = extension === undefined ? raw : raw.slice(0, -1 - extension.length)
       const canonical = PLAIN.test(bare) ? bare : bare.split('/').map(recode).join('/')
       const fixed = fixedRoutes.get(canonical)
-      const candidates = fixed ? [fixed] : routesByBucket.get(bucketOf(canonical, versions))
+      const candidates = fixed
+        ? [fixed]
+        : otherRoutes.get(headOf(canonical, versions))?.[countSlashes(canonical)]
       for (const route of candidates ?? []) {
+        const { template, pattern, methods, compiled, regexp } = route
         // The bytes of a property have no other format.
-        if (extension !== undefined && route.pattern.kind === 'blob') continue
-        const found = route.match(canonical)
-        const target = found && route.resolve(found.params)
-        const { template, pattern, methods, compiled } = route
+        if (extension !== undefined && pattern.kind === 'blob') continue
+        const found = regexp.exec(canonical)
+        // The id is the last parameter, its parent the one before.
+        const target = found && route.resolve(found.at(-1), found[1])
         if (target) return { template, pattern, methods, compiled, target, extension }
       }
       return undefined
@@ -137,11 +138,17 @@ export function buildRouter<Compiled>(
 
 const MATCHING = { sensitive: true, trailing: false, encodePath: encodeURI }
 
-/** A path's number of segments and its first one, which is never a parameter, lead to the few routes that can match. */
-function bucketOf(path: string, versions: ReadonlySet<string>): string {
-  const segments = path.split('/')
-  const [, first = '', second = ''] = segments
-  return `${segments.length} ${first}${versions.has(first) ? `/${second}` : ''}`
+/** The version of a path and the collection that it begins with, which are never parameters. */
+function headOf(path: string, versions: ReadonlySet<string>): string {
+  let end = path.indexOf('/', 1)
+  if (end !== -1 && versions.has(path.slice(1, end))) end = path.indexOf('/', end + 1)
+  return end === -1 ? path : path.slice(0, end)
+}
+
+function countSlashes(path: string): number {
+  let count = 0
+  for (let at = path.indexOf('/'); at !== -1; at = path.indexOf('/', at + 1)) count++
+  return count
 }
 
 /** Finds the registered extension of a raw path, before decoding, so that `%2E` escapes a dot. */
@@ -235,10 +242,10 @@ function* collectionRoutes(
       template: templateOf(pattern, hasId),
       pattern,
       methods: withHead(methods),
-      resolve(params) {
-        const parentId = under && parsePathId(under.collection, params.parent)
+      resolve(lastText, firstText) {
+        const parentId = under && parsePathId(under.collection, firstText)
         if (under && parentId === undefined) return undefined
-        const id = hasId ? parsePathId(collection, params.id) : undefined
+        const id = hasId ? parsePathId(collection, lastText) : undefined
         if (hasId && id === undefined) return undefined
         // Literals of one shape for all targets: a spread would cost a tenth of a read.
         const parent =
@@ -271,8 +278,9 @@ function isAddressedById({ kind, action }: Place): boolean {
   return kind === 'item' || kind === 'blob' || action?.on === 'item'
 }
 
-function parsePathId(collection: CollectionDefinition, text: string | undefined): Id | undefined {
-  const id = parseId(collection, text)
+/** @param raw the segment of the path. */
+function parsePathId(collection: CollectionDefinition, raw = ''): Id | undefined {
+  const id = parseId(collection, decodeSegment(raw))
   return id === undefined ? undefined : normalizeId(collection, id)
 }
 
