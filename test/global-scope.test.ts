@@ -69,3 +69,18 @@ test('an api is declared without, and answers when they are there', async () => 
   expect((await api.fetch(request)).status).toBe(201)
   expect(await calls.count()).toBe(1)
 })
+
+test('timers may be numbers, as those of workerd', async () => {
+  vi.resetModules()
+  vi.stubGlobal('setInterval', () => 1)
+  try {
+    const { defineCollection, memoryStore } = await import('../src/index.ts')
+    const schema = z.object({ color: z.string() })
+    const cars = defineCollection({ name: 'cars', schema, store: memoryStore() })
+    const init = { method: 'POST', body: new URLSearchParams({ color: 'red' }) }
+    const answer = await cars.fetch(new Request('https://api.example/cars', init))
+    expect(answer.status).toBe(201)
+  } finally {
+    vi.unstubAllGlobals()
+  }
+})

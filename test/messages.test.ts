@@ -141,6 +141,7 @@ describe('zod', () => {
       () => z.config({ customError: ({ code }) => (code === 'invalid_type' ? 'Hm.' : undefined) }),
       'Hm.',
     ],
+    ['a locale of objects', () => z.config({ localeError: () => ({ message: 'Nein.' }) }), 'Nein.'],
     ['no locale', () => z.config({ localeError: undefined }), 'price must be a number'],
   ])('speaks as z.config says: %s; the author of a schema comes first', async (_, set, message) => {
     set()

@@ -1,12 +1,26 @@
 // The package as its users get it: packed, installed into an empty project, used from JavaScript and
-// from TypeScript.
-import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+// from TypeScript, bundled, and in other runtimes. Some tools are in folders of their own: without them
+// their tests are skipped.
+import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import {
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from './free-port.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** What goes into the build, without the tests and without an earlier build. */
@@ -20,6 +34,7 @@ const SOURCES = [
   'LICENSE',
   'docs',
   'bench/growth.svg',
+  'scripts/bundle-busboy.ts',
 ]
 const MINUTES = 60_000
 
@@ -29,7 +44,28 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
 }
 
+/** Tools that are no development dependencies, and how to install them. */
+const TOOLS = join(ROOT, 'test/package-tools/node_modules')
+const RUNTIMES = join(ROOT, 'test/client/runtimes/node_modules')
+const PUBLINT = join(TOOLS, 'publint/src/cli.js')
+const ATTW = join(TOOLS, '@arethetypeswrong/cli/dist/index.js')
+const WORKERD = join(TOOLS, '@cloudflare/workerd-linux-64/bin/workerd')
+const BUN = join(RUNTIMES, '@oven/bun-linux-x64/bin/bun')
+const DENO = join(RUNTIMES, '@deno/linux-x64-glibc/deno')
+
+/** A test of a tool, skipped with a warning where it is not installed. */
+function testWith(tool: string, name: string, run: () => Promise<void>): void {
+  const missing = !existsSync(tool)
+  const home = tool.startsWith(TOOLS) ? TOOLS : RUNTIMES
+  if (missing) {
+    const install = `npm ci --prefix ${dirname(home).slice(ROOT.length)}`
+    console.warn(`Skipped: ${name} (run ${install})`)
+  }
+  test.skipIf(missing)(name, run, 2 * MINUTES)
+}
+
 let folder: string
+let tarball: string
 let project: string
 let installed: string
 let packed: readonly string[]
@@ -45,8 +81,9 @@ beforeAll(async () => {
   await symlink(join(ROOT, 'node_modules'), join(source, 'node_modules'))
   // `npm pack` builds first: see `prepack`.
   await run('npm', ['pack', '--pack-destination', folder], source)
-  const tarball = (await readdir(folder)).find(name => name.endsWith('.tgz'))
-  if (!tarball) throw new Error('npm pack left no tarball')
+  const name = (await readdir(folder)).find(name => name.endsWith('.tgz'))
+  if (!name) throw new Error('npm pack left no tarball')
+  tarball = join(folder, name)
   manifest = await json(join(source, 'package.json'))
 
   await mkdir(project)
@@ -56,7 +93,7 @@ beforeAll(async () => {
     return `${name}@${version}`
   })
   const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts']
-  await run('npm', ['install', ...options, join(folder, tarball), ...(await Promise.all(others))])
+  await run('npm', ['install', ...options, tarball, ...(await Promise.all(others))])
   packed = await files(installed)
 }, 5 * MINUTES)
 
@@ -84,8 +121,8 @@ async function files(root: string): Promise<string[]> {
     .sort()
 }
 
-test('the package holds what is built and its papers, nothing else', async () => {
-  const papers = packed.filter(name => !name.startsWith('dist/'))
+test('the package holds what is built, its sources and its papers, nothing else', async () => {
+  const papers = packed.filter(name => !/^(?:dist|src)\//.test(name))
   expect(papers).toEqual([
     'CHANGELOG.md',
     'LICENSE',
@@ -95,8 +132,87 @@ test('the package holds what is built and its papers, nothing else', async () =>
     'package.json',
   ])
   const built = packed.filter(name => name.startsWith('dist/'))
-  expect(built.filter(name => !/\.(?:js|d\.ts)$/.test(name))).toEqual([])
-  expect(built.filter(name => name.endsWith('.js')).length).toBe(built.length / 2)
+  expect(built.filter(name => !/\.(?:js|d\.ts|d\.ts\.map)$/.test(name))).toEqual([])
+  // busboy is built in, without types.
+  expect(built.filter(name => name.endsWith('.js')).length).toBe((built.length - 1) / 3 + 1)
+  const sources = (await files(join(ROOT, 'src'))).map(name => `src/${name}`)
+  expect(packed.filter(name => name.startsWith('src/'))).toEqual(sources)
+})
+
+test('every declaration leads to its source', async () => {
+  const maps = packed.filter(name => name.endsWith('.d.ts.map'))
+  const wrong = await Promise.all(
+    maps.map(async name => {
+      const { sources } = await json<{ sources: string[] }>(join(installed, name))
+      return sources.filter(source => !packed.includes(join(dirname(name), source)))
+    }),
+  )
+  expect(wrong.flat()).toEqual([])
+  expect(maps.length).toBeGreaterThan(100)
+})
+
+const REPOSITORY = 'https://github.com/rest-conventions/rest-conventions/blob/main/'
+
+test('every link of a document leads to a file of the package, or by its address to one of the repository', async () => {
+  const broken: string[] = []
+  for (const name of packed.filter(each => each.endsWith('.md'))) {
+    const text = (await readFile(join(installed, name), 'utf8')).replace(/^```.*?^```$/gms, '')
+    for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"/g)) {
+      const [path = ''] = link.split('#')
+      if (path.startsWith(REPOSITORY)) {
+        if (!existsSync(join(ROOT, path.slice(REPOSITORY.length)))) broken.push(`${name}: ${link}`)
+      } else if (path !== '' && !/^(?:https?|mailto):/.test(path)) {
+        if (!existsSync(join(installed, dirname(name), path))) broken.push(`${name}: ${link}`)
+      }
+    }
+  }
+  expect(broken).toEqual([])
+})
+
+testWith(PUBLINT, 'publint finds nothing', async () => {
+  expect(await run('node', [PUBLINT, '--strict', tarball])).toContain('All good!')
+})
+
+testWith(ATTW, 'attw finds nothing that is wrong with the types', async () => {
+  const options = ['--profile', 'esm-only', '--format', 'json']
+  const { analysis } = JSON.parse(await run('node', [ATTW, tarball, ...options]))
+  const kinds: string[] = analysis.problems.map(({ kind, resolutionKind }: Problem) =>
+    resolutionKind === 'node10' ? 'node10' : kind,
+  )
+  // What an ES module alone is: it is imported by CommonJS dynamically, and unknown to Node 10.
+  expect(kinds.filter(kind => kind !== 'node10' && kind !== 'CJSResolvesToESM')).toEqual([])
+})
+
+interface Problem {
+  readonly kind: string
+  readonly resolutionKind?: string
+}
+
+/** What the package may take on a disk, with its dependencies but without zod, in bytes. */
+const MAX_INSTALLED = 6_000_000
+
+test('installed, it takes no more than it says', async () => {
+  const seen = new Set<string>()
+  async function sizeOf(name: string): Promise<number> {
+    if (seen.has(name)) return 0
+    seen.add(name)
+    const home = join(project, 'node_modules', name)
+    const { dependencies = {} } = await json<Partial<Manifest>>(join(home, 'package.json'))
+    const own = await Promise.all(
+      (await files(home)).map(async each => (await stat(join(home, each))).size),
+    )
+    let size = own.reduce((sum, each) => sum + each, 0)
+    for (const each of Object.keys(dependencies)) size += await sizeOf(each)
+    return size
+  }
+  const size = await sizeOf('rest-conventions')
+  const script =
+    "const from = performance.now(); await import('rest-conventions'); console.log(Math.round(performance.now() - from))"
+  const time = (await run('node', ['--input-type=module', '-e', script])).trim()
+  console.info(
+    `Installed: ${(size / 1e6).toFixed(1)} MB with ${[...seen].join(', ')}; imported in ${time} ms`,
+  )
+  expect(size).toBeLessThan(MAX_INSTALLED)
 })
 
 test('every target of exports exists', () => {
@@ -154,6 +270,136 @@ test('CommonJS may require it', async () => {
   expect(await run('node', ['--no-warnings', '--input-type=commonjs', '-e', script])).toBe(
     'function\n',
   )
+})
+
+/** The twelve lines of the README, and more formats; the server says where it listens. */
+const SERVED = `import { createServer } from 'node:http'
+import { z } from 'zod'
+import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from 'rest-conventions'
+const schema = z.object({ color: z.string(), price: z.int(), photo: blob().optional() })
+const cars = defineCollection({ name: 'cars', schema, store: memoryStore(), blobs: memoryBlobs() })
+const api = defineApi({ version: 1, collections: [cars] })
+`
+
+/** Asks an api for what each runtime does in its own way: bodies of both kinds, files, times, other formats. */
+async function use(ask: (path: string, init?: RequestInit) => Promise<Response>) {
+  const form = new FormData()
+  form.set('color', 'red')
+  form.set('price', '3')
+  form.set('photo', new Blob(['GIF89a'], { type: 'image/gif' }), 'a.gif')
+  const made = await ask('/v1/cars', { method: 'POST', body: form })
+  const { id, photo_url } = (await made.json()) as { id: string; photo_url: string }
+  const patched = await ask(`/v1/cars/${id}`, {
+    method: 'PATCH',
+    headers: { 'content-type': 'application/json', prefer: 'return=representation' },
+    body: '{"price":4}',
+  })
+  const { price } = (await patched.json()) as { price: number }
+  const photo = await ask(new URL(photo_url).pathname)
+  const listed = await ask('/v1/cars.xml?fields=price')
+  const missing = await ask('/v1/cars/0')
+  return [made.status, price, await photo.text(), await listed.text(), missing.status]
+}
+
+const XML = '<?xml version="1.0" encoding="UTF-8"?>\n<cars><car><price>4</price></car></cars>'
+const USED = [201, 4, 'GIF89a', XML, 404]
+
+/** Starts a program, and asks it at the address that it prints. */
+async function useServer(command: string, words: readonly string[], address?: string) {
+  const server = spawn(command, words, { cwd: project, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<void>(resolve => server.once('exit', () => resolve()))
+  try {
+    const root =
+      address ??
+      (await new Promise<string>((resolve, reject) => {
+        let printed = ''
+        for (const stream of [server.stdout, server.stderr]) {
+          stream.setEncoding('utf8').on('data', (text: string) => {
+            printed += text
+            const [, port] = /listening on (\d+)/.exec(printed) ?? []
+            if (port) resolve(`http://127.0.0.1:${port}`)
+          })
+        }
+        server.once('exit', () => reject(new Error(printed)))
+      }))
+    await until(root)
+    return await use((path, init) => fetch(root + path, init))
+  } finally {
+    server.kill()
+    await ended
+  }
+}
+
+async function until(root: string): Promise<void> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return void (await fetch(root))
+    } catch (error) {
+      if (attempt > 100) throw error
+      await new Promise(resolve => setTimeout(resolve, 50))
+    }
+  }
+}
+
+const LISTEN = `const server = createServer(api.handler).listen(0, '127.0.0.1')
+server.once('listening', () => console.log('listening on ' + server.address().port))`
+
+/** As anybody bundles for Node, with no option more. */
+async function bundle(entry: string, outfile: string) {
+  const options = { bundle: true, platform: 'node', format: 'esm', absWorkingDir: project } as const
+  await build({ ...options, entryPoints: [entry], outfile: join(project, outfile) })
+}
+
+test('a plain bundle of esbuild serves, forms with files too', async () => {
+  await write('serve.js', SERVED + LISTEN)
+  await bundle('serve.js', 'bundle.mjs')
+  expect(await useServer('node', ['bundle.mjs'])).toEqual(USED)
+})
+
+testWith(BUN, 'Bun serves it by node:http and by its own server', async () => {
+  await write('serve.js', SERVED + LISTEN)
+  expect(await useServer(BUN, ['serve.js'])).toEqual(USED)
+  await write(
+    'bun.js',
+    `${SERVED}const { port } = Bun.serve({ port: 0, fetch: request => api.fetch(request) })
+    console.log('listening on ' + port)`,
+  )
+  expect(await useServer(BUN, ['bun.js'])).toEqual(USED)
+})
+
+testWith(DENO, 'Deno serves it by node:http and by its own server', async () => {
+  await write('serve.js', SERVED + LISTEN)
+  const words = ['run', '--allow-net', '--allow-read', '--allow-env']
+  expect(await useServer(DENO, [...words, 'serve.js'])).toEqual(USED)
+  await write(
+    'deno.js',
+    `${SERVED}Deno.serve(
+      { port: 0, hostname: '127.0.0.1', onListen: ({ port }) => console.log('listening on ' + port) },
+      request => api.fetch(request),
+    )`,
+  )
+  expect(await useServer(DENO, [...words, 'deno.js'])).toEqual(USED)
+})
+
+testWith(WORKERD, 'workerd serves it', async () => {
+  await write('worker.js', `${SERVED}export default { fetch: request => api.fetch(request) }`)
+  await bundle('worker.js', 'worker.mjs')
+  const port = await freePort()
+  await write(
+    'config.capnp',
+    `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [(name = "main", worker = .worker)],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]
+);
+const worker :Workerd.Worker = (
+  modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
+  compatibilityDate = "2026-01-01",
+  compatibilityFlags = ["nodejs_compat"],
+);`,
+  )
+  const address = `http://127.0.0.1:${port}`
+  expect(await useServer(WORKERD, ['serve', 'config.capnp'], address)).toEqual(USED)
 })
 
 const TYPED = `

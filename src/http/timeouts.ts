@@ -101,7 +101,11 @@ class Deadlines {
   add(time: number, expire: () => void): Deadline {
     const deadline = { until: performance.now() + time, expire }
     this.#going.add(deadline)
-    this.#timer ??= setInterval(() => this.sweep(), STEP).unref()
+    if (this.#timer === undefined) {
+      this.#timer = setInterval(() => this.sweep(), STEP)
+      // A timer of workerd is a number.
+      this.#timer.unref?.()
+    }
     return deadline
   }
 
