@@ -416,7 +416,7 @@ import { storeCases } from 'rest-conventions/testing'
 ${USE}
 export const server = createServer(api.handler)
 export const answer: Promise<Response> = api.fetch(new Request('http://api.test/v1/cars'))
-export const alone: Collection<typeof Car> = cars
+export const alone: Collection = cars
 export const stores: (() => Store)[] = [memoryStore]
 export const names: string[] = storeCases(memoryStore).map(({ name }) => name)
 export { sql }
@@ -443,7 +443,7 @@ export function countOf(principal: Principal | undefined, signal: AbortSignal | 
 }
 
 export async function typed(): Promise<void> {
-  const [first] = await api.collection(cars).list({ color: 'red', limit: 5 })
+  const [first] = await api.collection(cars).list({ color: ['red'], limit: 5 }).toArray()
   const color: string | undefined = first?.color
   const price: number | undefined = first?.price
   const made: string | undefined = first?.created_at
