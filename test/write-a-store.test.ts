@@ -46,7 +46,7 @@ describe('the store of the document', () => {
       .create({ color: 'red' })
     const again = defineApi({ collections: [define()] }).collection('cars')
     await again.create({ color: 'blue' })
-    expect(await again.list()).toMatchObject([
+    expect(await again.list().toArray()).toMatchObject([
       { id: 1, color: 'red' },
       { id: 2, color: 'blue' },
     ])
@@ -234,7 +234,7 @@ describe('idempotency', () => {
     const { api, send } = make(new Counting())
     await send('/cars', 'POST', { color: 'red' })
     expect((await send('/cars/1', 'PATCH', { color: 'blue' })).status).toBe(303)
-    expect(await api.collection('cars').list()).toMatchObject([{ color: 'blue' }])
+    expect(await api.collection('cars').list().toArray()).toMatchObject([{ color: 'blue' }])
     await api.close()
   })
 
