@@ -1,6 +1,6 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
 import type { Def } from '../model/def.ts'
-import type { Callable } from '../model/resource.ts'
+import type { ByClient, Callable } from '../model/resource.ts'
 import { createProxy, createResource, type Shared } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'
 
@@ -35,7 +35,7 @@ type NamedOf<A, V> = A extends { readonly versions: infer Versions }
 export type Client<A, V = VersionOf<A>> = ByName<NamedOf<A, V>>
 type ByName<Named> = {
   readonly [N in keyof Named]: Named[N] extends { readonly def: Def }
-    ? Callable<Named[N]['def']>
+    ? Callable<ByClient<Named[N]['def']>>
     : never
 }
 

@@ -1,5 +1,5 @@
 // One collection over HTTP.
-import type { Callable, CallOptions, WriteOptions } from '../model/resource.ts'
+import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
 import { ConflictError, HttpError } from './errors.ts'
 import { createList, findLink, type ReadOptions, type Received } from './list.ts'
 import { printQuery } from './query.ts'
@@ -38,7 +38,7 @@ const FIRST_CHANGE_WAIT = 10
 const MAX_CHANGE_WAIT = 1_000
 
 /** Creates the resource of a collection. Actions are known by their use alone: any other name is one. */
-export function createResource({ name, url, id, methods }: Place, shared: Shared): Callable {
+export function createResource({ name, url, id, methods }: Place, shared: Shared): Resource {
   const { send, cache, cacheSize } = shared
   /** Of each item that was received its entity tag, with quotes; of a list's item the query of its fields. */
   const sources = new WeakMap<object, string>()
@@ -210,7 +210,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     actions,
   }
   // The types of the collection say what the untyped functions take and give.
-  return createProxy(resource, action => actions[action]) as unknown as Callable
+  return createProxy(resource, action => actions[action]) as unknown as Resource
 }
 
 /** Creates an object whose unknown properties are made when they are first read. */

@@ -58,7 +58,7 @@ export interface Made<N, S, I, On, In, Out, Roles, Owner> {
   readonly readOnly: NamesWith<Roles, 'readOnly' | { readonly readOnly: unknown }> | Owner
   readonly writeOnly: NamesWith<Roles, 'writeOnly'>
   readonly immutable: NamesWith<Roles, 'immutable'>
-  readonly by: 'client'
+  readonly by: 'program'
 }
 
 type NamesWith<Roles, Role> = {

@@ -29,19 +29,15 @@ export type DefOf<Named, N extends keyof Named> = string extends keyof Named
     ? Named[N]['def']
     : never
 
-/** The types of a declaration as a program has them, where they are known at all. */
-type Known<D extends Def> = string extends D['readOnly']
-  ? UnknownDef
-  : [D['readOnly']] extends [never]
-    ? D
-    : Omit<D, 'by'> & { readonly by: 'program' }
-
 /** The resource of a collection, or of a name. */
-export type Found<Named, T> = T extends keyof Named
-  ? Callable<Known<DefOf<Named, T>>>
-  : T extends AnyCollection
-    ? Callable<Known<T['def']>>
+export type Found<Named, T> = T extends AnyCollection
+  ? CallableOf<T['def']>
+  : T extends keyof Named
+    ? CallableOf<DefOf<Named, T>>
     : Resource
+
+/** Types that are not known are looser. */
+type CallableOf<D extends Def> = string extends D['readOnly'] ? Resource : Callable<D>
 
 /** Finds the resource of a collection in the same api, as the same principal, with the same signal. */
 export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {

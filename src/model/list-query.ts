@@ -25,22 +25,29 @@ type Operators<V> = [V] extends [boolean]
     : Textual<V>
 
 /** A value, a list of which one must be equal, or operators. */
-type Condition<V> = [V] extends [never]
-  ? { readonly exists: boolean }
-  : V | readonly V[] | Operators<V>
+type Condition<V> = V | readonly V[] | Operators<V>
 
-/** What a filter compares: of a list its elements. */
-type Compared<V> = V extends readonly (infer E)[] ? Extract<E, Comparable> : Extract<V, Comparable>
+type Nothing = null | undefined
+
+/** For an object, and a list of objects: whether there is one. */
+interface Exists {
+  readonly exists: boolean
+}
 
 /**
  * Filters by field: `{ color: ['red', 'blue'], price: { gte: 10 }, model: { name: { prefix: 'Cl' } } }`.
- * An item must match all of them; an empty list of values matches nothing.
+ * An item must match all of them; an empty list of values matches nothing. Of a list of values one must match.
  */
 export type Filters<T> = {
-  readonly [K in keyof T]?: T[K] extends Plain
-    ? Condition<Compared<T[K]>>
-    : Filters<Exclude<T[K], Plain>>
+  readonly [K in keyof T]?: T[K] extends Comparable | Nothing
+    ? Condition<NonNullable<T[K]>>
+    : T[K] extends readonly (infer E)[] | Nothing
+      ? OfElements<E>
+      : Filters<NonNullable<T[K]>> | Exists
 }
+
+/** The elements of a list that are compared; of others only whether there are any. */
+type OfElements<E> = [E & Comparable] extends [never] ? Exists : Condition<Extract<E, Comparable>>
 
 type Keys<T> = T extends unknown ? keyof T & string : never
 

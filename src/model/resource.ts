@@ -94,8 +94,12 @@ export interface Resource<D extends Def = UnknownDef> {
 }
 
 /** A resource with its actions as methods too: `cars.buy(car, { offer: 900 })`. */
-export type Callable<D extends Def = UnknownDef> = Resource<D> &
-  (string extends keyof D['on'] ? unknown : ActionsOf<D>)
+export type Callable<D extends Def> = Resource<D> & ActionsOf<D>
+
+/** The types of a declaration as clients have them, who set no read-only properties. */
+export type ByClient<D extends Def> = [D['readOnly']] extends [never]
+  ? D
+  : Omit<D, 'by'> & { readonly by: 'client' }
 
 /** The actions of a collection as functions. */
 export type ActionsOf<D extends Def> = {

@@ -9,7 +9,7 @@ import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
 import type { Transaction, TransactionOptions } from '../model/hooks.ts'
-import type { Callable, CallOptions } from '../model/resource.ts'
+import type { CallOptions, Resource } from '../model/resource.ts'
 import {
   type CollectionTarget,
   type Match,
@@ -29,7 +29,7 @@ export interface Runtime {
   readonly router: Router
   readonly workload: Workload
   /** Creates the resource of a collection; given here, since hooks and actions need it and it needs them. */
-  readonly createResource: (scope: CallScope, name: string) => Callable
+  readonly createResource: (scope: CallScope, name: string) => Resource
   /** Runs work in a transaction; given here for the same reason. */
   readonly transaction: <R>(
     scope: CallScope,

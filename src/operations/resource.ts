@@ -6,7 +6,7 @@ import type { HttpRequest } from '../http/message.ts'
 import { ConflictError } from '../model/conflict-error.ts'
 import type { UnknownDef } from '../model/def.ts'
 import type { ActionDefinition } from '../model/definition.ts'
-import type { Callable, CallOptions, Resource, WriteOptions } from '../model/resource.ts'
+import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
 import type { Id } from '../store/store.ts'
@@ -65,7 +65,7 @@ const MAX_CHANGES = 100
 const MAX_WAIT_MS = 100
 
 /** @throws TypeError where the version has no such collection. */
-export function createResource(scope: CallScope, name: string): Callable {
+export function createResource(scope: CallScope, name: string): Resource {
   const { runtime, version, base, transaction, defaults = {} } = scope
   const collection = version.collections.get(name)
   if (!collection) {
@@ -182,7 +182,8 @@ export function createResource(scope: CallScope, name: string): Callable {
     },
     actions,
   }
-  return { ...actions, ...resource } as Callable // by the rules of names no action takes one of a method
+  // By the rules of names no action has that of a method.
+  return { ...actions, ...resource }
 }
 
 /** Reads the item and the condition of a write. @throws TypeError */

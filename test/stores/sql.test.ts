@@ -43,8 +43,8 @@ describe('SQLite gives the answer of the store in memory', () => {
         const own = [at + 1]
         expect(await found({ deep: { [name]: { [name]: { a: 'x' } } } })).toEqual(own)
         expect(await found({ deep: { [name]: { plain: { a: { like: '_' } } } } })).toEqual(own)
-        expect(await found({ deep: { [name]: { [name]: { a: { exists: true } } } } })).toEqual(own)
-        expect(await found({ deep: { [name]: { other: { a: { exists: false } } } } })).toEqual(own)
+        expect(await found({ deep: { [name]: { [name]: { exists: true } } } })).toEqual(own)
+        expect(await found({ deep: { [name]: { other: { exists: false } } } })).toEqual(own)
         expect(await found({ deep: { [name]: { [name]: { a: 'y' } } } })).toEqual([])
         expect(await found({ deep: { other: { [name]: { a: { ne: 'y' } } } } })).toEqual([])
         expect(await found({ lists: { [name]: 'y' } })).toEqual(own)

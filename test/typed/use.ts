@@ -1,3 +1,4 @@
+// All features of the types, without an annotation.
 import { z } from 'zod'
 import { createClient } from '../../src/client/client.ts'
 import { defineApi, defineCollection, type Store } from '../../src/index.ts'
