@@ -97,6 +97,12 @@ export interface Resources<C = Collections> {
 /** An api: it answers requests, and its collections can be called in process. */
 export interface Api<C = Collections> extends Handlers, Resources<C> {
   readonly definition: ApiDefinition
+  /**
+   * Opens the stores, to be awaited at start: otherwise the first call of each does. Tables are made where that
+   * is asked for.
+   * @throws Error for tables that cannot be served, with the SQL that adds the columns they lack.
+   */
+  open(): Promise<void>
   /** Closes the stores: running calls end first. */
   close(): Promise<void>
 }
@@ -184,6 +190,9 @@ export function defineApi<
         runtime.transaction(scope, work, given),
     }
   }
+  const stores = new Set(
+    versions.flatMap(({ collections }) => [...collections.values()].map(({ store }) => store)),
+  )
   const api = {
     definition,
     handler,
@@ -192,11 +201,14 @@ export function defineApi<
     ...(plain.versions && {
       versions: Object.fromEntries(versions.map(each => [each.name, resources(each)])),
     }),
+    open: async () => {
+      const opened = await Promise.allSettled([...stores].map(async store => store.open?.()))
+      const failures = opened.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
+      if (failures.length <= 1) for (const failure of failures) throw failure
+      else throw new AggregateError(failures, failures.map(String).join('\n'))
+    },
     close: async () => {
-      const stores = versions.flatMap(({ collections }) =>
-        [...collections.values()].map(({ store }) => store),
-      )
-      await Promise.all([...new Set(stores)].map(store => store.close()))
+      await Promise.all([...stores].map(store => store.close()))
     },
   }
   // A resource has the types of its collection.

@@ -351,6 +351,7 @@ test('rest-conventions/store', async () => {
 test('rest-conventions/sql', async () => {
   expect(await namesOf('sql/sql-store.ts')).toMatchInlineSnapshot(`
     [
+      "alterTableSql",
       "createTableSql",
       "preparePostgres",
       "prepareSqlite",

@@ -1,7 +1,7 @@
 // The field table: what a schema says of each property, and how one is found by name or path.
 import { type Issue, nearest } from '../errors.ts'
 import type { Path } from './paths.ts'
-import type { Scalar } from './values.ts'
+import type { Json, Scalar } from './values.ts'
 
 /** The type of a value, as far as queries, formats and stores need to know it. */
 export type Kind =
@@ -39,6 +39,8 @@ export interface Field {
   readonly accept?: readonly string[]
   /** Up to this size in bytes a binary property has its content inline too. */
   readonly inlineBelow?: number
+  /** What an item has where it was created without a value, if that is always the same. */
+  readonly default?: Json
   /** Set by the server alone: ignored on write. */
   readonly serverOwned?: boolean
   /** Of what a client may write: whether nobody reads it, or nobody changes it. */

@@ -113,7 +113,7 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
     case 'nullable':
       return { ...inner(def.innerType), nullable: true }
     case 'default':
-      return { ...inner(def.innerType), optional: side === 'input' }
+      return { ...inner(def.innerType), optional: side === 'input', ...findDefault(def) }
     case 'prefault': {
       const field = inner(def.innerType)
       return { ...field, optional: side === 'input' || field.optional }
@@ -127,6 +127,12 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
     default:
       return { kind: 'any', nullable: true, optional: true }
   }
+}
+
+/** The default of a schema as JSON; a function that gives another value each time has none. */
+function findDefault(def: { readonly defaultValue: unknown }): Pick<Field, 'default'> {
+  const [value, again] = [JSON.stringify(def.defaultValue), JSON.stringify(def.defaultValue)]
+  return value === undefined || value !== again ? {} : { default: JSON.parse(value) }
 }
 
 function findFormat(schema: Schema): string | undefined {

@@ -2,17 +2,21 @@
 // whether each can be served, and what may be taken for granted of the rows.
 import type { Column } from './columns.ts'
 import type { ColumnType, SqlDatabase } from './database.ts'
+import { addColumn, isAddable } from './missing-columns.ts'
 import { compile, type Row, type Runner } from './session.ts'
-import { sql } from './sql-text.ts'
+import { print, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 
 /** The columns of a table, as the catalog lists them. */
 export interface Catalog {
   /** Finds the type of a column. */
   readonly typeOf: (column: string) => string | undefined
+  /** Finds the columns that the table lacks. */
+  findMissing(mapping: TableMapping): readonly Column[]
   /**
    * Checks that a mapping fits the table.
-   * @throws Error that names every column that is missing or cannot be served, and an id that is not unique.
+   * @throws Error that names every column that is missing or cannot be served, with the SQL that adds them,
+   * and an id that is not unique.
    */
   check(mapping: TableMapping): void
   /** Whether the table keeps what it is given, gives back what it keeps, and has one row for each id. */
@@ -35,10 +39,14 @@ export async function readCatalog(
   const [first] = rows
   if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
   const find = (column: string) => findRow(column, rows)
+  // A temporary table of SQLite is not listed, and may still be served.
+  const findMissing = ({ columns }: TableMapping) =>
+    first ? columns.filter(({ column }) => !find(column)) : []
   return {
     typeOf: column => (database.serves ? toText(find(column)?.type) : undefined),
-    check({ columns, versionColumn, id }) {
-      // A temporary table of SQLite is not listed, and may still be served.
+    findMissing,
+    check(mapping) {
+      const { columns, versionColumn, id } = mapping
       if (!first) return
       const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
       const key = find(id.column)
@@ -52,7 +60,9 @@ export async function readCatalog(
           `it has no text column "${versionColumn}" for the version; set version: false, or name another column`,
         )
       }
-      if (issues.length > 0) throw new Error(`The table ${table}: ${issues.join('; ')}`)
+      if (issues.length === 0) return
+      const advice = isTrue(first.base) ? adviseColumns(findMissing(mapping), mapping) : ''
+      throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
     },
     isOwn({ columns, versionColumn, id }) {
       if (versionColumn === undefined || !isTrue(first?.base) || isTrue(first?.ruled)) return false
@@ -66,6 +76,14 @@ export async function readCatalog(
     },
     base: isTrue(first?.base),
   }
+}
+
+/** The SQL that adds the missing columns, for a message. */
+function adviseColumns(missing: readonly Column[], mapping: TableMapping): string {
+  const statements = missing.flatMap(column => addColumn(column, mapping) ?? [])
+  if (statements.length === 0) return ''
+  const printed = statements.map(each => `\n${print(each, mapping.database).sql};`)
+  return `. Set migrate: true, or run:${printed.join('')}`
 }
 
 function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
@@ -90,7 +108,7 @@ function findRow(column: string, rows: readonly Row[]): Row | undefined {
 
 function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {
   const { name, type, native, tellsNull } = column
-  if (!row) return [`it has no column "${column.column}"`]
+  if (!row) return [`it has no column "${column.column}"${isAddable(column) ? '' : NOT_ADDABLE}`]
   const found = String(row.type)
   const isJson = /^jsonb?$/i.test(found) || found === database.types.json
   if (tellsNull && !isJson) {
@@ -105,6 +123,9 @@ function findIssues(column: Column, row: Row | undefined, database: SqlDatabase)
     `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${others}serve a view that casts it`,
   ]
 }
+
+const NOT_ADDABLE =
+  ', which is required and has no default: give it one in the schema, or add it with a value for the rows that are there'
 
 const HOLDS: Readonly<Record<ColumnType, string>> = {
   text: 'a text',

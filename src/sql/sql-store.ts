@@ -26,20 +26,16 @@ import {
   UnstorableError,
 } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/turns.ts'
-import { readCatalog } from './catalog.ts'
-import { SqlChanges } from './changes.ts'
-import { SqlCreates } from './creates.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
-import { SqlIdempotencyRecords } from './idempotency.ts'
 import { listStores, setMapping } from './mappings.ts'
-import { SqlReads } from './reads.ts'
-import { compile, Session, type StatementSession } from './session.ts'
+import { openTable, type Table } from './open-table.ts'
+import { Session, type StatementSession } from './session.ts'
 import { findSharedDatabase, type SharedDatabase } from './shared-database.ts'
 import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
-import { TableWalk } from './table-walk.ts'
 import { DATABASES, tableStatements } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 
+export { alterTableSql } from './alter-table.ts'
 export type { ColumnOptions } from './columns.ts'
 export type { DatabaseName } from './database.ts'
 export {
@@ -65,6 +61,12 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
    * Default false: {@link createTableSql} prints the statements for a migration.
    */
   readonly create?: boolean | undefined
+  /**
+   * Whether columns that a table lacks are added at first use, each with the default of its schema; nothing is
+   * ever removed or changed. It makes what is missing besides, as `create` does. A required column without a
+   * default is an error still. Default false: {@link alterTableSql} prints the statements.
+   */
+  readonly migrate?: boolean | undefined
   /**
    * How long a statement may take in PostgreSQL, in milliseconds: its `statement_timeout`. A call that
    * takes longer throws an `UnavailableError`; the wait for a connection does not count. It is set for
@@ -92,21 +94,11 @@ const RULES: Rules<SqlStoreOptions> = {
   db: needed(having('a Kysely', 'getExecutor')),
   database: oneOf(...Object.keys(DATABASES)),
   create: BOOLEAN,
+  migrate: BOOLEAN,
   timeout: wholeFrom(1),
   maxScan: wholeFrom(1),
   rememberTotals: BOOLEAN,
   clock: FUNCTION,
-}
-
-/** The operations on a table, once its catalog is read. */
-interface Table {
-  readonly mapping: TableMapping
-  readonly changes: Pick<SqlChanges, 'get' | 'update' | 'delete'>
-  readonly creates: Pick<SqlCreates, 'create'>
-  readonly reads: SqlReads
-  readonly records: SqlIdempotencyRecords
-  /** The same within a transaction. */
-  within(session: StatementSession): Table
 }
 
 /** A store, as its transactions see it. */
@@ -153,8 +145,7 @@ async function list(
  */
 export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   checkOptions('sqlStore', options, RULES)
-  const { db, create = false, clock = Date.now, timeout, rememberTotals = true } = options
-  const { maxScan = 100_000 } = options
+  const { db, timeout } = options
   const name = options.database ?? findDatabase(db)
   if (name === undefined) {
     throw new TypeError('This Kysely is neither for SQLite nor for PostgreSQL: set `database`')
@@ -169,40 +160,9 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   let onIdle = () => {}
   let closed = false
 
-  /** Makes what does not exist yet, if that is asked for, and reads the catalog. */
   async function prepare(own: Shape): Promise<Table> {
-    const blank = new TableMapping(own, database, options)
-    const catalog = await session.prepare(async runner => {
-      for (const statement of create ? tableStatements(blank) : []) {
-        await runner.run(compile(database, statement))
-      }
-      return readCatalog(blank.table, database, runner)
-    }, create)
-    const mapping = new TableMapping(own, database, options, catalog.typeOf)
-    catalog.check(mapping)
-    setMapping(store, mapping)
-    const isOwn = catalog.isOwn(mapping)
-    const records = new SqlIdempotencyRecords(session, database, mapping.table, clock)
-    const changes = new SqlChanges(session, mapping, records, isOwn, clock)
-    const creates = new SqlCreates(session, mapping, records, isOwn, clock)
-    // A part of a table stands under its name, which with a schema in front is none.
-    const walks = database.serial && catalog.base && !mapping.table.includes('.')
-    const walk = walks ? new TableWalk(session, mapping, maxScan) : undefined
-    const reads = new SqlReads(session, mapping, rememberTotals && catalog.base, walk)
-    const prepared: Table = {
-      mapping,
-      records,
-      changes,
-      creates,
-      reads,
-      within: transaction => ({
-        ...prepared,
-        records: new SqlIdempotencyRecords(transaction, database, mapping.table, clock),
-        changes: changes.within(transaction),
-        creates: creates.within(transaction),
-        reads: reads.within(transaction),
-      }),
-    }
+    const prepared = await openTable(own, session, database, options)
+    setMapping(store, prepared.mapping)
     // Another collection may have been attached meanwhile.
     if (own === shape) table = prepared
     return prepared
@@ -308,6 +268,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       table = undefined
       preparing = undefined
     },
+    open: () => use(async () => undefined),
     claim: (key, fingerprint, given) =>
       use(({ records }) => records.claim(key, fingerprint, given)),
     async transaction(stores, work, given = {}) {

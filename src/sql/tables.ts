@@ -21,6 +21,7 @@ const CREATE_RULES = {
   database: oneOf(...Object.keys(DATABASES)),
   db: STORE_OPTION,
   create: STORE_OPTION,
+  migrate: STORE_OPTION,
   timeout: STORE_OPTION,
   rememberTotals: STORE_OPTION,
   clock: STORE_OPTION,

@@ -127,6 +127,7 @@ function withRecords(store: Store, records: Records, writeOnly: string[]): Keyed
         return result
       },
     }),
+    ...(store.open && { open: async () => store.open?.() }),
     close() {
       records.clear()
       return store.close()

@@ -240,6 +240,12 @@ export interface Store {
     options?: StoreOptions,
   ): Promise<T>
 
+  /**
+   * Makes and checks what the store needs, such as its table. Calls do that themselves, the first one for all.
+   * @throws Error that says what is missing.
+   */
+  open?(): Promise<void>
+
   /** Frees what the store holds; running calls end first. */
   close(): Promise<void>
 }

@@ -536,7 +536,7 @@ test('a field that is added asks for its column, and the version before goes on 
   expect((await create(before)).status).toBe(201)
   const log = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   expect((await create(after)).status).toBe(500)
-  expect(String(log.mock.calls[0]?.[1])).toContain('no such column: doors')
+  expect(String(log.mock.calls[0]?.[1])).toContain('add column "doors" INTEGER not null default 5;')
   log.mockRestore()
   expect(createTableSql(after.definition.shape)[0]).toContain('"doors" INTEGER not null')
   await sql`alter table cars add column doors integer not null default 5`.execute(db)
