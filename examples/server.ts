@@ -43,6 +43,8 @@ async function start(options: Options): Promise<void> {
     await cars.api.close()
     process.exit(0)
   }
+  // A table that lacks a column says so now, with the SQL that adds it.
+  await cars.api.open()
   const made = await stores.seeding.alone(async () => {
     if ((await stores.seeding.read()) !== 'done')
       console.log(`Filling ${withoutPassword(database)}`)

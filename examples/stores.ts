@@ -52,9 +52,13 @@ type Opened = Pick<Stores, 'seeding' | 'limiterOf'> & { readonly db: Kysely<unkn
 
 async function openSqlite(file: string): Promise<Opened> {
   if (file !== MEMORY) await mkdir(dirname(file), { recursive: true })
-  const database = reuseStatements(new Database(file))
-  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database }) })
-  await prepareSqlite(db)
+  const connect = () =>
+    new Kysely<unknown>({
+      dialect: new SqliteDialect({ database: reuseStatements(new Database(file)) }),
+    })
+  const db = connect()
+  // What is read while a transaction runs is read by another connection.
+  await prepareSqlite(db, file === MEMORY ? {} : { reader: connect() })
   // SQLite keeps a number for whoever uses a database: 0 in a new one.
   const seeding: Stores['seeding'] = {
     async read() {
