@@ -44,19 +44,33 @@ function printJson(representation: Representation, type: string): string {
   }
 }
 
-function printStored(stored: Stored | readonly Stored[]): { body: string; length: number } {
+function printStored(stored: Stored | readonly Stored[]) {
   if ('item' in stored) {
-    const { json: body, bytes: length } = printItem(stored)
+    const { json: body = JSON.stringify(stored.item), bytes: length } = printItem(stored)
     return { body, length }
   }
   let body = '['
   let length = 2
   for (const each of stored) {
     const { json: text, bytes } = printItem(each)
+    if (text === undefined) return printLarge(stored)
     body += length === 2 ? text : `,${text}`
     length += length === 2 ? bytes : bytes + 1
   }
   return { body: `${body}]`, length }
+}
+
+/** Prints large items one after another into bytes: of no two texts there need be more than one at a time. */
+function printLarge(list: readonly Stored[]) {
+  const length = list.reduce((sum, each) => sum + printItem(each).bytes + 1, 1)
+  const body = Buffer.allocUnsafe(length)
+  let at = 0
+  for (const each of list) {
+    body[at] = at === 0 ? 0x5b : 0x2c
+    at += 1 + body.write(printItem(each).json ?? JSON.stringify(each.item), at + 1)
+  }
+  body[at] = 0x5d
+  return { body, length }
 }
 
 /**

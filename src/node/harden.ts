@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Issue } from '../errors.ts'
+import { noteArrival } from '../http/turns.ts'
 import { checkOptions, type Rules, wholeFrom, withDefaults } from '../options.ts'
 import { askForBody, expecting, queued, takenOver } from '../server/node-handler.ts'
 import {
@@ -92,6 +93,7 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     if (closing.has(server)) response.shouldKeepAlive = false
   }
   server.prependListener('request', enter)
+  server.on('connection', noteArrival)
   limitHandshakes(server, times.headersTimeout)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     expecting.add(request)

@@ -22,7 +22,7 @@ import {
 import { readRawHeaders } from '../http/request-headers.ts'
 import { splitTarget } from '../http/target.ts'
 import { BodyTimer } from '../http/timeouts.ts'
-import { takeTurn } from '../http/turns.ts'
+import { noteArrival, takeTurn } from '../http/turns.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
 
@@ -50,7 +50,10 @@ export function nodeHandler(runtime: ServerRuntime): Handler {
         if (!socket.destroyed && !takenOver.has(response))
           answerTo(runtime, request, response, next)
       })
-    } else answerTo(runtime, request, response, next)
+    } else {
+      noteArrival()
+      answerTo(runtime, request, response, next)
+    }
   }
 }
 

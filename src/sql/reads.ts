@@ -177,7 +177,7 @@ export class SqlReads {
       options,
     )
     if (first) return first.result
-    await takeTurn()
+    await takeTurn(true)
     return this.#session.read(work, options)
   }
 

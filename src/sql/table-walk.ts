@@ -82,7 +82,7 @@ export class TableWalk {
   }
 
   async #isLarge(wanted: Wanted, options?: ListOptions): Promise<boolean> {
-    await takeTurn()
+    await takeTurn(true)
     const { rows, bytes } = await this.#measure(options)
     return rows > this.#maxRows || bytes * patternsOf(wanted) > MAX_TEXT_AT_ONCE
   }
@@ -198,7 +198,7 @@ export class TableWalk {
       if (!next) return
       if (until !== undefined && performance.now() > until) throw tooCostly(course.filters)
       key = next
-      await takeTurn()
+      await takeTurn(true)
     }
   }
 

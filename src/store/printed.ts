@@ -2,13 +2,17 @@
 import { printHttpDate } from '../http/date.ts'
 import type { Page, PrintedItem, Slice, Stored } from './store.ts'
 
+/** Texts of more bytes are printed each time. */
+const MAX_KEPT = 64 * 1024
+
 /** Prints an item once for as long as its store returns the same object. */
 export function printItem(stored: Stored): PrintedItem {
   if (stored.printed) return stored.printed
   const text = JSON.stringify(stored.item)
   const { updatedAt } = stored
   const lastModified = updatedAt === undefined ? undefined : printHttpDate(updatedAt)
-  stored.printed = { json: text, bytes: Buffer.byteLength(text), lastModified }
+  const bytes = Buffer.byteLength(text)
+  stored.printed = { json: bytes > MAX_KEPT ? undefined : text, bytes, lastModified }
   return stored.printed
 }
 

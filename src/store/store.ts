@@ -25,7 +25,8 @@ export interface Stored {
 
 /** The printed form of one stored item. */
 export interface PrintedItem {
-  readonly json: string
+  /** Absent of a large item: to keep its text would take as much memory again. */
+  readonly json: string | undefined
   /** The length of the text in bytes of UTF-8. */
   readonly bytes: number
   /** The value of `Last-Modified`. */

@@ -79,6 +79,19 @@ test.each([
   expect(new Set(begun).size).toBeGreaterThanOrEqual(3 * (PIECES - 1) - 2)
 })
 
+test('new connections come before the next queued request of an old one', async () => {
+  const queued = converse(served.port, [get('/photos/count').repeat(499) + last('/photos/count')])
+  while (begun.length < 10) await new Promise(resolve => setImmediate(resolve))
+  const before = begun.length
+  const others = await Promise.all(
+    Array.from({ length: 50 }, () => converse(served.port, [last('/photos')])),
+  )
+  for (const { answers } of others) expect(answers.map(({ status }) => status)).toEqual([200])
+  // In a pass of its own each accepts one, and would have come behind a request of the old one.
+  expect(begun.length - before).toBeLessThan(40)
+  expect((await queued).answers.length).toBe(500)
+})
+
 test('others are answered one after another while requests are queued', async () => {
   const queued = converse(served.port, [get('/photos/count').repeat(499) + last('/photos/count')])
   let done = false
