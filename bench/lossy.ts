@@ -6,7 +6,6 @@ import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { createClient } from '../src/client/client.ts'
 import { defineApi, defineCollection, memoryStore } from '../src/index.ts'
-import type { Def } from '../src/model/def.ts'
 import { openLine, serve } from '../test/client/line.ts'
 import { prepare } from './processes.ts'
 import { printSetting, printTable } from './tables.ts'
@@ -38,22 +37,16 @@ interface Peer {
 }
 
 const Car = z.object({ name: z.string(), price: z.int() })
-interface Cars extends Def {
-  readonly schema: typeof Car
-  readonly id: 'integer'
-  readonly readOnly: never
-  readonly writeOnly: never
-  readonly immutable: never
+
+function defineOurs() {
+  const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
+  return defineApi({ collections: { cars } })
 }
-interface Named {
-  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
-}
+type Ours = ReturnType<typeof defineOurs>
 
 async function startOurs(): Promise<Server> {
-  const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
-  const api = defineApi({ collections: [cars] })
-  const server = await serve(api.handler)
-  const direct = createClient<Named>(server.url)
+  const server = await serve(defineOurs().handler)
+  const direct = createClient<Ours>(server.url)
   const { id } = await direct.cars.create({ name: 'counter', price: 0 })
   return {
     url: server.url,
@@ -69,7 +62,7 @@ async function startOurs(): Promise<Server> {
 const ours: Peer = {
   start: startOurs,
   connect(url, counter) {
-    const { cars } = createClient<Named>(url, { retries: RETRIES })
+    const { cars } = createClient<Ours>(url, { retries: RETRIES })
     return {
       create: name => cars.create({ name, price: 0 }),
       raise: () => cars.change(counter, ({ price }) => ({ price: price + 1 })),

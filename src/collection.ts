@@ -69,9 +69,11 @@ export function defineCollection<
   const Out = None,
   const Roles = None,
   const Owner extends string = never,
+  const Methods = None,
+  Key extends 'id' | 'identifier' = 'id',
 >(
-  options: CollectionOptions<N, S, I, On, In, Out, Roles, Owner>,
-): Collection<Made<N, S, I, On, In & object, Out & object, Roles, Owner>> {
+  options: CollectionOptions<N, S, I, On, In, Out, Roles, Owner, Methods, Key>,
+): Collection<Made<N, S, I, On, In & object, Out & object, Roles, Owner, Methods & object, Key>> {
   const title = typeof options?.name === 'string' ? options.name : 'A collection'
   checkOptions(title, options, COLLECTION_RULES)
   // The names in the options are those of the schema: from here on they are texts.
@@ -97,7 +99,9 @@ export function defineCollection<
     },
   }
   // `def` is for the type checker alone.
-  return collection as Collection<Made<N, S, I, On, In & object, Out & object, Roles, Owner>>
+  return collection as Collection<
+    Made<N, S, I, On, In & object, Out & object, Roles, Owner, Methods & object, Key>
+  >
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set()

@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const COUNT = 50
 const MOST = 10_000
+const MOST_FOR_CLIENT = 1_000
 const MINUTES = 60_000
 
 /** Schemas of different sorts, each with a member to read. `at` makes every one a type of its own. */
@@ -78,11 +79,30 @@ export async function call${at}(taken: (typeof schema${at})['_zod']['input']) {
 }`,
 )
 
+/** The same over HTTP. What the import costs alone is the work of compiling its source. */
+const IMPORT = `
+import { createClient } from 'rest-conventions/client'
+export const create = createClient
+`
+
+const CLIENT = `
+const client = createClient<typeof api>('https://api.example')
+${each(
+  (at, member) => `
+export async function send${at}(taken: (typeof schema${at})['_zod']['input']) {
+  const first = await client.items${at}.list({ limit: 5 }).first()
+  const made = await client.items${at}.create(taken)
+  return [first?.id, first?.${member}, made.created_at, taken.${member}]
+}`,
+)}`
+
 const PROGRAMS = {
   schemas: HEAD,
   collections: HEAD + COLLECTIONS,
   types: HEAD + TYPES,
   calls: HEAD + COLLECTIONS + CALLS,
+  imported: HEAD + COLLECTIONS + CALLS + IMPORT,
+  client: HEAD + COLLECTIONS + CALLS + IMPORT + CLIENT,
   wrong: `${HEAD + COLLECTIONS}export const wrong: string = await api.collection(items0).list().first()`,
 }
 
@@ -101,7 +121,10 @@ async function costOf(name: keyof typeof PROGRAMS): Promise<number> {
   await writeFile(join(folder, `${name}.ts`), PROGRAMS[name])
   const config = join(folder, `tsconfig.${name}.json`)
   const compilerOptions = {
-    paths: { 'rest-conventions': [join(ROOT, 'src/index.ts')] },
+    paths: {
+      'rest-conventions': [join(ROOT, 'src/index.ts')],
+      'rest-conventions/client': [join(ROOT, 'src/client/client.ts')],
+    },
     typeRoots: [join(ROOT, 'node_modules/@types')],
   }
   const extended = join(ROOT, 'tsconfig.json')
@@ -136,6 +159,16 @@ test(
     const cost = (await costOf('calls')) - (await costOf('types'))
     console.info(`${COUNT} collections with calls: ${cost} instantiations`)
     expect(cost).toBeLessThan(MOST)
+  },
+  2 * MINUTES,
+)
+
+test(
+  `and the client beside them at most ${MOST_FOR_CLIENT} more`,
+  async () => {
+    const cost = (await costOf('client')) - (await costOf('imported'))
+    console.info(`${COUNT} collections by the client too: ${cost} instantiations more`)
+    expect(cost).toBeLessThanOrEqual(MOST_FOR_CLIENT)
   },
   2 * MINUTES,
 )

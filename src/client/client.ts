@@ -24,27 +24,27 @@ export type VersionOf<A> = A extends { readonly versions: infer Versions }
     : never
   : undefined
 
+type Collections = Readonly<Record<string, { readonly def: Def }>>
+
 /** The collections of an api, or of one of its versions, by name. */
 type NamedOf<A, V> = A extends { readonly versions: infer Versions }
   ? NamedOf<Versions[`v${V & number}` & keyof Versions], V>
-  : A extends { readonly named: infer Named }
+  : A extends { readonly named: infer Named extends Collections }
     ? Named
     : never
 
 /** The resources of an api by the names of its collections. */
 export type Client<A, V = VersionOf<A>> = ByName<NamedOf<A, V>>
-type ByName<Named> = {
-  readonly [N in keyof Named]: Named[N] extends { readonly def: Def }
-    ? Callable<ByClient<Named[N]['def']>>
-    : never
+type ByName<Named extends Collections> = {
+  readonly [N in keyof Named]: Callable<ByClient<Named[N]['def']>>
 }
 
 interface PlainOptions extends SendOptions {
   /** The version of the api: `/v<number>` follows the URL. Default: none follows. */
   readonly version?: number | undefined
-  /** Methods of actions that are not POST, by collection and action. */
+  /** Methods of actions that are not POST, by collection and action. Default none. */
   readonly methods?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
-  /** Names of ids that are not `id`, by collection. */
+  /** Names of ids that are not `id`, by collection. Default none. */
   readonly ids?: Readonly<Record<string, string>> | undefined
   /** How many replies are kept, to be asked for again by their `ETag`. Default 100. */
   readonly cache?: number | undefined
@@ -52,7 +52,42 @@ interface PlainOptions extends SendOptions {
 
 /** The options of {@link createClient}; what the types of the api cannot tell a running program is required. */
 export type ClientOptions<A, V = VersionOf<A>> = PlainOptions &
-  (V extends number ? { readonly version: V } : unknown)
+  (V extends number ? { readonly version: V } : unknown) &
+  Needed<NamedOf<A, V>>
+
+/** What all collections need together is asked first: most need nothing. */
+type Needed<Named extends Collections> = (Named[keyof Named]['def']['key'] extends 'id'
+  ? unknown
+  : { readonly ids: KeysOf<Named> }) &
+  ([OtherMethods<Named[keyof Named]['def']['method']>] extends [never]
+    ? unknown
+    : { readonly methods: MethodsOf<Named> })
+
+type KeysOf<Named extends Collections> = {
+  readonly [N in keyof Named as Named[N]['def']['key'] extends 'id'
+    ? never
+    : N]: Named[N]['def']['key']
+}
+
+type MethodsOf<Named extends Collections> = {
+  readonly [N in keyof Named as [OtherMethods<Named[N]['def']['method']>] extends [never]
+    ? never
+    : N]: Pick<
+    Named[N]['def']['method'],
+    OtherMethods<Named[N]['def']['method']> & keyof Named[N]['def']['method']
+  >
+}
+
+/** The names of the actions that say another method than POST. */
+type OtherMethods<Methods> = Methods extends unknown
+  ? {
+      [K in keyof Methods]: unknown extends Methods[K]
+        ? never
+        : Methods[K] extends 'POST'
+          ? never
+          : K
+    }[keyof Methods]
+  : never
 
 /**
  * Creates a client of an api: each collection is a `Resource`, as in process. Nothing is asked before the

@@ -68,6 +68,9 @@ type SortIn<S extends SomeSchema> = PathInItem<S> | `-${PathInItem<S>}`
 /** Actions by name, and whether each is of an item or of the collection. */
 export type Places = Readonly<Record<string, 'item' | 'collection'>>
 
+/** The methods of actions. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
 /** Words that no action may have as its name. */
 type TakenNames = {
   readonly [K in
@@ -79,12 +82,10 @@ type TakenNames = {
  * The actions of a collection. Each part has a type parameter of its own, inferred from the same literal:
  * where actions stand, what they take, what they give.
  */
-type ActionsOption<D extends Def, On, In, Out> = TakenNames & {
+type ActionsOption<D extends Def, On, In, Out, Methods> = TakenNames & {
   readonly [K in keyof On]: {
     /** Where it stands: `/<collection>/<action>`, or `/<collection>/<id>/<action>`. */
     readonly on: On[K]
-    /** GET (and HEAD) for an action that changes nothing; POST is the default. */
-    readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined
     /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
     readonly description?: string | undefined
     /**
@@ -92,6 +93,11 @@ type ActionsOption<D extends Def, On, In, Out> = TakenNames & {
      * once and must have no effect outside `collection()` and `update()`. Default false.
      */
     readonly transaction?: boolean | undefined
+  }
+} & {
+  readonly [K in keyof Methods]: {
+    /** GET (and HEAD) for an action that changes nothing; POST is the default. */
+    readonly method?: (Methods[K] & Method) | undefined
   }
 } & {
   readonly [K in keyof In]: {
@@ -133,6 +139,8 @@ export interface CollectionOptions<
   Out = unknown,
   Roles = unknown,
   Owner extends string = string,
+  Methods = unknown,
+  Key extends 'id' | 'identifier' = 'id' | 'identifier',
 > extends PlainOptions {
   /** A plural noun: the path segment, the range unit, the table. Letters, digits, `_` and `-`. */
   readonly name: N
@@ -140,6 +148,7 @@ export interface CollectionOptions<
   readonly schema: S
   /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
   readonly id?: I | undefined
+  readonly idField?: Key | undefined
   /** The order where a request does not say, such as `-created_at`. Default: creation, oldest first. */
   readonly sort?: NoInfer<SortIn<S>> | readonly NoInfer<SortIn<S>>[] | undefined
   /** Fields, or sets of fields, that lists often filter or sort by. */
@@ -179,7 +188,7 @@ export interface CollectionOptions<
   /** Text fields that `GET /<name>/search?q=` looks through. Default: no search. */
   readonly search?: readonly NoInfer<PathIn<S>>[] | undefined
   /** Verbs besides the operations, by names of their own: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
-  readonly actions?: ActionsOption<OwnDef<S, I>, On, In, Out> | undefined
+  readonly actions?: ActionsOption<OwnDef<S, I>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */
   readonly hooks?: Hooks<OwnDef<S, I>> | undefined
   /**

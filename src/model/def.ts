@@ -17,6 +17,10 @@ export interface Def {
   readonly on: object
   readonly input: object
   readonly output: object
+  /** By action: its method, where the declaration names one. */
+  readonly method: object
+  /** The name of the id. */
+  readonly key: string
   /** The names of the fields that have a role. */
   readonly readOnly: string
   readonly writeOnly: string
@@ -48,13 +52,15 @@ export interface AnyCollection {
 }
 
 /** The types of a declaration, made of what `defineCollection` infers. */
-export interface Made<N, S, I, On, In, Out, Roles, Owner> {
+export interface Made<N, S, I, On, In, Out, Roles, Owner, Methods, Key> {
   readonly name: N
   readonly schema: S
   readonly id: I
   readonly on: On
   readonly input: In
   readonly output: Out
+  readonly method: Methods
+  readonly key: Key
   readonly readOnly: NamesWith<Roles, 'readOnly' | { readonly readOnly: unknown }> | Owner
   readonly writeOnly: NamesWith<Roles, 'writeOnly'>
   readonly immutable: NamesWith<Roles, 'immutable'>

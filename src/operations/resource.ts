@@ -9,6 +9,7 @@ import type { ActionDefinition } from '../model/definition.ts'
 import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
+import { hasFiles, readFiles } from '../schema/blob.ts'
 import type { Id } from '../store/store.ts'
 import { type CallScope, type OperationResult, RequestContext } from './context.ts'
 import { type GivenItem, giveItem, readTarget } from './given-items.ts'
@@ -78,12 +79,13 @@ export function createResource(scope: CallScope, name: string): Resource {
   const run = async (
     operation: string,
     place: Omit<CollectionTarget, 'version' | 'collection'>,
-    { value, options, preconditions, perform }: Call = {},
+    { value: given, options, preconditions, perform }: Call = {},
   ): Promise<OperationResult> => {
     if (options) {
       const rules = preconditions ? WRITE_RULES : CALL_RULES
       checkOptions(`The options of ${name}.${operation}`, options, rules)
     }
+    const value = collection.blobs && hasFiles(given) ? await readFiles(given) : given
     never ??= new AbortController().signal
     const signal = options?.signal ?? defaults.signal ?? never
     const target = { version, collection, ...place }

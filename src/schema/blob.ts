@@ -4,8 +4,22 @@ import { checkOptions, listOf, type Rules } from '../options.ts'
 import type { Fields } from './fields.ts'
 import { type Item, isObject, type Json } from './values.ts'
 
-/** A binary property in the input of a program: Base64, its address, or the record that was read. */
-export type BlobGiven = { readonly data: string } | { readonly url: string } | BlobRecord
+/** A binary property in the input of a program: a file, Base64, its address, or the record that was read. */
+export type BlobGiven = Blob | { readonly data: string } | { readonly url: string } | BlobRecord
+
+/** Whether a value has files. */
+export function hasFiles(value: unknown): value is object {
+  return isObject(value) && Object.values<unknown>(value).some(each => each instanceof Blob)
+}
+
+/** Reads the files of a value: in process a file is given as Base64, without its name. */
+export async function readFiles(value: object): Promise<unknown> {
+  const properties = Object.entries(value).map(async ([name, each]: [string, unknown]) => {
+    if (!(each instanceof Blob)) return [name, each]
+    return [name, { data: Buffer.from(await each.arrayBuffer()).toString('base64') }]
+  })
+  return Object.fromEntries(await Promise.all(properties))
+}
 
 export interface BlobOptions {
   /** The accepted media types, such as `image/*`; compared with the type of the bytes. Default: any. */

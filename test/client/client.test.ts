@@ -3,7 +3,6 @@ import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ConflictError, createClient, HttpError } from '../../src/client/client.ts'
 import { blob, defineApi, defineCollection, memoryBlobs, memoryStore } from '../../src/index.ts'
-import type { Def } from '../../src/model/def.ts'
 import { openLine, serve } from './line.ts'
 
 const Car = z.object({
@@ -54,38 +53,7 @@ const photos = defineCollection({
   store: memoryStore(),
   blobs: memoryBlobs(),
 })
-const api = defineApi({ version: 3, collections: [cars, notes, photos] })
-
-interface Plain extends Def {
-  readonly id: 'integer'
-  readonly readOnly: never
-  readonly writeOnly: never
-  readonly immutable: never
-}
-interface Cars extends Plain {
-  readonly schema: typeof Car
-  readonly on: { buy: 'item'; honk: 'item'; raise: 'collection'; between: 'collection' }
-  readonly input: { buy: typeof Offer; raise: typeof Offer; between: typeof Range }
-  readonly output: { buy: 'item' }
-}
-interface Notes extends Omit<Plain, 'id'> {
-  readonly id: 'uuid'
-  readonly schema: typeof notes.schema
-}
-interface Photos extends Omit<Plain, 'id'> {
-  readonly id: 'uuid'
-  readonly schema: z.ZodType<
-    { comment: string; stars: number; photo_url: string },
-    { comment: string; stars: number; photo: File }
-  >
-}
-interface Named {
-  readonly named: {
-    readonly cars: { readonly name: string; readonly def: Cars }
-    readonly photos: { readonly name: string; readonly def: Photos }
-    readonly notes: { readonly name: string; readonly def: Notes }
-  }
-}
+const api = defineApi({ version: 3, collections: { cars, notes, photos } })
 
 const server = await serve(api.handler)
 const line = await openLine(server.url)
@@ -94,12 +62,12 @@ afterAll(async () => {
   await server.close()
   await api.close()
 })
-const open = () =>
-  createClient<Named>(line.url, {
-    version: 3,
-    methods: { cars: { between: 'GET' } },
-    ids: { notes: 'identifier' },
-  })
+const needed = {
+  version: 3,
+  methods: { cars: { between: 'GET' } },
+  ids: { notes: 'identifier' },
+} as const
+const open = () => createClient<typeof api>(line.url, needed)
 let client = open()
 
 beforeEach(async () => {
@@ -241,7 +209,7 @@ describe('what was read is kept', () => {
 
   test('up to a number of replies', async () => {
     await fill(3)
-    const small = createClient<Named>(line.url, { version: 3, cache: 2 })
+    const small = createClient<typeof api>(line.url, { ...needed, cache: 2 })
     const ids = (await client.cars.list().toArray()).map(({ id }) => id)
     line.log.length = 0
     for (const at of [0, 1, 0, 2, 0, 1]) await small.cars.read(ids[at] ?? 0)
@@ -360,7 +328,10 @@ describe('a write', () => {
       stars: 3,
       photo_url: expect.stringContaining('/photo'),
     })
-    const content = await fetch(made.photo_url)
+    // In process too.
+    await api.collection(photos).create({ comment: 'Moon', stars: 1, photo })
+    // Types tell of the property alone, not of the form that the collection chose for it.
+    const content = await fetch(String(Object(made).photo_url))
     expect([content.headers.get('content-type'), await content.text()]).toEqual([
       'image/gif',
       'GIF89a',
@@ -398,4 +369,26 @@ test('a client is no promise, and nothing is asked before the first call', async
   expect(await client.cars).toBe(client.cars)
   expect(JSON.stringify(client.cars.actions)).toBe('{}')
   expect(asked()).toEqual([])
+})
+
+test('what types cannot tell a running program is required of it', () => {
+  const versioned = defineApi({
+    versions: [
+      { version: 1, collections: { cars } },
+      { version: 2, collections: { photos } },
+    ],
+  })
+  const { methods, ids } = needed
+  // @ts-expect-error The method of between, the id of notes.
+  createClient<typeof api>(line.url)
+  // @ts-expect-error The id of notes.
+  createClient<typeof api>(line.url, { methods })
+  // @ts-expect-error between is a GET.
+  createClient<typeof api>(line.url, { ids, methods: { cars: { between: 'PUT' } } })
+  // @ts-expect-error The version.
+  createClient<typeof versioned, 2>(line.url)
+  // @ts-expect-error The version 2 has no cars.
+  createClient<typeof versioned, 2>(line.url, { version: 2 }).cars
+  createClient<typeof versioned, 1>(line.url, { version: 1, methods }).cars
+  expect(createClient<typeof versioned, 2>(line.url, { version: 2 }).photos).toBeDefined()
 })

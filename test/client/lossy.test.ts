@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../../src/client/client.ts'
 import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
-import type { Def } from '../../src/model/def.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
 import { openPostgres, usePostgres } from '../stores/postgres.ts'
 import { openDatabase } from '../stores/sqlite.ts'
@@ -16,16 +15,6 @@ const COUNTERS = 8
 const FAULTS = { drop: 0.2, repeat: 0.05, refuse: 0.05 }
 
 const Car = z.object({ name: z.string(), price: z.int() })
-interface Cars extends Def {
-  readonly schema: typeof Car
-  readonly id: 'integer'
-  readonly readOnly: never
-  readonly writeOnly: never
-  readonly immutable: never
-}
-interface Named {
-  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
-}
 
 usePostgres()
 
@@ -41,10 +30,10 @@ describe.each<[string, () => Promise<Store>]>([
       store: await openStore(),
       id: 'integer',
     })
-    const api = defineApi({ collections: [cars] })
+    const api = defineApi({ collections: { cars } })
     const server = await serve(api.handler)
     const line = await openLine(server.url, FAULTS)
-    const open = (url: string) => createClient<Named>(url, { retries: 15 })
+    const open = (url: string) => createClient<typeof api>(url, { retries: 15 })
     const { cars: direct } = open(server.url)
     const counters = await Promise.all(
       Array.from({ length: COUNTERS }, () => direct.create({ name: 'counter', price: 0 })),

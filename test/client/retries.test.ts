@@ -4,23 +4,11 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createClient, type SendOptions } from '../../src/client/client.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
-import type { Def } from '../../src/model/def.ts'
 import { type Fault, openLine, serve } from './line.ts'
 
 const Car = z.object({ price: z.int() })
 const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
-const api = defineApi({ collections: [cars] })
-
-interface Cars extends Def {
-  readonly schema: typeof Car
-  readonly id: 'integer'
-  readonly readOnly: never
-  readonly writeOnly: never
-  readonly immutable: never
-}
-interface Named {
-  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
-}
+const api = defineApi({ collections: { cars } })
 
 const server = await serve(api.handler)
 const line = await openLine(server.url)
@@ -29,7 +17,7 @@ afterAll(async () => {
   await server.close()
   await api.close()
 })
-const open = (options: SendOptions = {}) => createClient<Named>(line.url, options)
+const open = (options: SendOptions = {}) => createClient<typeof api>(line.url, options)
 const client = open()
 
 afterEach(() => {
@@ -88,7 +76,7 @@ describe('a write is sent again with its key', () => {
   test('after 409 while the first one runs', async () => {
     const before = await client.cars.count()
     const slow = await openLine(server.url, { repeat: 1 })
-    const made = await createClient<Named>(slow.url).cars.create({ price: 1 })
+    const made = await createClient<typeof api>(slow.url).cars.create({ price: 1 })
     expect(made).toMatchObject({ price: 1 })
     expect(await client.cars.count()).toBe(before + 1)
     await slow.close()
@@ -103,7 +91,7 @@ describe('a write is sent again with its key', () => {
     })
     await new Promise<void>(resolve => other.listen(0, resolve))
     const url = `http://localhost:${Object(other.address()).port}`
-    const made = createClient<Named>(url).cars.create({ price: 1 })
+    const made = createClient<typeof api>(url).cars.create({ price: 1 })
     await expect(made).rejects.toThrow('fetch failed')
     expect(asked).toBe('POST OPTIONS ')
     other.close()

@@ -5,7 +5,6 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../../src/client/client.ts'
 import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
-import type { Def } from '../../src/model/def.ts'
 import { openLine, serve } from './line.ts'
 
 const ITEMS = 100_000
@@ -13,33 +12,23 @@ const WRITERS = 4
 const PAGE = 100
 
 const Car = z.object({ price: z.int() })
-interface Cars extends Def {
-  readonly schema: typeof Car
-  readonly id: 'integer'
-  readonly readOnly: never
-  readonly writeOnly: never
-  readonly immutable: never
-}
-interface Named {
-  readonly named: { readonly cars: { readonly name: string; readonly def: Cars } }
-}
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void // the flag has made it
 
 test(`${ITEMS} items under ${WRITERS} writers: each once, at most two pages held; asked again, 304`, async () => {
   const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
-  const api = defineApi({ collections: [cars] })
+  const api = defineApi({ collections: { cars } })
   const calls = api.collection(cars)
   for (let price = 0; price < ITEMS; price++) await calls.create({ price })
   const server = await serve(api.handler)
   const line = await openLine(server.url)
-  const client = createClient<Named>(line.url)
+  const client = createClient<typeof api>(line.url)
 
   let walking = true
   let written = 0
   const writers = Array.from({ length: WRITERS }, async () => {
-    const { cars } = createClient<Named>(server.url)
+    const { cars } = createClient<typeof api>(server.url)
     while (walking) {
       const made = await cars.create({ price: -1 })
       // Neither what is before the walk nor what is after it may move what is between.

@@ -5,7 +5,7 @@ import { defineApi, defineCollection, type Store } from '../../src/index.ts'
 import { api, cars, options } from './use.ts'
 
 declare const store: Store
-const client = createClient<typeof api>('')
+const client = createClient<typeof api>('', { methods: { cars: { average: 'GET' } } })
 const program = api.collection(cars)
 const schema = z.object({
   color: z.enum(['red', 'blue']),

@@ -126,7 +126,9 @@ export async function inProcess() {
   ]
 }
 export async function overHttp() {
-  const client = createClient<typeof api>('https://example.org')
+  const client = createClient<typeof api>('https://example.org', {
+    methods: { cars: { average: 'GET' } },
+  })
   for await (const car of client.cars.list({ color: 'red', price: { gte: 10 } }))
     await client.cars.patch(car, { color: 'blue' })
   const { price } = await client.cars.average()
@@ -145,8 +147,9 @@ export const versioned = defineApi({
     { version: 2, collections: { cars: cars, options: options } },
   ],
 })
-export const v2 =
-  createClient<(typeof versioned)['versions']['v2']>('https://example.org/v2').cars.read(1)
+export const v2 = createClient<(typeof versioned)['versions']['v2']>('https://example.org/v2', {
+  methods: { cars: { average: 'GET' } },
+}).cars.read(1)
 export const v1 = createClient<typeof versioned, 1>('https://example.org', {
   version: 1,
 }).cars.read('x')
