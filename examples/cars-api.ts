@@ -100,7 +100,7 @@ export function carsApi(
         on: 'item',
         description: 'Buys the car',
         input: Purchase,
-        output: Car,
+        output: 'item',
         async run({ input, item, update, collection }) {
           if (item.sold) {
             throw new HttpError(409, [

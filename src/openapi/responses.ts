@@ -141,7 +141,8 @@ function answerContent(
       return Object.fromEntries(accepted.map(each => [each, {}]))
     }
     case 'result': {
-      const { output, name = '' } = action ?? {}
+      const { output, givesItem, name = '' } = action ?? {}
+      if (givesItem) return buildContent(types, item())
       if (!output) return buildContent(types, undefined)
       const build = (id: string) => embedSchema(output, { io: 'output', id, open: true })
       const title = `${type}${toTypeName(name)}Output`

@@ -3,11 +3,12 @@
 import { HttpError, type Issue } from '../errors.ts'
 import { formValue } from '../formats/form-values.ts'
 import { mergePatch } from '../formats/patch.ts'
+import { isRead } from '../http/message.ts'
 import { ConflictError } from '../model/conflict-error.ts'
 import type { ActionDefinition } from '../model/definition.ts'
 import { RESERVED } from '../query.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import { type Stored, throwIfAborted } from '../store/store.ts'
+import { type Stored, throwIfAborted, toAnswer } from '../store/store.ts'
 import { patchBlobs } from './blob-inputs.ts'
 import {
   type DecodedBody,
@@ -15,20 +16,22 @@ import {
   type OperationResult,
   withTarget,
 } from './context.ts'
+import { protect } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
 import { OperationTools, runBefore } from './hooks.ts'
 import { limitAnswer, once } from './idempotency.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
-import { serializeChanged } from './serialize.ts'
+import { itemValidators } from './read.ts'
+import { representChanged } from './serialize.ts'
 import { runInTransaction } from './transaction.ts'
 import { refuseIfMatch, requireCurrent } from './write-preconditions.ts'
 import { addApplied, buildChangedResult } from './write-results.ts'
 import { update } from './writes.ts'
 
 /**
- * Runs an action: 200 with what it gives. Where it gives nothing it is answered as a change of the
- * item is, and without an item 303 to the collection.
+ * Runs an action: 200 with what it gives. An item of the collection is answered as that item is everywhere.
+ * Where it gives nothing it is answered as a change of the item is, and without an item 303 to the collection.
  */
 export async function act(
   context: OperationContext,
@@ -41,8 +44,9 @@ export async function act(
   const work = async (context: OperationContext) => {
     const current = await findActedOn(context, safe)
     const returned = await run(context, action, current, await checkInput(context, action))
-    if (context.inProcess) stored = returned.stored
     const { value } = returned
+    stored = returned.stored ?? (action.givesItem ? await findGiven(context, value) : undefined)
+    if (stored) return [null, toAnswer(stored, collection.shape)]
     // An action may return dates and undefined properties: the result is kept and sent as JSON.
     return value === undefined ? [] : [JSON.parse(JSON.stringify(value)) as Json]
   }
@@ -52,7 +56,9 @@ export async function act(
       if (key !== undefined) await inside.storeOf(collection).complete(key, limitAnswer(result))
       return result
     })
-  const answer = ([data]: readonly Json[]): OperationResult | Promise<OperationResult> => {
+  const answer = ([data, item]: readonly Json[]): OperationResult | Promise<OperationResult> => {
+    // A second value was kept of an item.
+    if (item !== undefined) return buildGivenResult(context, stored ?? (item as unknown as Stored))
     if (data === undefined) return buildEmptyResult(context)
     const { name, outputFields: fields } = action
     return {
@@ -60,7 +66,6 @@ export async function act(
       headers: [],
       representation: { kind: 'document', name, data, ...(fields && { fields }) },
       value: data,
-      stored,
     }
   }
   if (action.transaction) return safe ? answer(await workWhole()) : once(context, workWhole, answer)
@@ -77,6 +82,38 @@ async function findActedOn(context: OperationContext, safe: boolean): Promise<St
   await requireParent(context)
   if (!safe) refuseIfMatch(context)
   return undefined
+}
+
+/** Finds the item that an action says it gives. @throws TypeError for anything else. */
+async function findGiven(context: OperationContext, value: unknown): Promise<Stored | undefined> {
+  if (value === undefined || value === null) return undefined
+  const { collection, action } = context.target
+  const id = isObject(value) ? value[collection.shape.identity.name] : undefined
+  const isId = typeof id === 'string' || typeof id === 'number'
+  const found = isId && (await context.storeOf(collection).get(id, context.request))
+  if (found) return found
+  throw new TypeError(
+    `${collection.name}: the action ${action?.name} has output: 'item', but gave no item of the collection`,
+  )
+}
+
+/** 200 with an item, where the client may see it. */
+async function buildGivenResult(
+  context: OperationContext,
+  stored: Stored,
+): Promise<OperationResult> {
+  const { action: _action, ...place } = context.target
+  const item = withTarget(context, { ...place, kind: 'item', id: stored.id })
+  const at = atCurrentParent(item, stored.item)
+  if (!isReachable(at, stored.item)) return buildEmptyResult(context)
+  return {
+    status: 200,
+    headers: isRead(context.method) ? [] : ['Content-Location', at.href(at.target)],
+    representation: await representChanged(at, stored),
+    validators: itemValidators(stored, at.variant),
+    value: protect(at.target.collection, stored.item),
+    stored,
+  }
 }
 
 async function buildEmptyResult(context: OperationContext): Promise<OperationResult> {
@@ -104,7 +141,7 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   }
 }
 
-/** What an action gave, and the item that this is, where it is the one acted on. */
+/** What an action gave, and the item acted on where it is that. */
 interface Returned {
   readonly value: unknown
   readonly stored: Stored | undefined
@@ -137,14 +174,7 @@ async function run(
     },
   })
   const value = await action.run?.(tools)
-  // The item acted on is answered as it is everywhere: its contents by their addresses.
-  const acted = given.get(value)
-  return acted && !context.inProcess
-    ? {
-        value: await serializeChanged(atCurrentParent(context, acted.item), acted.item),
-        stored: acted,
-      }
-    : { value, stored: acted }
+  return { value, stored: given.get(value) }
 }
 
 /** Changes the item acted on, at the version that was read. */

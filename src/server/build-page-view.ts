@@ -41,7 +41,7 @@ export function buildView(
   const operation = context.match?.methods.get(
     typeof named === 'string' ? named.toUpperCase() : method,
   )
-  const match = operation === 'create' ? matchCreated(context, representation) : context.match
+  const match = matchGiven(context, representation)
   const target: Target = match?.target ?? { kind: 'root', version: undefined }
   return {
     status,
@@ -123,16 +123,17 @@ function basePath({ baseUrl, prefix }: ApiDefinition, request: HttpRequest): str
   return path.replace(/^\/+/, '/').replace(/\/$/, '')
 }
 
-/** Matches the created item: its page is shown after a create. */
-function matchCreated(
+/** Matches the item that a create or an action gives: its page is shown. */
+function matchGiven(
   { api, match, runtime }: RequestContext,
   representation: Representation,
 ): Match | undefined {
-  if (match?.target.kind !== 'collection' || representation.kind !== 'item') return match
-  const { target } = match
-  const value = representation.data[target.collection.shape.identity.name]
+  if (!match || match.target.kind === 'root' || representation.kind !== 'item') return match
+  const { action: _action, ...place } = match.target
+  if (match.target.kind !== 'collection' && match.target.kind !== 'action') return match
+  const value = representation.data[place.collection.shape.identity.name]
   const id = typeof value === 'number' ? value : String(value)
-  return runtime.router.match(printPath({ ...target, kind: 'item', id }, api.formats))
+  return runtime.router.match(printPath({ ...place, kind: 'item', id }, api.formats))
 }
 
 /** `Used cars v2`. */
