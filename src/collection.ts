@@ -73,7 +73,9 @@ export function defineCollection<
   Key extends 'id' | 'identifier' = 'id',
 >(
   options: CollectionOptions<N, S, I, On, In, Out, Roles, Owner, Methods, Key>,
-): Collection<Made<N, S, I, On, In & object, Out & object, Roles, Owner, Methods & object, Key>> {
+): Collection<
+  Made<N, S, I, On, In & object, Out & object, Roles, NoInfer<Owner>, Methods & object, Key>
+> {
   const title = typeof options?.name === 'string' ? options.name : 'A collection'
   checkOptions(title, options, COLLECTION_RULES)
   // The names in the options are those of the schema: from here on they are texts.
@@ -100,7 +102,7 @@ export function defineCollection<
   }
   // `def` is for the type checker alone.
   return collection as Collection<
-    Made<N, S, I, On, In & object, Out & object, Roles, Owner, Methods & object, Key>
+    Made<N, S, I, On, In & object, Out & object, Roles, NoInfer<Owner>, Methods & object, Key>
   >
 }
 
