@@ -112,11 +112,15 @@ async function transact<R>(
   let attempt: Attempt | undefined
   const run = async (bound: readonly Store[]) => {
     await attempt?.end(false)
-    clearTimeout(timer)
+    // From its begin: while it waits for others it holds nothing.
     timer = setTimeout(() => limit.abort(tooSlow()), runtime.api.limits.workTime)
     const keyed = bound.map((store, at) => [stores[at] as Store, toKeyedStore(store)] as const) // one for each
     attempt = new Attempt(new Map(keyed), signal)
-    return work(attempt)
+    try {
+      return await work(attempt)
+    } finally {
+      clearTimeout(timer)
+    }
   }
   let committed = false
   try {
@@ -127,7 +131,6 @@ async function transact<R>(
   } catch (error) {
     throw translateStoreError(error)
   } finally {
-    clearTimeout(timer)
     await attempt?.end(committed)
   }
 }
