@@ -19,6 +19,7 @@ usePostgres()
 let tables = 0
 const STORES: Readonly<Record<string, () => Promise<() => Store>>> = {
   memory: async () => () => memoryStore(),
+  'memory, keys in the process': async () => processKeyed,
   async SQLite() {
     const db = await openDatabase()
     return () => sqlStore({ db, create: true })
@@ -34,6 +35,28 @@ const STORES: Readonly<Record<string, () => Promise<() => Store>>> = {
     const at = ++tables
     return (name = '') => sqlStore({ db, table: `tx${at}_${++tables}${name}`, create: true })
   },
+}
+
+const inners = new WeakMap<Store, Store>()
+const PROCESS = {}
+
+/** A store with transactions whose idempotency keys are kept in the process. */
+function processKeyed(): Store {
+  const inner = memoryStore()
+  const { claim: _claim, complete: _complete, ...methods } = inner
+  const store: Store = {
+    ...methods,
+    idempotency: 'process',
+    database: PROCESS,
+    transaction: (stores, work, options) =>
+      inner.transaction?.(
+        stores.map(each => inners.get(each) ?? each),
+        work,
+        options,
+      ) ?? Promise.reject(new TypeError('no transactions')),
+  }
+  inners.set(store, inner)
+  return store
 }
 
 const DECLINED = new HttpError(402, 'The card was declined')

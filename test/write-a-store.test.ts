@@ -193,6 +193,16 @@ describe('idempotency', () => {
     await send('/cars/paint', 'POST', {})
     const painted = await (await send('/cars/paint', 'POST', {})).json()
     expect([await api.collection('cars').count(), painted]).toEqual([times[0], { runs: times[1] }])
+    const { id } = await api.collection('cars').create({ color: 'blue' })
+    for (const [method, body] of [
+      ['PATCH', { color: 'red' }],
+      ['DELETE', undefined],
+    ] as const) {
+      const statuses = []
+      for (const _ of [1, 2]) statuses.push((await send(`/cars/${id}`, method, body)).status)
+      const again = method === 'DELETE' && kept === 'none' ? 404 : statuses[0]
+      expect(statuses).toEqual([method === 'DELETE' ? 200 : 303, again])
+    }
     const description = await (await send('/cars', 'OPTIONS')).text()
     const document = await (await send('/openapi.json', 'GET')).text()
     for (const text of [description, document]) {
