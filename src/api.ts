@@ -57,6 +57,7 @@ type ActionsOption<C> = {
   readonly [N in keyof Named<C>]?: RunOf<DefOf<Named<C>, N>, Named<C>>
 }
 
+/** What `defineApi` takes: the collections, or versions of them, and the policies of all. */
 export type ApiOptions<
   C extends Given = Given,
   V extends readonly VersionOptions[] = readonly VersionOptions[],
@@ -161,6 +162,12 @@ const API_RULES: Rules<PlainApiOptions> = {
 /**
  * Defines an api. Its root lists the collections; every version has a root of its own.
  * @throws TypeError for every issue in the declaration.
+ * @example
+ * import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+ * import { z } from 'zod'
+ * const cars = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store: memoryStore() })
+ * const api = defineApi({ collections: { cars }, limits: { body: 100_000 } })
+ * const answer = await api.fetch(new Request('https://api.example/cars'))
  */
 export function defineApi<
   C extends Given = never,

@@ -37,6 +37,7 @@ import { withTieBreak } from './store/selection.ts'
 import { invalidSortReason, parseSort } from './store/sort.ts'
 import type { Identity, Shape } from './store/store.ts'
 
+/** A declared collection: give it to `defineApi`, or serve it alone by its handlers. */
 export interface Collection<D extends Def = Def> extends AnyCollection, Handlers {
   readonly name: D['name']
   readonly schema: D['schema']
@@ -59,6 +60,11 @@ type None = Readonly<Record<never, never>>
  * Defines a collection: what its items are and where they live. Its handlers serve it alone, at
  * `/<name>`; `defineApi` serves it among others.
  * @throws TypeError for a mistake in the declaration.
+ * @example
+ * import { defineCollection, memoryStore } from 'rest-conventions'
+ * import { z } from 'zod'
+ * const schema = z.object({ color: z.string() })
+ * const cars = defineCollection({ name: 'cars', schema, store: memoryStore(), indexes: ['color'] })
  */
 export function defineCollection<
   const N extends string,

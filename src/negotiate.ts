@@ -6,6 +6,7 @@ import { type Format, isWriter, type Reader } from './formats/format.ts'
 import { json, PROBLEM_TYPE } from './formats/json.ts'
 import { splitList } from './http/message.ts'
 
+/** A media type with its parameters (RFC 9110 §8.3.1). */
 export interface MediaType {
   /** Type and subtype in lower case. */
   readonly type: string
@@ -39,6 +40,7 @@ function findSuffix(type: string): string | undefined {
   return plus === -1 ? undefined : type.slice(plus + 1)
 }
 
+/** The chosen format of a response, and the type to name in `Content-Type`. */
 export interface Negotiated {
   readonly format: Format
   /** The media type to print: the format's first, or another of its types that the client prefers. */

@@ -14,6 +14,7 @@ export type Window =
   | { readonly by: 'offset' | 'range'; readonly offset: number; readonly limit: number }
   | { readonly by: 'cursor'; readonly cursor: Cursor | undefined; readonly limit: number }
 
+/** What `readWindow` needs to know of a collection. */
 export interface WindowOptions {
   /** The range unit: the collection's name. */
   readonly unit: string
@@ -153,6 +154,7 @@ function printTarget(address: string, parameters: readonly LinkParameter[]): str
   return `<${escapeTarget(query === '' ? address : `${address}?${query}`)}`
 }
 
+/** What `pageHeaders` needs to know of a page. */
 export interface PageOptions {
   readonly unit: string
   readonly sort: readonly SortKey[]

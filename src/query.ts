@@ -38,6 +38,7 @@ export interface Query extends Selection {
   readonly fields?: readonly Path[]
 }
 
+/** What `readQuery` checks a query against. */
 export interface QueryOptions extends SortOptions {
   /** The fields that `fields` may name, where they differ. */
   readonly selectable?: Fields

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from './free-port.ts'
 import { anchorsOf, type Block, blocksOf, curlsOf, masked, partsOf } from './markdown.ts'
+import { sourceFiles } from './source.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -40,9 +41,56 @@ const documents: readonly (readonly [path: string, text: string])[] = [
   )),
 ]
 
-const blocks = documents.flatMap(([path, text]) =>
-  blocksOf(text).map(block => ({ ...block, heading: `${path} ${block.heading}` })),
+/** What the examples of these files begin with; all others stand alone. */
+const PREAMBLES: Readonly<Record<string, string>> = {
+  'model/resource.ts': `
+import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+import { z } from 'zod'
+const schema = z.object({ color: z.string(), price: z.number() })
+const declared = defineCollection({
+  name: 'cars', schema, store: memoryStore(), search: ['color'],
+  actions: { paint: { on: 'item', input: schema.pick({ color: true }), run: ({ input, update }) => update(input) } },
+})
+const api = defineApi({ collections: { cars: declared } })
+const cars = api.collection('cars')
+const car = await cars.create({ color: 'red', price: 10 })
+`,
+  'store/store.ts': `
+import { defineCollection, memoryStore } from 'rest-conventions'
+import { z } from 'zod'
+const store = memoryStore()
+const { definition: { shape } } = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store, id: 'integer' })
+const red = await store.create({ color: 'red' })
+const all = { where: [], sort: [{ path: ['id'], descending: false }] }
+`,
+}
+
+const sources = sourceFiles()
+
+const examples = sources.flatMap(({ path, text }) =>
+  examplesOf(text).map(example => ({
+    language: 'ts',
+    text: `${PREAMBLES[path] ?? ''}${example}\n`,
+    heading: `src/${path} ${example.split('\n').at(-1)}`,
+  })),
 )
+
+const blocks = [
+  ...documents.flatMap(([path, text]) =>
+    blocksOf(text).map(block => ({ ...block, heading: `${path} ${block.heading}` })),
+  ),
+  ...examples,
+]
+
+/** The examples of docstrings. */
+function examplesOf(source: string): string[] {
+  return [...source.matchAll(/^ *\/\*\*\n[\s\S]*?\*\/$/gm)].flatMap(([docstring]) => {
+    const text = docstring.replace(/^ *(?:\/\*\*| \*\/| \* ?)/gm, '')
+    return [...text.matchAll(/@example\s([\s\S]*?)(?=\n@|$(?![\s\S]))/g)].map(([, code = '']) =>
+      code.trim(),
+    )
+  })
+}
 
 let folder: string
 
@@ -193,6 +241,33 @@ describe('every link leads somewhere', () => {
     }
     expect(lost).toEqual([])
   })
+})
+
+it('every public function that begins a project, and every method of Resource and Store, has an example', () => {
+  const shown = examples.map(({ text }) => text).join('\n')
+  const methods = (path: string, name: string) => {
+    const source = sources.find(file => file.path === path)?.text ?? ''
+    const [, body = ''] =
+      new RegExp(`export interface ${name}\\b[^{]*{([\\s\\S]*?)\\n}`).exec(source) ?? []
+    return [...body.matchAll(/^ {2}(\w+)\??[(<]/gm)].map(([, method]) => method)
+  }
+  const wanted = [
+    ...[
+      'defineCollection',
+      'defineApi',
+      'memoryStore',
+      'sqlStore',
+      'blob',
+      'fileBlobs',
+      'bearerJwt',
+      'basic',
+    ],
+    ...['harden', 'openApiDocument', 'createClient', 'storeCases'],
+    ...methods('model/resource.ts', 'Resource').map(name => `cars.${name}`),
+    ...methods('store/store.ts', 'Store').map(name => `store.${name}`),
+  ]
+  expect(wanted.length).toBeGreaterThan(30)
+  expect(wanted.filter(name => !new RegExp(`\\b${name}[?.]*[(<]`).test(shown))).toEqual([])
 })
 
 it('names both commands of the set-up, and only those', () => {

@@ -6,6 +6,7 @@ import { parseAst } from 'vitest/node'
 export interface SourceFile {
   /** Below `src`, such as `formats/json.ts`. */
   readonly path: string
+  readonly text: string
   readonly lines: number
   /** Every module named in it, types included: files below `src` as their path, others as written. */
   readonly imports: readonly string[]
@@ -32,7 +33,7 @@ export function sourceFiles(): SourceFile[] {
       const text = readFileSync(new URL(path, ROOT), 'utf8')
       const nodes = [...nodesOf(parseAst(text, { lang: 'ts' }, path))]
       const imports = [...new Set(nodes.flatMap(node => importOf(path, node)))]
-      return { path, lines: text.split('\n').length - 1, imports, nodes }
+      return { path, text, lines: text.split('\n').length - 1, imports, nodes }
     })
 }
 

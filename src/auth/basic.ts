@@ -22,7 +22,14 @@ export interface BasicOptions {
 
 const RULES: Rules<BasicOptions> = { verify: needed(FUNCTION), realm: TEXT }
 
-/** Checks user and password. Answers 403 where the connection is neither TLS nor loopback. */
+/**
+ * Checks user and password. Answers 403 where the connection is neither TLS nor loopback.
+ * @example
+ * import { basic, equalsInConstantTime } from 'rest-conventions'
+ * const scheme = basic({
+ *   verify: (user, password) => (equalsInConstantTime(password, 'secret') ? { id: user } : undefined),
+ * })
+ */
 export function basic(options: BasicOptions): Scheme {
   checkOptions('basic', options, RULES)
   const { verify, realm = 'api' } = options

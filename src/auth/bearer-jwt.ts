@@ -70,6 +70,9 @@ const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
  * Checks bearer tokens that are JWTs. Needs the package `jose`.
  * @throws TypeError for an invalid option, for both or neither of `jwksUri` and `keys`, and for an
  * algorithm that is not asymmetric.
+ * @example
+ * import { bearerJwt } from 'rest-conventions'
+ * const scheme = bearerJwt({ issuer: 'https://issuer.example', jwksUri: 'https://issuer.example/jwks' })
  */
 export function bearerJwt(options: BearerJwtOptions): Scheme {
   const { issuer, audience, cache = 60, tolerance = 5 } = options

@@ -46,6 +46,7 @@ export type RateLimitPolicy = {
   | { readonly limiter: Limiter }
 )
 
+/** The rate limits of an api. */
 export interface RateLimitOptions {
   readonly policies: readonly RateLimitPolicy[]
   /** While the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */

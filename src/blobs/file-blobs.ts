@@ -15,6 +15,9 @@ const KEY = /^[A-Za-z0-9_-]{24}$/
  * the disk (fsync of the file, of its folder, and of `folder` where that one is new). An unfinished one
  * is a file ending in `.part`; {@link BlobStore.keys} lists it too, so that a sweep removes it.
  * @throws TypeError for anything but the path of a folder.
+ * @example
+ * import { fileBlobs } from 'rest-conventions'
+ * const blobs = fileBlobs('data/photos')
  */
 export function fileBlobs(folder: string): BlobStore {
   checkOptions('fileBlobs', { folder }, { folder: needed(FILLED_TEXT) })

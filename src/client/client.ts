@@ -95,6 +95,16 @@ type OtherMethods<Methods> = Methods extends unknown
  *
  * Objects that a client gives are frozen: an unchanged reply is the same object again.
  * @param url the root of the api, without its version.
+ * @example
+ * import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+ * import { createClient } from 'rest-conventions/client'
+ * import { z } from 'zod'
+ * const cars = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store: memoryStore() })
+ * const api = defineApi({ collections: { cars } })
+ * const fetch = (url: string, init: RequestInit) => api.fetch(new Request(url, init)) // default: the global one
+ * const client = createClient<typeof api>('https://api.example', { fetch })
+ * const car = await client.cars.create({ color: 'red' })
+ * await client.cars.patch(car, { color: 'blue' })
  */
 export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
   url: string,

@@ -2,6 +2,7 @@
 import type { ErrorEntry } from '../errors.ts'
 import { HttpError } from './errors.ts'
 
+/** How a client sends its requests. */
 export interface SendOptions {
   /**
    * The value of `Authorization`: `Bearer …`, `Basic …`. A function is called for each attempt. Default: none.

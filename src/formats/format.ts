@@ -117,6 +117,7 @@ export interface DocsPrinter {
   print(document: Item, view: DocsView): string
 }
 
+/** A media type with its relatives, written, read, or both. */
 export interface Format {
   /** A short name: `json`. Part of every `ETag` of this format. */
   readonly name: string

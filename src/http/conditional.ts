@@ -11,6 +11,7 @@ export interface EntityTag {
   readonly opaque: string
 }
 
+/** The value of `If-Match` or `If-None-Match`: tags, or `*` (RFC 9110 §13.1). */
 export type EntityTags = '*' | readonly EntityTag[]
 
 const ENTITY_TAG = /\s*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"\s*)?(?:,|$)/y
@@ -28,10 +29,12 @@ export function parseEntityTags(text: string): EntityTags | undefined {
   return tags.length > 0 ? tags : undefined
 }
 
+/** Prints an entity tag, quoted (RFC 9110 §8.8.3). */
 export function printEntityTag({ weak, opaque }: EntityTag): string {
   return `${weak ? 'W/' : ''}"${opaque}"`
 }
 
+/** Prints the value of `If-Match` or `If-None-Match`. */
 export function printEntityTags(tags: EntityTags): string {
   return tags === '*' ? '*' : tags.map(printEntityTag).join(', ')
 }
@@ -124,6 +127,7 @@ export interface Validators {
   readonly lastModified?: number | undefined
 }
 
+/** What conditional headers decide for a request (RFC 9110 §13.2.2). */
 export type Verdict = 'proceed' | 'not-modified' | 'failed'
 
 /**

@@ -25,6 +25,7 @@ export function parseRange(text: string, unit: string): Range | undefined {
   return last !== undefined && last < first ? undefined : { first, last }
 }
 
+/** Prints the value of a `Range` header. */
 export function printRange(range: Range, unit: string): string {
   return `${unit}=${range.first}-${range.last ?? ''}`
 }

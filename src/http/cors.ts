@@ -11,6 +11,7 @@ import {
 } from '../options.ts'
 import type { HeaderList } from './message.ts'
 
+/** Which pages of other origins may call the api (Fetch §3.2). */
 export interface CorsOptions {
   /** Origins whose pages may read responses: `*` (the default) for any, or a list; `[]` for none. */
   readonly origins?: '*' | readonly string[] | undefined

@@ -1,6 +1,7 @@
 // The limits of a request. All of them have defaults; an invalid one is a TypeError.
 import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
 
+/** The limits of a request. All have defaults. */
 export interface Limits {
   /** Bytes of a request target. Default 8,192. */
   readonly target: number

@@ -1,5 +1,6 @@
 // `Link` headers (RFC 8288).
 
+/** One entry of a `Link` header (RFC 8288). */
 export interface Link {
   readonly rel: string
   readonly href: string

@@ -18,6 +18,7 @@ export interface BodyStream extends AsyncIterable<Uint8Array> {
  */
 export type RequestBody = BodyStream | { readonly parsed: unknown; readonly withoutFiles?: boolean }
 
+/** A request as plain data, the same from node:http and from fetch. */
 export interface HttpRequest {
   /** As sent; methods are case-sensitive (RFC 9110 §9.1). */
   readonly method: string

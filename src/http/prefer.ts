@@ -1,6 +1,7 @@
 // `Prefer` and `Preference-Applied` (RFC 7240): its preference `return`, and our `count`.
 import { splitList } from './message.ts'
 
+/** What a `Prefer` header asks for (RFC 7240). */
 export interface Preferences {
   readonly return?: 'minimal' | 'representation'
   readonly count?: 'exact' | 'estimated' | 'none'

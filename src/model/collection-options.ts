@@ -130,6 +130,7 @@ type ReferencesOf<Field extends string> = { readonly [F in Field]?: string | Ref
 type FiltersOf<D extends Def> =
   unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Filters<StoredOf<D>>
 
+/** What `defineCollection` takes. Names of fields are those of the schema. */
 export interface CollectionOptions<
   N extends string = string,
   S extends SomeSchema = SomeSchema,

@@ -111,6 +111,7 @@ export interface ActionDefinition {
   readonly run: ActionRun | undefined
 }
 
+/** A collection as frozen data: what `defineCollection` makes of its options. */
 export interface CollectionDefinition {
   readonly name: string
   /** One item's name: `car`. */
@@ -199,6 +200,7 @@ export type Messages = { readonly [Type in AnyErrorType]?: Message }
 /** The address of a client, from its request or from what a host server gives `fetch` besides. */
 type ClientAddress = (request: Request, ...host: readonly unknown[]) => string | null | undefined
 
+/** An api as frozen data: what `defineApi` makes of its options. */
 export interface ApiDefinition {
   /** The newest first. */
   readonly versions: readonly VersionDefinition[]

@@ -63,33 +63,76 @@ export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
  * its version by `ifMatch`, or say `unconditional: true`. With an id alone nothing is compared.
  */
 export interface Resource<D extends Def = UnknownDef> {
-  /** Lists items: all that match, or `limit` of them. Nothing is cut off silently. */
+  /**
+   * Lists items: all that match, or `limit` of them. Nothing is cut off silently.
+   * @example
+   * for await (const each of cars.list({ price: { gte: 10 }, sort: '-price' })) console.log(each.price)
+   */
   list(query?: Query<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
-  /** Lists the items that contain all words, in the fields that the collection's `search` names. */
+  /**
+   * Lists the items that contain all words, in the fields that the collection's `search` names.
+   * @example
+   * const found = await cars.search('red').toArray()
+   */
   search(words: string, query?: Query<ItemOf<D>>, options?: CallOptions): List<ItemOf<D>>
-  /** Counts the items that match. */
+  /**
+   * Counts the items that match.
+   * @example
+   * const red = await cars.count({ color: 'red' })
+   */
   count(filters?: Matching<ItemOf<D>>, options?: CallOptions): Promise<number>
-  /** Reads an item. @throws HttpError 404 */
+  /**
+   * Reads an item.
+   * @throws HttpError 404
+   * @example
+   * const same = await cars.read(car.id)
+   */
   read(id: IdOf<D>, options?: CallOptions): Promise<ItemOf<D>>
-  /** Creates an item. @throws HttpError 400, 403, 409 */
+  /**
+   * Creates an item.
+   * @throws HttpError 400, 403, 409
+   * @example
+   * const blue = await cars.create({ color: 'blue', price: 20 })
+   */
   create(item: NewOf<D>, options?: CallOptions): Promise<ItemOf<D>>
-  /** Replaces all values of an item. @throws HttpError 400, 403, 404, 409; ConflictError */
+  /**
+   * Replaces all values of an item.
+   * @throws HttpError 400, 403, 404, 409; ConflictError
+   * @example
+   * await cars.replace(car, { color: 'green', price: 30 })
+   */
   replace(target: Target<D>, item: NewOf<D>, options?: WriteOptions): Promise<ItemOf<D>>
-  /** Applies a JSON Merge Patch to an item. @throws HttpError 400, 403, 404, 409; ConflictError */
+  /**
+   * Applies a JSON Merge Patch to an item.
+   * @throws HttpError 400, 403, 404, 409; ConflictError
+   * @example
+   * await cars.patch(car.id, { price: 31 }) // by id: unconditional; by item: only if unchanged
+   */
   patch(target: Target<D>, changes: ChangesOf<D>, options?: WriteOptions): Promise<ItemOf<D>>
   /**
    * Reads an item, asks `change` for a merge patch, and applies it to just that version; again from the
    * start where the item was changed meanwhile. `change` may run several times.
    * @throws ConflictError after many attempts.
+   * @example
+   * await cars.change(car.id, ({ price }) => ({ price: price + 1 }))
    */
   change(
     target: Target<D>,
     change: (item: ItemOf<D>) => ChangesOf<D> | Promise<ChangesOf<D>>,
     options?: CallOptions,
   ): Promise<ItemOf<D>>
-  /** Deletes an item and gives its last values. @throws HttpError 404, 409; ConflictError */
+  /**
+   * Deletes an item and gives its last values.
+   * @throws HttpError 404, 409; ConflictError
+   * @example
+   * await cars.delete(car, { unconditional: true })
+   */
   delete(target: Target<D>, options?: WriteOptions): Promise<ItemOf<D>>
-  /** The actions: `cars.actions.buy(car, { offer: 900 })`. */
+  /**
+   * The actions: `cars.actions.buy(car, { offer: 900 })`.
+   * @example
+   * await cars.actions.paint(car.id, { color: 'white' })
+   */
   readonly actions: ActionsOf<D>
 }
 

@@ -16,6 +16,7 @@ import {
 } from './raw-response.ts'
 import { closing } from './shut-down.ts'
 
+/** The time-outs of `harden`, in milliseconds, and the number of connections. */
 export interface HardenOptions {
   /** Milliseconds for the head of a request; then 408. Default 5,000. */
   readonly headersTimeout?: number | undefined
@@ -57,6 +58,10 @@ const MAX_WAITING = 1000
  * @returns the server.
  * @throws TypeError for anything but a server of node:http or node:https, for one that listens already,
  * for an unknown option, and for a time that is no whole number from 1.
+ * @example
+ * import { createServer } from 'node:http'
+ * import { harden } from 'rest-conventions/node'
+ * const server = harden(createServer((_request, response) => response.end()), { maxConnections: 1000 })
  */
 export function harden<S extends Server>(server: S, options: HardenOptions = {}): S {
   // An Express app has a listen() too, and would ignore all of this.

@@ -22,6 +22,7 @@ export const OPENAPI_VERSIONS = { '3.1': '3.1.1', '3.2': '3.2.0' } as const
 
 export type OpenApiVersion = keyof typeof OPENAPI_VERSIONS
 
+/** Which document `openApiDocument` prints. */
 export interface OpenApiOptions {
   /** The number of a version. Default: the root of the api, with the newest version that is not deprecated. */
   readonly version?: number | undefined
@@ -34,6 +35,11 @@ export interface OpenApiOptions {
 /**
  * Builds the OpenAPI document of an api: what `GET /openapi.json` answers, with every collection.
  * @throws TypeError for an unknown version
+ * @example
+ * import { defineApi, defineCollection, memoryStore, openApiDocument } from 'rest-conventions'
+ * import { z } from 'zod'
+ * const cars = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store: memoryStore() })
+ * const document = openApiDocument(defineApi({ collections: { cars } }), { baseUrl: 'https://api.example' })
  */
 export function openApiDocument(
   { definition }: { readonly definition: ApiDefinition },

@@ -24,6 +24,7 @@ import {
   wholeFrom,
 } from '../options.ts'
 
+/** What `s3Blobs` takes. */
 export interface S3BlobOptions {
   /** A client of `@aws-sdk/client-s3` 3, with region and credentials. */
   readonly client: S3Client

@@ -21,6 +21,7 @@ export async function readFiles(value: object): Promise<unknown> {
   return Object.fromEntries(await Promise.all(properties))
 }
 
+/** What `blob()` takes. */
 export interface BlobOptions {
   /** The accepted media types, such as `image/*`; compared with the type of the bytes. Default: any. */
   readonly accept?: readonly string[] | undefined
@@ -75,6 +76,11 @@ const BLOB_RULES: Rules<BlobOptions> = {
  * Responses have `photo_url` or `photo: { url, updated_at }`; requests have a file of a multipart body,
  * Base64 in `photo_data` or `photo.data`, or the address of the current content.
  * @throws TypeError for an issue in the options.
+ * @example
+ * import { blob, defineCollection, memoryBlobs, memoryStore } from 'rest-conventions'
+ * import { z } from 'zod'
+ * const schema = z.object({ comment: z.string(), photo: blob({ accept: ['image/*'] }) })
+ * const photos = defineCollection({ name: 'photos', schema, store: memoryStore(), blobs: memoryBlobs() })
  */
 export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobGiven> {
   checkOptions('blob', options, BLOB_RULES)

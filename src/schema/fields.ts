@@ -18,6 +18,7 @@ export type Kind =
   | 'any'
   | 'blob'
 
+/** What is known of one property of an item, read from its schema. */
 export interface Field {
   readonly kind: Kind
   readonly nullable: boolean

@@ -1,5 +1,6 @@
 // JSON values: what they are, whether two are equal, how texts are ordered.
 
+/** A value that JSON can hold. */
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
 /** An item as stored and printed: a JSON object. */

@@ -9,6 +9,7 @@ import { type Fragment, sql } from './sql-text.ts'
 /** The types of PostgreSQL that can be asked for, instead of `text` or `json`. */
 const MADE_TYPES = { uuid: 'uuid', date: 'date', timestamptz: 'timestamptz(3)', jsonb: 'jsonb' }
 
+/** How one field is kept in its column. */
 export interface ColumnOptions {
   /** The column's name. Default: the field's. */
   readonly name?: string | undefined

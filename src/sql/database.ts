@@ -150,6 +150,7 @@ export interface SqlDatabase extends PlaceholderStyle {
   failure(error: unknown): Failure | undefined
 }
 
+/** The databases that `sqlStore` knows. */
 export type DatabaseName = 'sqlite' | 'postgres'
 
 /** Finds which database a Kysely connects to, by its adapter; `undefined` for an unknown one. */

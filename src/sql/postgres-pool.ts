@@ -18,6 +18,7 @@ export interface PostgresPool {
   on(event: 'connect', listener: (client: PostgresClient) => void): unknown
 }
 
+/** Options of `preparePostgres`. */
 export interface PreparePostgresOptions {
   /** Called with each connection that is lost. */
   readonly onError?: ((error: Error) => void) | undefined

@@ -48,6 +48,7 @@ export { reuseStatements } from './prepared-statements.ts'
 export type { TableMappingOptions } from './table-mapping.ts'
 export { createTableSql, prepareSqlite } from './tables.ts'
 
+/** What `sqlStore` takes. */
 export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {
   /**
    * The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}; a pool of pg must
@@ -142,6 +143,14 @@ async function list(
  * column, or has one that cannot be served as it is declared, makes each call throw an `Error` that says
  * so. Not checked: that values match the schema. Without a version column a version is a hash of the
  * values, which returns when the values do.
+ * @example
+ * import Database from 'libsql'
+ * import { Kysely, SqliteDialect } from 'kysely'
+ * import { prepareSqlite, reuseStatements, sqlStore } from 'rest-conventions/sql'
+ * const database = reuseStatements(new Database(':memory:'))
+ * const db = new Kysely({ dialect: new SqliteDialect({ database }) })
+ * await prepareSqlite(db)
+ * const store = sqlStore({ db, create: true })
  */
 export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   checkOptions('sqlStore', options, RULES)

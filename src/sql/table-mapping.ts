@@ -17,6 +17,7 @@ import type { JsonPath, MixedExpression, NativeType, SqlDatabase } from './datab
 import { Indexes } from './indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
+/** Where the fields of items are in a table. */
 export interface TableMappingOptions {
   /** Default: the collection's name. */
   readonly table?: string | undefined

@@ -47,6 +47,10 @@ export interface MemoryStore extends Store {
 /**
  * A store in memory, gone with the process. An item is frozen, and the same object until the next
  * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
+ * @example
+ * import { defineCollection, memoryStore } from 'rest-conventions'
+ * import { z } from 'zod'
+ * const cars = defineCollection({ name: 'cars', schema: z.object({ color: z.string() }), store: memoryStore() })
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore', options, RULES)

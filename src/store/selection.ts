@@ -13,6 +13,7 @@ import { type Store, TooCostlyError } from './store.ts'
  */
 export type Operator = 'in' | 'nin' | 'gt' | 'gte' | 'lt' | 'lte' | 'like' | 'prefix' | 'exists'
 
+/** One condition of a selection: a field, an operator and values. */
 export type Filter = ValueFilter | WithinFilter
 
 export interface ValueFilter {
@@ -45,6 +46,7 @@ export function createWithin(path: Path, within: Within): WithinFilter {
   return { path, operator: 'within', values: [], within: text }
 }
 
+/** One key of a sort: a path and its direction. */
 export interface SortKey {
   readonly path: Path
   readonly descending: boolean

@@ -79,6 +79,7 @@ export interface KeySlice {
   readonly backward: boolean
 }
 
+/** Which part of a selection a page is. */
 export type Slice = PositionSlice | KeySlice
 
 /** How to count: every item, by the database's own estimate, or not at all. */
@@ -93,6 +94,7 @@ export interface Page {
   readonly total?: number
 }
 
+/** Options of every call of a store. */
 export interface StoreOptions {
   /**
    * Ends the work early; the store then throws the signal's reason. It may be a getter that makes the
@@ -103,6 +105,7 @@ export interface StoreOptions {
   readonly aborted?: boolean
 }
 
+/** Options of a list or a count in a store. */
 export interface ListOptions extends StoreOptions {
   /**
    * The bytes that the page's items may have as JSON, together: a page ends before the item that exceeds
@@ -161,22 +164,36 @@ export interface Store {
    * Called at definition, once for each collection on this store; several may share it where they
    * agree on the identity.
    * @throws TypeError for fields that this store cannot hold.
+   * @example store.attach({ ...shape, indexes: [['color']] })
    */
   attach(shape: Shape): void
 
+  /**
+   * Finds an item by its id.
+   * @example const found = await store.get(red.id)
+   */
   get(id: Id, options?: StoreOptions): Awaitable<Stored | undefined>
 
-  /** Finds a slice of a selection with its total, both of one moment. `limit` 0 gives no items. */
+  /**
+   * Finds a slice of a selection with its total, both of one moment. `limit` 0 gives no items.
+   * @example const { items, total } = await store.list(all, { limit: 25, offset: 0 }, 'exact')
+   */
   list(selection: Selection, slice: Slice, total: TotalMode, options?: ListOptions): Awaitable<Page>
 
-  /** Counts the items that pass the filters and the search; `undefined` with `none`. */
+  /**
+   * Counts the items that pass the filters and the search; `undefined` with `none`.
+   * @example const count = await store.count(all, 'exact')
+   */
   count(
     selection: Pick<Selection, 'where' | 'search'>,
     total: TotalMode,
     options?: ListOptions,
   ): Awaitable<number | undefined>
 
-  /** The whole selection in its order, a batch at a time, in constant memory; leaving early frees all. */
+  /**
+   * The whole selection in its order, a batch at a time, in constant memory; leaving early frees all.
+   * @example for await (const batch of store.stream(all)) console.log(batch.length)
+   */
   stream(selection: Selection, options?: StoreOptions): AsyncIterable<readonly Stored[]>
 
   /**
@@ -186,6 +203,7 @@ export interface Store {
    * @param options.idempotencyKey a claimed key: it gets its answer in the same step.
    * @throws UniqueError, UnstorableError, ReferenceConflictError; UnavailableError, nothing added, for a
    * key whose claim has expired: another request may have it.
+   * @example const blue = await store.create({ color: 'blue' })
    */
   create(values: Item, options?: WriteOptions): Awaitable<Stored>
 
@@ -194,6 +212,7 @@ export interface Store {
    * @param options.idempotencyKey as of `create`; it stays claimed where nothing is changed.
    * @returns `undefined` where the item was changed or deleted meanwhile.
    * @throws as `create` does.
+   * @example const green = await store.update(red.id, red.version, { color: 'green' })
    */
   update(
     id: Id,
@@ -206,6 +225,7 @@ export interface Store {
    * Removes an item, if it is still at this version, in one step.
    * @param options.idempotencyKey as of `update`.
    * @throws ReferenceConflictError, UnavailableError
+   * @example const gone = await store.delete(red.id, red.version)
    */
   delete(id: Id, version: string, options?: WriteOptions): Awaitable<boolean>
 
@@ -214,12 +234,14 @@ export interface Store {
    * answer is kept for a day. Needed where `idempotency` is `store`, as `complete` is.
    * @param key opaque, at most 64 characters.
    * @param fingerprint of the request: kept with the key and returned with its record.
+   * @example const { state } = (await store.claim?.('key', 'fingerprint')) ?? { state: 'new' }
    */
   claim?(key: string, fingerprint: string, options?: StoreOptions): Awaitable<IdempotencyRecord>
 
   /**
    * Keeps the answer of a claimed key; without an answer (the work failed) the key is free again.
    * @throws UnavailableError within a transaction, for a key whose claim has expired.
+   * @example await store.complete?.('key', { id: 1 })
    */
   complete?(key: string, answer: Json | undefined, options?: StoreOptions): Awaitable<void>
 
@@ -234,6 +256,7 @@ export interface Store {
    * wait for the transaction itself.
    * @param options.signal undoes the transaction when it is aborted, unless it has ended.
    * @throws TypeError, before the work starts, for a store of another `database`.
+   * @example await store.transaction?.([store], async ([inside]) => inside?.create({ color: 'white' }))
    */
   transaction?<T>(
     stores: readonly Store[],
@@ -244,10 +267,14 @@ export interface Store {
   /**
    * Makes and checks what the store needs, such as its table. Calls do that themselves, the first one for all.
    * @throws Error that says what is missing.
+   * @example await store.open?.()
    */
   open?(): Promise<void>
 
-  /** Frees what the store holds; running calls end first. */
+  /**
+   * Frees what the store holds; running calls end first.
+   * @example await store.close()
+   */
   close(): Promise<void>
 }
 

@@ -3,6 +3,7 @@ import { getValue, type Path, toPath } from '../schema/paths.ts'
 import { type Item, isScalar, type Scalar } from '../schema/values.ts'
 import { type Id, UniqueError } from './store.ts'
 
+/** Knows the values of one unique set, and which item has them. */
 export class UniqueValues {
   readonly set: readonly string[]
   readonly #paths: readonly Path[]

@@ -8,6 +8,7 @@ import { type CheckGroup, type Checks, shapeWith } from './sample.ts'
 import { TRANSACTIONS } from './transactions.ts'
 import { WRITING } from './writing.ts'
 
+/** One test of the contract of a store. */
 export interface StoreCase {
   readonly name: string
   /** Why the store does not keep this part of the contract. */
@@ -39,6 +40,10 @@ const CASES = [...READING, ...WRITING, ...TRANSACTIONS].flatMap(([ids, checks, n
  * @param make creates a new, empty store at each call.
  * @param exceptions names of cases that the store does not pass, each with its reason.
  * @throws TypeError for an exception from a case that there is not.
+ * @example
+ * import { memoryStore } from 'rest-conventions'
+ * import { storeCases } from 'rest-conventions/testing'
+ * const cases = storeCases(() => memoryStore()) // it.each(cases)('$name', each => each.run())
  */
 export function storeCases(
   make: () => Store | Promise<Store>,
