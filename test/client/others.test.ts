@@ -2,18 +2,20 @@
 // they need.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { carsApi } from '../../examples/cars-api.ts'
 import { memoryBlobs, memoryStore } from '../../src/index.ts'
+import { blocksOf } from '../markdown.ts'
 import { serve } from './line.ts'
 
 const FOLDER = join(import.meta.dirname, 'others')
 const MODULES = join(FOLDER, 'node_modules')
 const INSTALL = 'npm ci --prefix test/client/others'
-const TSX = join(import.meta.dirname, '../../node_modules/.bin/tsx')
+const ROOT = join(import.meta.dirname, '../..')
+const TSX = join(ROOT, 'node_modules/.bin/tsx')
 
 const missing = !existsSync(MODULES)
 if (missing) console.warn(`Skipped: the clients of others are not installed. Run ${INSTALL}`)
@@ -37,6 +39,17 @@ describe.skipIf(missing)('clients of other people', () => {
     await rm(folder, { recursive: true })
   })
 
+  /** Writes a block of the documentation that has a text, with imports of the source. */
+  async function writeBlock(name: string, text: string): Promise<void> {
+    const blocks = blocksOf(await readFile(join(ROOT, 'docs/client.md'), 'utf8'))
+    const block = blocks.find(each => each.text.includes(text))
+    if (!block) throw new Error(`docs/client.md has no block with ${text}`)
+    const source = block.text
+      .replaceAll("'rest-conventions'", `'${join(ROOT, 'src/index.ts')}'`)
+      .replaceAll("'rest-conventions/client'", `'${join(ROOT, 'src/client/client.ts')}'`)
+    await writeFile(join(folder, name), source)
+  }
+
   /** Runs a program; what it prints, failures included. */
   async function run(program: string, ...words: readonly string[]): Promise<string> {
     const { stdout, stderr } = await promisify(execFile)(program, words, { cwd: folder }).catch(
@@ -45,7 +58,7 @@ describe.skipIf(missing)('clients of other people', () => {
     return `${stdout}${stderr}`.trim()
   }
 
-  test('openapi-typescript and openapi-fetch: the types compile strictly, and the calls work', async () => {
+  test('openapi-typescript with openapi-fetch, and TanStack Query: types compile strictly, calls work', async () => {
     const document = await fetch(`${server.url}/v1/openapi.json`)
     await writeFile(join(folder, 'openapi.json'), await document.text())
     const made = await run(
@@ -57,7 +70,9 @@ describe.skipIf(missing)('clients of other people', () => {
       '--default-non-nullable=false',
     )
     expect(made).toContain('schema.d.ts')
+    await writeBlock('query.ts', '@tanstack/query-core')
     expect(await run(join(MODULES, '.bin/tsc'), '-p', '.')).toBe('')
+    expect(await run(TSX, 'query.ts')).toBe('true 1 2')
     const shown = JSON.parse(await run(TSX, 'fetch.ts', server.url))
     expect(shown).toEqual([
       ['red'],
