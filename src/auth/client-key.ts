@@ -1,5 +1,6 @@
 // The keys by which clients are counted: of a principal, else of an address.
 import { createHash } from 'node:crypto'
+import { Remembered } from '../http/remembered.ts'
 
 /** Builds the key of a principal. A long id is hashed, so that it fits the column of a database. */
 export function principalKey(id: string): string {
@@ -7,8 +8,14 @@ export function principalKey(id: string): string {
 }
 
 /** Builds the key of an address. An IPv6 address counts by its /64, since one client has all of it. */
-export function addressKey(address: string | undefined): string {
-  return `address:${toNetwork(address ?? 'unknown')}`
+export function addressKey(address = 'unknown'): string {
+  return addressKeys.get(address, printAddressKey)
+}
+
+const addressKeys = new Remembered<string>(1000, 64)
+
+function printAddressKey(address: string): string {
+  return `address:${toNetwork(address)}`
 }
 
 function toNetwork(address: string): string {

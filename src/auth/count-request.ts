@@ -11,6 +11,8 @@ interface State {
   readonly remaining: number
   /** When the window ends, in milliseconds since 1970. */
   readonly reset: number
+  /** The seconds until then. */
+  readonly seconds: number
   readonly exceeded: boolean
 }
 
@@ -43,11 +45,16 @@ function takeFrom(
         return takeFrom(limit, policies, at + 1, key, states)
       })
     }
-    const { used, end } = policy.counter.add(key, Date.now())
-    const { points } = policy
-    const remaining = used > points ? 0 : points - used
-    addState(limit, states, { policy, remaining, reset: end, exceeded: used > points })
+    const now = Date.now()
+    const { used, end } = policy.counter.add(key, now)
+    addState(limit, states, toState(policy, policy.points - used, end, now))
   }
+}
+
+/** @param left how many requests are left; below zero where this one is too many. */
+function toState(policy: Policy, left: number, reset: number, now: number): State {
+  const seconds = Math.max(0, Math.ceil((reset - now) / 1000))
+  return { policy, remaining: Math.max(0, left), reset, seconds, exceeded: left < 0 }
 }
 
 function addState(limit: RateLimit, states: State[], state: State): void {
@@ -62,14 +69,15 @@ async function askLimiter(
   limiter: Limiter,
   key: string,
 ): Promise<State | undefined> {
-  const toState = ({ remainingPoints, msBeforeNext }: LimiterResult, exceeded: boolean) => {
-    const reset = Date.now() + Math.max(0, msBeforeNext)
-    return { policy, remaining: Math.max(0, remainingPoints), reset, exceeded }
+  const stateOf = (left: number, { msBeforeNext }: LimiterResult) => {
+    const now = Date.now()
+    return toState(policy, left, now + Math.max(0, msBeforeNext), now)
   }
   try {
-    return toState(await within(timeout, limiter.consume(`${policy.name}:${key}`)), false)
+    const result = await within(timeout, limiter.consume(`${policy.name}:${key}`))
+    return stateOf(Math.max(0, result.remainingPoints), result)
   } catch (thrown) {
-    if (isResult(thrown)) return toState(thrown, true)
+    if (isResult(thrown)) return stateOf(-1, thrown)
     if (whenDown === 'open') return undefined
     const message = 'Requests cannot be counted at the moment. Try again later.'
     throw new HttpError(503, [{ message, type: 'unavailable' }], {
@@ -105,10 +113,11 @@ export function countLogin(limit: RateLimit, address: string): CountedLogin {
   const windows: CountedWindow[] = []
   let error: HttpError | undefined
   for (const policy of limit.policies) {
-    const window = policy.failedLogins.add(address, Date.now())
+    const now = Date.now()
+    const window = policy.failedLogins.add(address, now)
     windows.push(window)
     if (window.used <= policy.points) continue
-    const state = { policy, remaining: 0, reset: window.end, exceeded: true }
+    const state = toState(policy, policy.points - window.used, window.end, now)
     error = tooManyRequests(limit, state, [state])
     break
   }
@@ -126,9 +135,9 @@ function printRateLimitHeaders({ reset }: RateLimit, states: readonly State[]): 
   for (const state of states) {
     // The policy that refuses the request is reported; otherwise the one with the fewest left.
     if (state.exceeded || state.remaining < tightest.remaining) tightest = state
-    const { policy, remaining } = state
+    const { policy, remaining, seconds } = state
     policies += policies === '' ? policy.printed : `, ${policy.printed}`
-    const printed = `"${policy.name}";r=${remaining};t=${secondsUntil(state.reset)}`
+    const printed = `"${policy.name}";r=${remaining};t=${seconds}`
     limits += limits === '' ? printed : `, ${printed}`
   }
   const { policy, remaining, reset: time } = tightest
@@ -146,13 +155,9 @@ function printRateLimitHeaders({ reset }: RateLimit, states: readonly State[]): 
   ]
 }
 
-function secondsUntil(time: number): number {
-  return Math.max(0, Math.ceil((time - Date.now()) / 1000))
-}
-
 function tooManyRequests(limit: RateLimit, exceeded: State, states: readonly State[]): HttpError {
   const { points, duration } = exceeded.policy
-  const seconds = Math.max(1, secondsUntil(exceeded.reset))
+  const seconds = Math.max(1, exceeded.seconds)
   const message = `Too many requests. Allowed: ${points} in ${duration} s; try again in ${seconds} s.`
   return new HttpError(429, [{ message, type: 'too_many_requests' }], {
     headers: [...printRateLimitHeaders(limit, states), 'Retry-After', String(seconds)],

@@ -1,5 +1,6 @@
 // The header fields of a request as one object of one shape.
 import type { RequestHeaders } from './message.ts'
+import { Remembered } from './remembered.ts'
 
 /** The fields that the core or many clients use: all objects begin with these, so that they share one shape. */
 class KnownHeaders {
@@ -51,16 +52,10 @@ export function createHeaders(): MutableHeaders {
   return new KnownHeaders() as object as MutableHeaders
 }
 
-/** How many names are remembered as they were sent: clients choose them. */
-const MAX_NAMES = 500
-const lowerCase = new Map<string, string>()
+const lowerCase = new Remembered<string>(500, 64)
 
 function toLowerCase(name: string): string {
-  const known = lowerCase.get(name)
-  if (known !== undefined) return known
-  const lower = name.toLowerCase()
-  if (lowerCase.size < MAX_NAMES && name.length <= 64) lowerCase.set(name, lower)
-  return lower
+  return name.toLowerCase()
 }
 
 /**
@@ -70,7 +65,7 @@ function toLowerCase(name: string): string {
 export function readRawHeaders(raw: readonly string[]): RequestHeaders {
   const headers = createHeaders()
   for (let at = 0; at < raw.length; at += 2) {
-    const name = toLowerCase(raw[at] ?? '')
+    const name = lowerCase.get(raw[at] ?? '', toLowerCase)
     const value = raw[at + 1] ?? ''
     const known = headers[name]
     headers[name] =

@@ -7,6 +7,7 @@ import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { WholeBody } from '../formats/read-body.ts'
 import type { BodyStream, HttpRequest, RequestBody } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
+import { Remembered } from '../http/remembered.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
 import type { DecodedBody, RequestContext } from '../operations/context.ts'
@@ -56,7 +57,7 @@ export function chooseBodyFormat(
     throw new HttpError(400, [{ message, field: 'content-range', type: 'unsupported_range' }])
   }
   const text = headers['content-type']
-  const type = text === undefined ? undefined : parseMediaType(text)
+  const type = text === undefined ? undefined : mediaTypes.get(text, parseMediaType)
   const format = text !== undefined && !type ? undefined : chooseReader(formats, type, extension)
   const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
   if (!format || (patch && method !== 'PATCH')) {
@@ -65,6 +66,8 @@ export function chooseBodyFormat(
   }
   return { format, type }
 }
+
+const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
 
 /** A decoded body; `overrides` are the methods that a form names. */
 export interface Decoded extends DecodedBody {

@@ -14,6 +14,7 @@ import {
 } from '../http/method-override.ts'
 import { type Parameter, parseParameters, printParameters } from '../http/parameters.ts'
 import { parsePrefer } from '../http/prefer.ts'
+import { Remembered } from '../http/remembered.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { authorize } from '../operations/authorize.ts'
 import type { OperationContext, RequestContext } from '../operations/context.ts'
@@ -100,9 +101,7 @@ function listOverrides(
 
 const NONE: readonly string[] = []
 
-/** How many hosts are remembered with the base that they give: clients choose them. */
-const MAX_HOSTS = 100
-const bases = new WeakMap<ApiDefinition, Map<string, string>>()
+const bases = new WeakMap<ApiDefinition, Remembered<string>>()
 
 /** Resolves the base URL; where only `Host` decides it, once for each host. */
 function findBase({ api, request }: RequestContext, addressed: boolean): string {
@@ -113,14 +112,11 @@ function findBase({ api, request }: RequestContext, addressed: boolean): string 
     request.prefix === '' &&
     request.target.startsWith('/')
   if (!plain || host === undefined) return resolveBaseUrl(api, request, addressed)
-  const known = bases.get(api) ?? new Map<string, string>()
-  const key = request.secure ? `s${host}` : host
-  const remembered = known.get(key)
-  if (remembered !== undefined) return remembered
-  const base = resolveBaseUrl(api, request, addressed)
-  if (known.size >= MAX_HOSTS) known.clear()
-  bases.set(api, known.set(key, base))
-  return base
+  const known = bases.get(api) ?? new Remembered(100, 300)
+  if (known.isEmpty) bases.set(api, known)
+  return known.get(request.secure ? `s${host}` : host, () =>
+    resolveBaseUrl(api, request, addressed),
+  )
 }
 
 /** Reads the preconditions, which a form may say too. @throws HttpError 400 */

@@ -1,0 +1,28 @@
+// Results by text. Clients choose the texts, so only so many are kept, and only short ones.
+
+export class Remembered<T> {
+  readonly #results = new Map<string, T>()
+  readonly #most: number
+  readonly #longest: number
+
+  /** @param longest in characters: the result of a longer text is made each time. */
+  constructor(most: number, longest: number) {
+    this.#most = most
+    this.#longest = longest
+  }
+
+  get isEmpty(): boolean {
+    return this.#results.size === 0
+  }
+
+  /** Gives the result of a text, made where it is not kept. */
+  get(text: string, make: (text: string) => T): T {
+    const known = this.#results.get(text)
+    if (known !== undefined || this.#results.has(text)) return known as T // it has the text
+    const made = make(text)
+    if (text.length > this.#longest) return made
+    if (this.#results.size >= this.#most) this.#results.clear()
+    this.#results.set(text, made)
+    return made
+  }
+}
