@@ -49,6 +49,8 @@ export interface Line {
   readonly log: Passed[]
   /** What becomes of the next requests, one by one; then of all as before. */
   next(...faults: readonly Fault[]): void
+  /** Loses as many answers of requests that write. */
+  dropWrites(count: number): void
   close(): Promise<void>
 }
 
@@ -87,6 +89,7 @@ export async function openLine(target: string, faults: Faults = {}, seed = 1): P
   const counts = { requests: 0, dropped: 0, repeated: 0, refused: 0 }
   const log: Passed[] = []
   const script: Fault[] = []
+  let writesToDrop = 0
 
   const forward = (incoming: IncomingMessage, body: Buffer) =>
     new Promise<{ answer: IncomingMessage; text: Buffer }>((resolve, reject) => {
@@ -117,7 +120,8 @@ export async function openLine(target: string, faults: Faults = {}, seed = 1): P
       const twice = two < repeat
       if (twice) counts.repeated++
       const [first] = await Promise.all([forward(incoming, body), twice && forward(incoming, body)])
-      if (three < drop || fault === 'drop') {
+      const writes = !/^(?:GET|HEAD|OPTIONS)$/.test(incoming.method ?? '')
+      if (three < drop || fault === 'drop' || (writes && writesToDrop-- > 0)) {
         counts.dropped++
         return void incoming.socket.destroy()
       }
@@ -137,6 +141,9 @@ export async function openLine(target: string, faults: Faults = {}, seed = 1): P
     counts,
     log,
     next: (...faults) => void script.push(...faults),
+    dropWrites: count => {
+      writesToDrop = count
+    },
     close: async () => {
       await line.close()
       agent.destroy()

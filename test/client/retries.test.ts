@@ -7,7 +7,19 @@ import { defineApi, defineCollection, memoryStore } from '../../src/index.ts'
 import { type Fault, openLine, serve } from './line.ts'
 
 const Car = z.object({ price: z.int() })
-const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore(), id: 'integer' })
+const cars = defineCollection({
+  name: 'cars',
+  schema: Car,
+  store: memoryStore(),
+  id: 'integer',
+  actions: {
+    raise: {
+      on: 'item',
+      output: 'item',
+      run: ({ item, update }) => update({ price: item.price + 1 }),
+    },
+  },
+})
 const api = defineApi({ collections: { cars } })
 
 const server = await serve(api.handler)
@@ -71,6 +83,27 @@ describe('a write is sent again with its key', () => {
     await client.cars.create({ price: 1 })
     expect(await client.cars.count()).toBe(before + 1)
     expect(reached()).toEqual(['OPTIONS 200', 'POST 201', 'GET 200'])
+  })
+
+  test.each<[string, (id: number) => Promise<unknown>, number | undefined]>([
+    ['replace', id => client.cars.replace(id, { price: 7 }), 7],
+    [
+      'patch of an item',
+      async id => client.cars.patch(await client.cars.read(id), { price: 8 }),
+      8,
+    ],
+    ['change', id => client.cars.change(id, ({ price }) => ({ price: price + 1 })), 2],
+    ['action', id => client.cars.raise(id), 2],
+    ['action on an item', async id => client.cars.raise(await client.cars.read(id)), 2],
+    ['delete of an item', async id => client.cars.delete(await client.cars.read(id)), undefined],
+  ])('%s', async (_title, write, price) => {
+    const { id } = await client.cars.create({ price: 1 })
+    line.dropWrites(2)
+    const { dropped } = line.counts
+    await write(id)
+    expect(line.counts.dropped).toBe(dropped + 2)
+    const left = await client.cars.list({ id }).first()
+    expect(left?.price).toBe(price)
   })
 
   test('after 409 while the first one runs', async () => {
