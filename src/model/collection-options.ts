@@ -203,8 +203,12 @@ export interface CollectionOptions<
    * All else does not exist for it, in lists, counts, reads, writes, sub-collections, actions and downloads
    * alike. A set of `unique` fields should hold the field that the rule goes by: otherwise a refusal tells
    * that somebody has the same values.
+   *
+   * `{ through: 'order_id' }` for a field that is a reference: who sees the order sees these items. Both need
+   * stores of one database.
    */
   readonly visible?:
     | ((principal: Principal | undefined) => FiltersOf<OwnDef<S, I>> | undefined)
+    | { readonly through: NoInfer<FieldOf<S>> }
     | undefined
 }

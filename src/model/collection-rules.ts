@@ -78,6 +78,11 @@ const HEADER_VALUE: Rule = {
   fits: value => typeof value === 'string' && value !== '' && isFieldValue(value),
 }
 
+const VISIBLE: Rule = {
+  wanted: "a function that gives filters, or { through: 'order_id' }",
+  fits: value => FUNCTION.fits(value) || TEXT.fits(Object(value).through),
+}
+
 export const COLLECTION_RULES: Rules<Declaration> = {
   name: needed(TEXT),
   schema: needed(SCHEMA),
@@ -103,7 +108,7 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   total: oneOf('exact', 'estimated', 'none'),
   cacheControl: HEADER_VALUE,
   access: OBJECT,
-  visible: FUNCTION,
+  visible: VISIBLE,
   fields: ROLES,
   owner: OWNER,
   hideExistence: BOOLEAN,

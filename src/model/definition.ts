@@ -40,6 +40,12 @@ export const OPERATIONS: readonly Operation[] = [
   'delete',
 ]
 
+/** The items that a principal sees are those of the items it sees of another collection. */
+export interface Through {
+  /** The field that refers to those. */
+  readonly through: string
+}
+
 /** Which items a principal sees, as filters. `{}` is all of them, `undefined` and an empty list of values none. */
 export type RowRule = (
   principal: Principal | undefined,
@@ -84,7 +90,7 @@ export interface Declaration extends PlainOptions {
   readonly actions?: Readonly<Record<string, Action>> | undefined
   readonly hooks?: Hooks | undefined
   readonly access?: Access | undefined
-  readonly visible?: RowRule | undefined
+  readonly visible?: RowRule | Through | undefined
   readonly fields?: Readonly<Record<string, FieldRole>> | undefined
   readonly owner?: string | OwnerOptions | undefined
 }
@@ -161,7 +167,7 @@ export interface CollectionDefinition {
   readonly privateCacheControl: string
   /** Who may do what, where the api has schemes. */
   readonly access: Access
-  readonly visible: RowRule | undefined
+  readonly visible: RowRule | Through | undefined
   /** Whether what a principal may not do looks to it as if it did not exist. */
   readonly hideExistence: boolean
   readonly description: string | undefined

@@ -2,7 +2,7 @@
 import { listBlobFields } from '../schema/blob.ts'
 import type { CollectionDefinition, Declaration } from './definition.ts'
 import { omitFields } from './field-roles.ts'
-import { listChildren, type Reference } from './references.ts'
+import { checkVisible, listChildren, type Reference } from './references.ts'
 
 /** A field that holds an id, by its kind: what it is, and how it is declared. */
 const ID_FIELDS = {
@@ -30,6 +30,7 @@ export function relateCollections(
       if (field && uuid) fields.set(property, { ...field, uuid })
     }
     const children = listChildren(definition, collections)
+    checkVisible(definition, collections)
     const isRelated = references.size + children.length > 0
     related.set(
       name,

@@ -92,6 +92,36 @@ export function listChildren(
   )
 }
 
+/**
+ * Checks that the items of a collection can be seen through others.
+ * @throws TypeError for a field that is no reference, for stores of two databases, and for a circle.
+ */
+export function checkVisible(
+  definition: CollectionDefinition,
+  collections: ReadonlyMap<string, CollectionDefinition>,
+): void {
+  const passed: string[] = []
+  for (let at: CollectionDefinition | undefined = definition; at; ) {
+    const { name, visible, references }: CollectionDefinition = at
+    if (typeof visible !== 'object') return
+    const field = visible.through
+    const parent = collections.get(references.get(field)?.collection ?? '')
+    if (!parent)
+      throw new TypeError(`${name}: visible goes through "${field}", which is no reference`)
+    passed.push(name)
+    if (passed.includes(parent.name))
+      throw new TypeError(
+        `${name}: visible goes in a circle: ${[...passed, parent.name].join(', ')}`,
+      )
+    if (!sharesTransactions(at, parent)) {
+      throw new TypeError(
+        `${name}: visible goes through "${field}", but the stores of ${name} and ${parent.name} are not in one database`,
+      )
+    }
+    at = parent
+  }
+}
+
 /** Whether writes to both are one transaction. */
 export function sharesTransactions(
   { store: one }: CollectionDefinition,

@@ -16,7 +16,7 @@ import {
   type OperationResult,
   withTarget,
 } from './context.ts'
-import { protect } from './field-roles.ts'
+import { protect, protectResult } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
 import { OperationTools, runBefore } from './hooks.ts'
 import { limitAnswer, once } from './idempotency.ts'
@@ -105,7 +105,7 @@ async function buildGivenResult(
   const { action: _action, ...place } = context.target
   const item = withTarget(context, { ...place, kind: 'item', id: stored.id })
   const at = atCurrentParent(item, stored.item)
-  if (!isReachable(at, stored.item)) return buildEmptyResult(context)
+  if (!(await isReachable(at, stored.item))) return buildEmptyResult(context)
   return {
     status: 200,
     headers: isRead(context.method) ? [] : ['Content-Location', at.href(at.target)],
@@ -123,7 +123,7 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   // An action may do more than its caller, who gets no item that it could not read.
   if (id !== undefined && stored) {
     const item = withTarget(context, { ...place, id, kind: 'item' })
-    if (isReachable(atCurrentParent(item, stored.item), stored.item))
+    if (await isReachable(atCurrentParent(item, stored.item), stored.item))
       return { ...(await buildChangedResult(item, stored)), value: undefined, stored: undefined }
   }
   const list = { ...place, kind: 'collection' } as const
@@ -197,8 +197,13 @@ async function changeItem(
   const { ifMatch } = context.preconditions
   const status = ifMatch && ifMatch !== '*' ? 412 : 409
   const now = await context.storeOf(collection).get(stored.id, context.request)
-  const theirs = now && isReachable(context, now.item) ? giveItem(collection, now) : undefined
-  throw new ConflictError(collection.itemName, { mine: changes, theirs }, status)
+  const theirs =
+    now && (await isReachable(context, now.item)) ? giveItem(collection, now) : undefined
+  throw new ConflictError(
+    collection.itemName,
+    { mine: protectResult(collection, changes), theirs },
+    status,
+  )
 }
 
 /** What the client sent, checked: from the query where the method is GET, else from the body. */

@@ -231,10 +231,11 @@ function requireCreatable(context: OperationContext, values: Item, checked: Item
   const reason = chosen === undefined ? undefined : invalidIdReason(collection, String(chosen))
   if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
   requireSize(context, values)
-  if (collection.visible) assertVisible(context, values)
-  return collection.references.size > 0
-    ? checkReferences(context, values, { sent: checked }).then(() => values)
-    : values
+  const visible = collection.visible ? assertVisible(context, values) : undefined
+  if (collection.references.size === 0) return andThen(visible, () => values)
+  return andThen(visible, () =>
+    checkReferences(context, values, { sent: checked }).then(() => values),
+  )
 }
 
 /**

@@ -10,9 +10,9 @@ import { type OperationContext, withTarget } from './context.ts'
 import { buildRowFilter } from './row-policy.ts'
 
 /** The filters that a parent and the row policy put on every list. */
-export function buildScope({ target, principal }: OperationContext): readonly Filter[] {
-  const { parent, collection } = target
-  const rows = buildRowFilter(collection, principal)
+export function buildScope(context: OperationContext): readonly Filter[] {
+  const { parent, collection } = context.target
+  const rows = buildRowFilter(context, collection)
   if (!parent) return rows?.where ?? NO_FILTERS
   const below: Filter = { path: [parent.field], operator: 'in', values: [parent.id] }
   return [below, ...(rows?.where ?? [])]
@@ -37,10 +37,10 @@ export function atCurrentParent(context: OperationContext, item: Item): Operatio
 }
 
 /** Whether an item is below the target's parent, if there is one, and visible to the principal. */
-export function isReachable({ target, principal }: OperationContext, item: Item): boolean {
-  const { parent, collection } = target
+export function isReachable(context: OperationContext, item: Item): Awaitable<boolean> {
+  const { parent, collection } = context.target
   if (parent && getValue(item, [parent.field]) !== parent.id) return false
-  return buildRowFilter(collection, principal)?.sees(item) ?? true
+  return buildRowFilter(context, collection)?.sees(item) ?? true
 }
 
 /**
@@ -57,9 +57,8 @@ export function findVisible(
   if (byClient && collection.hideExistence && !context.can(collection, 'read')) return undefined
   return andThen(context.storeOf(collection).get(id, context.request), stored => {
     if (!stored || !collection.visible) return stored
-    return buildRowFilter(collection, context.principal)?.sees(stored.item) === false
-      ? undefined
-      : stored
+    const sees = buildRowFilter(context, collection)?.sees(stored.item) ?? true
+    return andThen(sees, visible => (visible ? stored : undefined))
   })
 }
 
@@ -79,9 +78,11 @@ export function requireItem(context: OperationContext): Awaitable<Stored> {
   const find = () =>
     andThen(context.storeOf(collection).get(id, context.request), stored => {
       if (!stored) throw notFound(collection, id)
-      if ((parent || collection.visible) && !isReachable(context, stored.item))
-        throw notFound(collection, id)
-      return stored
+      if (!parent && !collection.visible) return stored
+      return andThen(isReachable(context, stored.item), reachable => {
+        if (!reachable) throw notFound(collection, id)
+        return stored
+      })
     })
   return parent ? andThen(requireParent(context), find) : find()
 }
@@ -91,13 +92,16 @@ export function requireItem(context: OperationContext): Awaitable<Stored> {
  * @param values of the item to be, without the id that only the store knows.
  * @throws HttpError 403, or 404 where the collection hides what exists.
  */
-export function assertVisible({ target, principal }: OperationContext, values: Item): void {
-  const { collection, id } = target
-  const rows = buildRowFilter(collection, principal)
-  if (!rows || rows.sees(withDates(collection, values))) return
-  if (collection.hideExistence) throw notFound(collection, id ?? '')
-  const message = `You could not see this ${collection.itemName} afterwards, so you cannot write it.`
-  throw new HttpError(403, [{ message, type: 'forbidden_row' }])
+export function assertVisible(context: OperationContext, values: Item): Awaitable<void> {
+  const { collection, id } = context.target
+  const rows = buildRowFilter(context, collection)
+  if (!rows) return undefined
+  return andThen(rows.sees(withDates(collection, values)), visible => {
+    if (visible) return
+    if (collection.hideExistence) throw notFound(collection, id ?? '')
+    const message = `You could not see this ${collection.itemName} afterwards, so you cannot write it.`
+    throw new HttpError(403, [{ message, type: 'forbidden_row' }])
+  })
 }
 
 /** Values with the dates that a store gives them now. */

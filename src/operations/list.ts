@@ -353,8 +353,9 @@ function varyOf({ namesPage }: ListRequest): readonly string[] {
 }
 
 /** An estimate is made of all items: where a principal sees only some, it would tell of the others. */
-function allowedMode({ target, principal }: OperationContext, wanted: TotalMode): TotalMode {
-  return wanted === 'estimated' && buildRowFilter(target.collection, principal) ? 'exact' : wanted
+function allowedMode(context: OperationContext, wanted: TotalMode): TotalMode {
+  if (wanted !== 'estimated') return wanted
+  return buildRowFilter(context, context.target.collection) ? 'exact' : wanted
 }
 
 /** How the total of a list is found. */

@@ -1,15 +1,15 @@
 // The row rule of a collection: which of its items a principal sees, and so may read, count and change.
-import type { Principal } from '../auth/scheme.ts'
 import type { Issue } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import type { Item } from '../schema/values.ts'
-import { type Filter, matcher } from '../store/selection.ts'
+import { type Awaitable, andThen, type Item } from '../schema/values.ts'
+import { createWithin, type Filter, matcher } from '../store/selection.ts'
+import type { OperationContext } from './context.ts'
 import { findReader, toParameters } from './filter-parameters.ts'
 
 export interface RowFilter {
   /** What a list must add to its own filters. */
   readonly where: readonly Filter[]
-  readonly sees: (item: Item) => boolean
+  readonly sees: (item: Item) => Awaitable<boolean>
 }
 
 /**
@@ -17,15 +17,42 @@ export interface RowFilter {
  * @throws TypeError for a rule that names no field, or is no filter: it fails closed.
  */
 export function buildRowFilter(
+  context: OperationContext,
   collection: CollectionDefinition,
-  principal: Principal | undefined,
 ): RowFilter | undefined {
-  if (!collection.visible) return undefined
-  const rule = collection.visible(principal)
+  const { visible } = collection
+  if (!visible) return undefined
+  if (typeof visible !== 'function') return seeThrough(context, collection, visible.through)
+  const rule = visible(context.principal)
   const where = rule === undefined ? undefined : filtersOf(collection, rule)
   if (where?.length === 0) return undefined
   if (!where) return { where: [nothing(collection)], sees: () => false }
   return { where, sees: matcher({ where }, collection.shape.fields) }
+}
+
+/** What is seen of the items that a field refers to is seen of those that refer to them. */
+function seeThrough(
+  context: OperationContext,
+  { references }: CollectionDefinition,
+  field: string,
+): RowFilter | undefined {
+  const name = references.get(field)?.collection ?? ''
+  const parent = context.target.version.collections.get(name)
+  if (!parent) throw new TypeError(`visible goes through ${name}, which is not in the api`)
+  const rows = buildRowFilter(context, parent)
+  if (!rows) return undefined
+  const store = context.storeOf(parent)
+  const within = { name, store, fields: parent.shape.fields, where: rows.where }
+  return {
+    where: [createWithin([field], within)],
+    sees: item => {
+      const id = item[field]
+      if (typeof id !== 'string' && typeof id !== 'number') return false
+      return andThen(store.get(id, context.request), found =>
+        found ? rows.sees(found.item) : false,
+      )
+    },
+  }
 }
 
 /** No item is without an id. */

@@ -4,7 +4,7 @@ import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts
 import { ConflictError } from '../model/conflict-error.ts'
 import type { Stored } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
-import { requireOwner } from './field-roles.ts'
+import { protectResult, requireOwner } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
 import { isReachable, notFound, requireParent } from './items.ts'
 
@@ -21,7 +21,7 @@ export async function findCurrent(
   const { collection, id = '' } = target
   if (target.parent) await requireParent(context)
   const stored = await context.storeOf(collection).get(id, context.request)
-  const current = stored && isReachable(context, stored.item) ? stored : undefined
+  const current = stored && (await isReachable(context, stored.item)) ? stored : undefined
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !creates) return undefined
   if (current && collection.owner && !target.action) requireOwner(context, current.item)
@@ -54,7 +54,7 @@ export async function requireCurrent(context: OperationContext): Promise<Stored>
 /** Builds the error of a condition that a program gave. */
 function conflictWith({ target, body }: OperationContext, theirs: Stored | undefined) {
   return new ConflictError(target.collection.itemName, {
-    mine: body?.value,
+    mine: protectResult(target.collection, body?.value),
     theirs: theirs && giveItem(target.collection, theirs),
   })
 }

@@ -173,7 +173,7 @@ export async function update(
 ): Promise<Stored | undefined> {
   const { collection } = context.target
   requireSize(context, values)
-  if (collection.visible) assertVisible(context, withOwnValues(collection, item, values))
+  if (collection.visible) await assertVisible(context, withOwnValues(collection, item, values))
   if (collection.references.size > 0)
     await checkReferences(context, values, { sent, current: item })
   const options = toWriteOptions(context, 'changed')
