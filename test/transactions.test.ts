@@ -91,6 +91,15 @@ async function shop(make: () => Store, workTime = 5000) {
           return { order }
         },
       },
+      show: {
+        on: 'item',
+        input: z.object({ photo: z.string(), stock: z.int() }),
+        transaction: true,
+        async run({ input, update }) {
+          await update({ photo: { data: input.photo } })
+          await update({ stock: input.stock })
+        },
+      },
       move: {
         on: 'collection',
         input: z.object({ from: z.string(), to: z.string() }),
@@ -232,7 +241,7 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
   })
 
   it('files of a transaction that is undone are removed; those of deleted items only with it', async () => {
-    const { api, products, blobs } = await opened()
+    const { api, products, blobs, post } = await opened()
     const keys = async () => {
       const found: string[] = []
       for await (const { key } of blobs.keys()) found.push(key)
@@ -245,7 +254,7 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     const change = async (tx: Pick<typeof api, 'collection'>) => {
       await tx.collection('products').delete(id)
       await tx.collection('products').create({ ...values, photo: { data: photo_data('two') } })
-      expect(await keys()).toContain(kept)
+      expect(await keys()).toHaveLength(2)
     }
     const undone = api.transaction(async tx => {
       await change(tx as typeof api)
@@ -253,6 +262,13 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
     })
     await expect(undone).rejects.toBe(DECLINED)
     expect(await keys()).toEqual([kept])
+    const shown = (stock: number) =>
+      post(`/products/${id}/show`, { photo: photo_data('three'), stock })
+    expect((await shown(-1)).status).toBe(400)
+    expect(await keys()).toEqual([kept])
+    expect((await shown(3)).status).toBe(303)
+    expect(await keys()).toHaveLength(1)
+    expect(await keys()).not.toContain(kept)
     await api.transaction(tx => change(tx as typeof api))
     const left = await keys()
     expect([left.length, left.includes(kept ?? '')]).toEqual([1, false])

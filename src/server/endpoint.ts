@@ -135,7 +135,8 @@ function compileOperation(
     }
   }
   const perform = compilePerform(pattern, operation)
-  const uploads = pattern.collection.blobs !== undefined && !pattern.action && !isRead(method)
+  // An action takes no files, but its `update` may give contents.
+  const uploads = pattern.collection.blobs !== undefined && !isRead(method)
   const work: Step = requested => {
     const context = toOperationContext(requested)
     context.operation = operation
