@@ -26,7 +26,8 @@ export function prepare(build?: string): void {
   if (build === undefined) {
     const tsc = here('../node_modules/.bin/tsc')
     const config = here('../tsconfig.build.json')
-    const args = ['-p', config, '--declaration', 'false', '--outDir', folder]
+    const without = ['--declaration', 'false', '--declarationMap', 'false']
+    const args = ['-p', config, ...without, '--outDir', folder]
     execFileSync(tsc, args, { stdio: 'inherit' })
   }
   // Inherited by every process that is started.
