@@ -51,6 +51,7 @@ export type {
 export type { FieldContext, FieldRole, OwnerOptions } from './model/field-roles.ts'
 export type { HookContext, Hooks, OperationEvent, RunContext, Transaction } from './model/hooks.ts'
 export type { Filters, Query } from './model/list-query.ts'
+export type { ReferenceOptions } from './model/references.ts'
 export type {
   Callable,
   CallOptions,

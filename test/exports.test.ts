@@ -146,6 +146,7 @@ test('rest-conventions', async () => {
       "type RateLimitOptions",
       "type RateLimitPolicy",
       "type ReadContext",
+      "type ReferenceOptions",
       "type Representation",
       "type RequestEvent",
       "type Resource",
