@@ -543,7 +543,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
       (await door.request(path, { method: 'OPTIONS' })).json as {
         summary: string
         get: {
-          parameters: readonly { name: string }[]
+          parameters: readonly { name: string; in: string }[]
           responses: { 200: { content: Record<string, unknown> } }
         }
       }
@@ -553,7 +553,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ]) {
       const { summary, get } = await described(`/v1/photos/${id}/${property}`)
       expect(summary).toBe(`The ${property} of one photo`)
-      expect(get.parameters).toEqual([])
+      expect(get.parameters.filter(({ in: where }) => where !== 'header')).toEqual([])
       expect(Object.keys(get.responses[200].content)).toEqual([type])
     }
     const names = (await described('/v1/photos')).get.parameters.map(({ name }) => name)
