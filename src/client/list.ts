@@ -32,7 +32,7 @@ export function createList<T>(
   print: (limit?: number) => string,
   limit: number | undefined,
 ): List<T> {
-  const most = limit ?? Number.POSITIVE_INFINITY
+  const most = limit ?? Number.MAX_VALUE
 
   async function readPage(query: string): Promise<Page<T>> {
     const { value, headers } = await read(query, { counts: true })

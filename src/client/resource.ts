@@ -64,7 +64,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
   ): Promise<Reply> {
     const entry = `${prefer} ${address}`
     const known = cache.get(entry)
-    const headers = { prefer, 'if-none-match': known?.headers.get('etag') }
+    const headers = { prefer, 'if-none-match': known && tagOf(known.headers) }
     const fresh = await send({ method: 'GET', url: address, headers, signal })
     const reply = fresh.status === 304 && known ? known : fresh
     const keeps = reply.headers.has('etag') && !(walks && findLink(reply.headers, 'next'))
@@ -77,8 +77,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
 
   /** Remembers the version of an item, and gives the item. */
   const remember = ({ value, headers }: Reply): Item => {
-    // A proxy that compresses makes a tag weak, which no condition of a write takes.
-    if (isObject(value)) sources.set(value, headers.get('etag')?.replace('W/', '') ?? '')
+    if (isObject(value)) sources.set(value, tagOf(headers) ?? '')
     return value as Item // The server's word: nothing is checked again.
   }
 
@@ -105,12 +104,12 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
    * Finds the version of an item. A list's item has none: it is read again.
    * @throws HttpError 412 where that is not as it was listed.
    */
-  async function findTag(target: Item, signal?: AbortSignal): Promise<string | null | undefined> {
+  async function findTag(target: Item, signal?: AbortSignal): Promise<string | undefined> {
     const source = sources.get(target)
     if (source === undefined) throw foreignObject(name)
     if (source.startsWith('"')) return source
     const now = await get(toUrl(target) + source, signal).catch(toUndefined)
-    if (JSON.stringify(now?.value) === JSON.stringify(target)) return now?.headers.get('etag')
+    if (JSON.stringify(now?.value) === JSON.stringify(target)) return now && tagOf(now.headers)
     const message = 'The item was changed since it was listed. Read it again, then decide.'
     throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
   }
@@ -221,17 +220,22 @@ export function createProxy<T extends object>(known: T, make: (name: string) => 
       if (typeof name === 'symbol' || name === 'then' || name === 'toJSON' || name in made) {
         return Reflect.get(made, name)
       }
-      const value = make(name)
-      Object.assign(made, { [name]: value })
-      return value
+      const values: Record<string, unknown> = made
+      values[name] = make(name)
+      return values[name]
     },
   })
 }
 
 function foreignObject(name: string): TypeError {
   return new TypeError(
-    `client.${name} did not give this object: its version is unknown. Give the object itself, or its id (with { ifMatch: tag } where the version matters).`,
+    `client.${name} did not give this object, so its version is unknown. Give the object itself, or its id and { ifMatch }.`,
   )
+}
+
+/** A proxy that compresses makes a tag weak, which no condition of a write takes. */
+function tagOf(headers: Headers): string | undefined {
+  return headers.get('etag')?.replace(/^W\//, '')
 }
 
 function isObject(value: unknown): value is Item {

@@ -24,7 +24,7 @@ export interface Message {
   readonly url: string
   /** What is written to: of one place either all writes of a method take keys, or none. */
   readonly place?: string
-  readonly headers?: Readonly<Record<string, string | null | undefined>>
+  readonly headers?: Readonly<Record<string, string | undefined>>
   /** A `FormData`, or a value to be sent as JSON. */
   readonly body?: unknown
   readonly signal: AbortSignal | undefined
@@ -47,21 +47,24 @@ export type Send = (message: Message) => Promise<Reply>
 
 export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: SendOptions): Send {
   /** Whether writes are safe to repeat, by method and place. */
-  const keyed = new Map<string, Promise<boolean>>()
+  const keyed = new Map<string, boolean>()
 
   async function attempt(message: Message, key: string | undefined): Promise<Reply> {
-    const { method, url, body, signal } = message
+    const { method, url, body, signal, place } = message
     const isForm = body instanceof FormData
-    const sent = new Headers({ accept: 'application/json' })
-    const set = (name: string, value: string | null | undefined) => value && sent.set(name, value)
-    set('authorization', typeof auth === 'function' ? await auth() : auth)
-    set('idempotency-key', key)
-    if (body !== undefined && !isForm) set('content-type', 'application/json')
-    for (const [name, value] of Object.entries(message.headers ?? {})) set(name, value)
+    const sent = {
+      accept: 'application/json',
+      authorization: typeof auth === 'function' ? await auth() : auth,
+      'idempotency-key': key,
+      'content-type': isForm || body === undefined ? undefined : 'application/json',
+      ...message.headers,
+    }
     const response = await (options.fetch ?? fetch)(url, {
       method,
-      headers: sent,
-      body: isForm || body === undefined ? (body ?? null) : JSON.stringify(body),
+      headers: Object.entries(sent).filter((each): each is [string, string] => !!each[1]),
+      body: isForm ? body : JSON.stringify(body),
+      // A redirect may turn a write into a GET, whose answer would be taken for the item.
+      redirect: place ? 'manual' : 'follow',
       signal: anyOf(signal, isForm ? undefined : AbortSignal.timeout(timeout)),
     })
     const { ok, status, headers } = response
@@ -87,24 +90,24 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
         signal?.throwIfAborted()
         const after = findWait(error)
         if (count >= retries || !(after <= MAX_RETRY_AFTER)) throw error
-        if (place && !(await takesKeys(method, place, message).catch(() => false))) throw error
+        const isSafe = !place || (await takesKeys(method, place, message.url).catch(() => false))
+        signal?.throwIfAborted()
+        if (!isSafe) throw error
         await wait(after + Math.random() * Math.min(FIRST_WAIT * 2 ** count, MAX_WAIT), signal)
       }
     }
   }
 
   /** Asks OPTIONS, once for each place: a write is sent again only where its key is known to count. */
-  function takesKeys(method: string, place: string, { url, signal }: Message): Promise<boolean> {
+  async function takesKeys(method: string, place: string, url: string): Promise<boolean> {
     const name = `${method} ${place}`
     const known = keyed.get(name)
-    if (known) return known
-    const asked = send({ method: 'OPTIONS', url, signal }).then(({ value }) => {
-      const described = (value as Readonly<Record<string, unknown>>)[method.toLowerCase()]
-      return /idempotency-?key/i.test(JSON.stringify(described))
-    })
-    keyed.set(name, asked)
-    asked.catch(() => keyed.delete(name))
-    return asked
+    if (known !== undefined) return known
+    const { value } = await send({ method: 'OPTIONS', url, signal: undefined })
+    const described = (value as Readonly<Record<string, unknown>>)[method.toLowerCase()]
+    const takes = /idempotency-?key/i.test(JSON.stringify(described))
+    keyed.set(name, takes)
+    return takes
   }
 
   return send

@@ -278,7 +278,7 @@ describe('a write', () => {
     const made = await client.cars.create(red)
     const copy = { ...made }
     const wrong = new TypeError(
-      'client.cars did not give this object: its version is unknown. Give the object itself, or its id (with { ifMatch: tag } where the version matters).',
+      'client.cars did not give this object, so its version is unknown. Give the object itself, or its id and { ifMatch }.',
     )
     await expect(client.cars.patch(copy, {})).rejects.toThrow(wrong)
     await expect(client.cars.buy(copy, { offer: 1 })).rejects.toThrow(wrong)
@@ -289,6 +289,32 @@ describe('a write', () => {
     await expect(client.cars.delete(undefined)).rejects.toThrow(
       'The id of an item of cars must be a text or a number, not undefined',
     )
+  })
+
+  test('follows no redirect, which might make a GET of it', async () => {
+    line.next([301, { location: '/v3/cars' }])
+    await expect(client.cars.create(red)).rejects.toMatchObject({ status: 301 })
+  })
+
+  test('and a tag that a proxy has made weak is strong again', async () => {
+    const { id } = await client.cars.create(red)
+    const weakened = createClient<typeof api>(line.url, {
+      ...needed,
+      fetch: async (url, init) => {
+        const response = await fetch(url, init)
+        const tag = response.headers.get('etag')
+        const headers = {
+          ...Object.fromEntries(response.headers),
+          ...(tag && { etag: `W/${tag}` }),
+        }
+        return new Response(response.body, { status: response.status, headers })
+      },
+    })
+    const read = await weakened.cars.read(id)
+    expect(await weakened.cars.patch(read, { price: 2 })).toMatchObject({ price: 2 })
+    const listed = await weakened.cars.list().first()
+    if (!listed) throw new Error('There is no car')
+    expect(await weakened.cars.patch(listed, { price: 3 })).toMatchObject({ price: 3 })
   })
 
   test('in change begins anew as often as another was first, with a key of its own', async () => {
