@@ -6,7 +6,8 @@
  */
 export function parseInstant(text: string): number {
   // A date alone is UTC by ECMA-262; with a `Z` behind it V8 reads a year below 100 as 19xx.
-  return Date.parse(DATE.test(text) || /(?:z|[+-]\d\d:?\d\d)$/i.test(text) ? text : `${text}Z`)
+  const isZoned = text.endsWith('Z') || DATE.test(text) || /(?:z|[+-]\d\d:?\d\d)$/i.test(text)
+  return Date.parse(isZoned ? text : `${text}Z`)
 }
 
 /** The last instant that a date-time in UTC can print. */

@@ -87,7 +87,10 @@ export class MemoryIndex {
   /** The key of an item in a column. */
   #keyOf(row: Stored, at: number): Key {
     const column = this.#columns[at]
-    return column ? toKey(getValue(row.item, column.path), column.kind) : null
+    if (!column) return null
+    // The last column is the id.
+    const value = at === this.#columns.length - 1 ? row.id : getValue(row.item, column.path)
+    return toKey(value, column.kind)
   }
 
   #toKeys(row: Stored): Keys {
