@@ -215,7 +215,13 @@ class NodeBody implements BodyStream {
   async whole(): Promise<Uint8Array | undefined> {
     // Node gives what came with the head right after the listener has returned.
     await undefined
-    return this.#request.readableLength === this.left ? this.#read() : undefined
+    if (this.#request.readableLength !== this.left) return undefined
+    const first = this.#read()
+    if (!first || this.left === 0) return first
+    // Deno gives one chunk at a time.
+    const chunks = [first]
+    for (let next = this.#read(); next; next = this.#read()) chunks.push(next)
+    return Buffer.concat(chunks)
   }
 
   #read(): Uint8Array | undefined {
@@ -237,7 +243,8 @@ class NodeBody implements BodyStream {
         const chunk = this.#read()
         if (chunk) yield chunk
         else if (request.readableAborted) throw incompleteBody(request.errored)
-        else if (request.complete && request.readableLength === 0) return
+        // Not `complete`, which Deno sets with the head.
+        else if (request.readableEnded) return
         else {
           if (!wake) for (const event of MORE) request.on(event, onMore)
           await this.#pace.wait(
