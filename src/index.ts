@@ -39,7 +39,18 @@ export type { HttpRequest } from './http/message.ts'
 export { type Contact, DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
 export { ConflictError } from './model/conflict-error.ts'
-export type { AnyCollection, Made } from './model/def.ts'
+// Some of these are here because inferred types of a program name them in its declarations.
+export type {
+  AnyCollection,
+  ChangesOf as DefChanges,
+  Def,
+  ItemOf as DefItem,
+  Made,
+  Merge as DefMerge,
+  NewOf as DefInput,
+  StoredOf as DefStored,
+  UnknownDef,
+} from './model/def.ts'
 export type {
   ApiDefinition,
   CollectionDefinition,

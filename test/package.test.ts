@@ -442,6 +442,13 @@ export function countOf(principal: Principal | undefined, signal: AbortSignal | 
   return api.collection(cars).count({}, { principal, signal })
 }
 
+// What a program infers has names in its own declarations.
+export const calls = api.collection(cars)
+export const read = () => calls.read('x')
+export const page = () => calls.list({ color: 'red' }).page()
+export const { patch, change } = calls
+export const inside = () => api.transaction(async tx => tx.collection(cars).list().first())
+
 export async function typed(): Promise<void> {
   const [first] = await api.collection(cars).list({ color: ['red'], limit: 5 }).toArray()
   const color: string | undefined = first?.color
