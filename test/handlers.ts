@@ -3,6 +3,7 @@
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest'
+import { type Check, checkOf } from './answers.ts'
 
 /** What has the two doors: an api, a collection. */
 export interface Served {
@@ -48,27 +49,46 @@ export function openHandlers(served: Served): Promise<OpenHandler[]> {
   return Promise.all(HANDLER_NAMES.map(name => openHandler(name, served)))
 }
 
-async function openFetch({ fetch }: Served): Promise<OpenHandler> {
+async function openFetch(served: Served): Promise<OpenHandler> {
   const base = 'http://api.test'
   return {
     name: 'fetch',
     base,
-    request: async (target, init) => toAnswer(await fetch(requestOf(base, target, init))),
+    request: async (target, init) => {
+      const request = requestOf(base, target, init)
+      return checked(served, base, request, await toAnswer(await served.fetch(request)))
+    },
     close: async () => {},
   }
 }
 
-async function openNode({ handler }: Served): Promise<OpenHandler> {
-  const { base, close } = await listen(handler)
+async function openNode(served: Served): Promise<OpenHandler> {
+  const { base, close } = await listen(served.handler)
   return {
     name: 'node:http',
     base,
     request: async (target, init) => {
       const request = requestOf(base, target, init)
-      return toAnswer(await fetch(request, { redirect: 'manual' }))
+      const answer = await toAnswer(await fetch(request, { redirect: 'manual' }))
+      return checked(served, base, request, answer)
     },
     close,
   }
+}
+
+const checks = new WeakMap<Served, Check | undefined>()
+
+/** Holds an answer to the OpenAPI document of its api. @throws Error where it is not as documented. */
+function checked(served: Served, base: string, request: Request, answer: Answer): Answer {
+  const { method, url, headers } = request
+  const named = ['x-http-method-override', 'x-forwarded-prefix'].some(name => headers.has(name))
+  if (!url.startsWith(base) || named) return answer
+  const check = checks.has(served) ? checks.get(served) : checkOf(served)
+  checks.set(served, check)
+  const { status, headers: given, text } = answer
+  const miss = check?.({ method, target: url.slice(base.length), status, headers: given, text })
+  if (miss !== undefined) throw new Error(`Not as documented: ${miss}`)
+  return answer
 }
 
 /** Listens on a free port of the loopback interface. */

@@ -91,6 +91,8 @@ export function buildDocument(
     info: { ...api.info, version: String(described.number ?? 1) },
     tags: collections.map(({ name, description }) => ({ name, description })),
     paths,
+    // Said outright: nothing needs credentials.
+    ...(schemes.size === 0 && { security: [] }),
     components: {
       ...components.build(),
       ...(schemes.size > 0 && { securitySchemes: Object.fromEntries(schemes) }),

@@ -8,7 +8,7 @@ import { writtenTypes } from '../negotiate.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
 import { buildContent, type Described, JSON_TYPE, takesKey } from './described.ts'
-import { referToHeaders } from './headers.ts'
+import { listCommonHeaders, referToHeaders } from './headers.ts'
 
 const ALWAYS = [400, 412, 414, 431, 500, 503]
 
@@ -49,7 +49,7 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
 
 /** Builds the error responses of an operation: `default` alone where nothing is shared. */
 export function buildErrorResponses(described: Described): Record<string, unknown> {
-  const { api, components, method } = described
+  const { api, components, method, target } = described
   const other = 'An error that a program throws, or one of HTTP itself'
   if (method === 'HEAD') {
     const statuses = components ? listStatuses(described) : []
@@ -60,7 +60,10 @@ export function buildErrorResponses(described: Described): Record<string, unknow
   const refer = (name: string, status?: number) =>
     components.refer('responses', name, api, () => ({
       description: status === undefined ? other : phraseOf(status),
-      ...referToHeaders(components, HEADERS[status ?? 0] ?? []),
+      ...referToHeaders(components, [
+        ...(HEADERS[status ?? 0] ?? []),
+        ...listCommonHeaders(api, target.version ?? api.defaultVersion),
+      ]),
       content: buildErrors(described, components, status),
     }))
   const known = listStatuses(described).map(status => [

@@ -1,5 +1,6 @@
 // The header fields of requests and responses, in the terms of OpenAPI 3.1.
 import { isRead } from '../http/message.ts'
+import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
@@ -187,9 +188,18 @@ export function buildResponseHeaders(
   const names = new Set(own ?? (status === '303' ? ['Location'] : CHANGED))
   if (status === '201') names.add('Location')
   if (status === '206') names.add('Content-Range')
-  if (api.rateLimit) for (const limit of LIMITS) names.add(limit)
-  const { version } = target
-  if (version?.deprecated !== undefined) names.add('Deprecation').add('Link')
-  if (version?.sunset !== undefined) names.add('Sunset')
+  for (const common of listCommonHeaders(api, target.version)) names.add(common)
   return referToHeaders(components, [...names].sort())
+}
+
+/** The headers of every response: of the rate limits, and of a version that is deprecated. */
+export function listCommonHeaders(
+  { rateLimit }: ApiDefinition,
+  version: VersionDefinition | undefined,
+): string[] {
+  return [
+    ...(version?.deprecated === undefined ? [] : ['Deprecation', 'Link']),
+    ...(rateLimit ? LIMITS : []),
+    ...(version?.sunset === undefined ? [] : ['Sunset']),
+  ]
 }

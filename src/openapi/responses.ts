@@ -1,6 +1,7 @@
 // What a method answers, in the terms of OpenAPI 3.1.
 
 import { isRead } from '../http/message.ts'
+import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import { DOWNLOAD } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
@@ -119,6 +120,16 @@ const NUMBER: JsonSchema = {
   required: ['count'],
 }
 
+/** Whether a version with another schema keeps its properties in the same items. */
+function sharesStore(
+  { versions }: ApiDefinition,
+  { store, schema }: CollectionDefinition,
+): boolean {
+  return versions.some(({ collections }) =>
+    [...collections.values()].some(other => other.store === store && other.schema !== schema),
+  )
+}
+
 function answerContent(
   described: Described,
   status: string,
@@ -130,7 +141,9 @@ function answerContent(
   const { collection, property = '', action } = target
   const type = toTypeName(collection.itemName)
   const item = () =>
-    shareSchema(described, type, collection, status, id => itemSchema(collection, id))
+    shareSchema(described, type, collection, status, id =>
+      itemSchema(collection, id, sharesStore(api, collection)),
+    )
   switch (content) {
     case 'page':
       return buildContent(types, { type: 'array', items: item() })

@@ -9,8 +9,13 @@ import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema
  * An item as it is given: the schema's output, binary properties in their form, and the properties that
  * the server adds.
  * @param id a name for the schema, that no other one of the document has.
+ * @param open whether an item may have properties of another version.
  */
-export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
+export function itemSchema(
+  collection: CollectionDefinition,
+  id: string,
+  open: boolean,
+): JsonSchema {
   const { shape, schema, binary, roles } = collection
   const blobs = buildBlobs(shape.fields, (name, empty) => givenBlob(name, empty, binary))
   const added = serverProperties(collection)
@@ -24,7 +29,7 @@ export function itemSchema(collection: CollectionDefinition, id: string): JsonSc
       required: [...new Set([...Object.keys(added), ...required])],
     }
   }
-  return embedSchema(schema, { io: 'output', id, change })
+  return embedSchema(schema, { io: 'output', id, change, open })
 }
 
 export interface BodyOptions {

@@ -1,0 +1,137 @@
+// Answers held to the OpenAPI document of the api that gave them: status, headers, media type, JSON.
+
+import { ERROR_TYPES } from '../src/errors.ts'
+import { defineApi, openApiDocument } from '../src/index.ts'
+import { checkedDocument, type Described, follow, type Part } from './openapi.ts'
+
+/** What was sent and what came back. */
+export interface Exchange {
+  readonly method: string
+  /** The path and query below the api's root. */
+  readonly target: string
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** Says what an answer has that the document does not; `undefined` where all is documented. */
+export type Check = (exchange: Exchange) => string | undefined
+
+interface Path {
+  readonly pattern: RegExp
+  readonly template: string
+  readonly item: Part
+  readonly described: Omit<Described, 'ask'>
+}
+
+const HEADERS = [
+  'accept-ranges',
+  'allow',
+  'content-disposition',
+  'content-location',
+  'content-range',
+  'etag',
+  'last-modified',
+  'link',
+  'location',
+  'preference-applied',
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+  'www-authenticate',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-result-count',
+]
+
+/** Creates the check for an api, or for a collection that is served alone; `undefined` for anything else. */
+export function checkOf(served: object): Check | undefined {
+  if (!('definition' in served)) return undefined
+  // What has a definition is an api or a collection.
+  const api = 'versions' in Object(served.definition) ? served : alone(served)
+  const { definition } = api as Parameters<typeof openApiDocument>[0]
+  const numbers = definition.versions.map(({ number }) => number)
+  const documents = [undefined, ...numbers].map(version => {
+    // JSON is made of such parts.
+    return openApiDocument({ definition }, { version }) as unknown as Part
+  })
+  return createCheck(documents, definition.prefix)
+}
+
+function alone(collection: object): object {
+  const collections = [collection] as unknown as NonNullable<
+    Parameters<typeof defineApi>[0]['collections']
+  >
+  return defineApi({ collections })
+}
+
+export function createCheck(documents: readonly Part[], prefix = ''): Check {
+  const paths = documents
+    .flatMap(document => {
+      const described = checkedDocument(document)
+      return Object.entries(document.paths ?? {}).map(([template, item]): Path => {
+        const escaped = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
+        const pattern = new RegExp(`^${escaped.replace(/\{\w+\}/g, '[^/]+')}/?$`)
+        return { pattern, template, item, described }
+      })
+    })
+    .sort((one, other) => countIds(one) - countIds(other))
+  return exchange => check(paths, prefix, exchange)
+}
+
+function countIds({ template }: Path): number {
+  return template.split('{').length
+}
+
+function check(paths: readonly Path[], prefix: string, exchange: Exchange): string | undefined {
+  const { method, target, status, headers, text } = exchange
+  const [whole = '', ...rest] = target.split('?')
+  const query = rest.join('?').replaceAll('%5F', '_')
+  const path = whole.slice(prefix.length)
+  if (method === 'OPTIONS' || /suppress_error_codes|_method/.test(query)) return undefined
+  const bare = path.replace(/\.(?:json|xml|csv|ndjson|html)$/, '')
+  const find = (text: string) => paths.find(({ pattern }) => pattern.test(text))
+  const found = find(bare) ?? find(path)
+  if (!found || status === 405 || text.includes('"type":"no_such_path"')) return undefined
+  const { item, template, described } = found
+  const operation = item[method.toLowerCase()]
+  const about = `${method} ${target} (${template}): ${status} ${text.slice(0, 300)}`
+  // A form may stand for another method.
+  if (!operation && method === 'POST') return undefined
+  if (!operation) return `${about}: the method is not documented`
+  const { document } = described
+  const place = ['paths', template, method.toLowerCase(), 'responses']
+  const known = operation.responses ?? ({} as Part)
+  // A program may throw any error: those of ours must be documented one by one.
+  const ours = isOurs(exchange)
+  const said = String(status) in known || ours ? String(status) : 'default'
+  if (!(said in known)) return `${about}: the status is not documented`
+  const response = follow(document, known[said] as Part)
+  const named = Object.keys(response.headers ?? {}).map(name => name.toLowerCase())
+  const others = HEADERS.filter(name => headers.has(name) && !named.includes(name))
+  if (ours && others.length > 0) return `${about}: headers ${others}`
+  if (text === '' || method === 'HEAD') return undefined
+  // The older name of XML is given to clients that ask for it.
+  const type =
+    headers.get('content-type')?.split(';')[0]?.replace('text/xml', 'application/xml') ?? ''
+  const { content } = response
+  const ranges = [type, `${type.split('/')[0]}/*`, '*/*']
+  if (!ranges.some(range => content && range in content)) return `${about}: ${type}`
+  const { $ref }: { readonly $ref?: unknown } = known[said] ?? {}
+  const at = typeof $ref === 'string' ? $ref.split('/').slice(1) : [...place, said]
+  // Selected fields are a part of the item, for which there is no schema.
+  if (!/json/.test(type) || !content?.[type]?.schema || /(?:^|&)fields(?:\[\])?=/.test(query))
+    return undefined
+  const issues = described.mistakesOf(JSON.parse(text), ...at, 'content', type, 'schema')
+  return issues === undefined ? undefined : `${about}: ${JSON.stringify(issues)}`
+}
+
+/** Whether an error is one of the library's own. */
+function isOurs({ status, headers, text }: Exchange): boolean {
+  if (status < 400 || !headers.get('content-type')?.includes('json') || text === '')
+    return status < 400
+  const types: Readonly<Record<number, object>> = ERROR_TYPES
+  const { errors } = JSON.parse(text) as { errors?: readonly { readonly type?: string }[] }
+  return errors?.every(({ type }) => type !== undefined && type in (types[status] ?? {})) ?? false
+}
