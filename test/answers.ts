@@ -121,15 +121,17 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const { $ref }: { readonly $ref?: unknown } = known[said] ?? {}
   const at = typeof $ref === 'string' ? $ref.split('/').slice(1) : [...place, said]
   // Selected fields are a part of the item, for which there is no schema.
-  if (!/json/.test(type) || !content?.[type]?.schema || /(?:^|&)fields(?:\[\])?=/.test(query))
+  if (!JSON_TYPES.test(type) || !content?.[type]?.schema || /(?:^|&)fields(?:\[\])?=/.test(query))
     return undefined
   const issues = described.mistakesOf(JSON.parse(text), ...at, 'content', type, 'schema')
   return issues === undefined ? undefined : `${about}: ${JSON.stringify(issues)}`
 }
 
+const JSON_TYPES = /^application\/(?:problem\+)?json/
+
 /** Whether an error is one of the library's own. */
 function isOurs({ status, headers, text }: Exchange): boolean {
-  if (status < 400 || !headers.get('content-type')?.includes('json') || text === '')
+  if (status < 400 || !JSON_TYPES.test(headers.get('content-type') ?? '') || text === '')
     return status < 400
   const types: Readonly<Record<number, object>> = ERROR_TYPES
   const { errors } = JSON.parse(text) as { errors?: readonly { readonly type?: string }[] }

@@ -42,6 +42,7 @@ function listStatuses(described: Described): number[] {
 const HEADERS: Readonly<Record<number, readonly string[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
+  409: ['Retry-After'],
   416: ['Content-Range'],
   429: ['Retry-After'],
   503: ['Retry-After'],

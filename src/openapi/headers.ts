@@ -187,7 +187,7 @@ export function buildResponseHeaders(
   const own = target.kind === 'action' ? undefined : BY_OPERATION[name]
   const names = new Set(own ?? (status === '303' ? ['Location'] : CHANGED))
   if (status === '201') names.add('Location')
-  if (status === '206') names.add('Content-Range')
+  if (status === '206' || (status === '304' && name === DOWNLOAD)) names.add('Content-Range')
   for (const common of listCommonHeaders(api, target.version)) names.add(common)
   return referToHeaders(components, [...names].sort())
 }
