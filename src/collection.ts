@@ -276,8 +276,7 @@ function shapeOf(options: Declaration): Shape {
     }
   }
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
-  const { parents, references, relation, unique = [], indexes = [], fields: roles = {} } = options
-  const writeOnly = Object.keys(roles).filter(property => roles[property] === 'writeOnly')
+  const { parents, references, relation, unique = [], indexes = [] } = options
   const setsOf = (option: string, sets: readonly (string | readonly string[])[]) =>
     sets.map(set => setOf(name, fields, option, typeof set === 'string' ? [set] : set))
   const pair = relation ? setsOf('relation', [Object.keys(relation)]) : []
@@ -293,7 +292,6 @@ function shapeOf(options: Declaration): Shape {
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(buildField(schema, 'output').open && { open: true }),
-    ...(writeOnly.length > 0 && { writeOnly }),
   }
   return Object.freeze(shape)
 }

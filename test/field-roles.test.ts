@@ -323,13 +323,36 @@ describe.each(Object.entries(STORES))('a write-only property, %s', (_name, makeS
   })
 })
 
-it('is in no idempotency record of SQLite', async () => {
+it('is in no idempotency record, of any version', async () => {
   const db = await openDatabase()
-  const { send } = await serve(sqlStore({ db, table: 'users', create: true }))
+  const store = sqlStore({ db, table: 'users', create: true })
+  const before = defineUntyped({ name: 'users', schema: z.object({ name: z.string() }), store })
+  const api = defineApi({
+    versions: [
+      { version: 1, collections: [before] },
+      { version: 2, collections: [users(store)] },
+    ],
+  })
+  const { request } = await openHandler('fetch', api)
+  let keys = 0
+  const send = (target: string, method: string, json?: object) =>
+    request(target, {
+      method,
+      headers: { 'idempotency-key': `"${++keys}"` },
+      ...(json && { json }),
+    })
   const json = { name: 'B', password: SECRET, note: SECRET }
-  await send('/users', { method: 'POST', headers: { 'idempotency-key': '"k"' }, json })
+  const { id } = Object((await send('/v2/users', 'POST', json)).json)
+  const statuses = [
+    await send(`/v2/users/${id}`, 'PUT', json),
+    await send(`/v2/users/${id}`, 'PATCH', { name: 'C' }),
+    await send(`/v2/users/${id}/echo`, 'POST', {}),
+    await send(`/v1/users/${id}`, 'PATCH', { name: 'D' }),
+    await send(`/v1/users/${id}`, 'DELETE'),
+  ].map(({ status }) => status)
+  expect(statuses).toEqual([303, 303, 200, 303, 200])
   const { rows } = await sql`select * from rest_idempotency`.execute(db)
-  expect(rows).toHaveLength(1)
+  expect(rows).toHaveLength(keys)
   expect(JSON.stringify(rows)).not.toMatch(/sesame/)
 })
 

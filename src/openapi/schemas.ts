@@ -53,7 +53,7 @@ export function bodySchema(
   )
   // What a PUT takes back from a GET.
   const ignored = replaces ? serverProperties(collection) : {}
-  const kept = replaces && roles ? [...roles.writeOnly, ...roles.immutable] : []
+  const kept = operation === 'replace' && roles ? [...roles.writeOnly, ...roles.immutable] : []
   const readOnly = [...(roles?.readOnly.keys() ?? [])]
   const known = new Set([filled, replaces ? shape.identity.name : undefined, ...kept, ...readOnly])
   const change = (object: JsonSchema) => {

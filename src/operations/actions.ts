@@ -16,7 +16,7 @@ import {
   type OperationResult,
   withTarget,
 } from './context.ts'
-import { protect, protectResult } from './field-roles.ts'
+import { protect, protectResult, toReadable } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
 import { OperationTools, runBefore } from './hooks.ts'
 import { limitAnswer, once } from './idempotency.ts'
@@ -46,7 +46,7 @@ export async function act(
     const returned = await run(context, action, current, await checkInput(context, action))
     const { value } = returned
     stored = returned.stored ?? (action.givesItem ? await findGiven(context, value) : undefined)
-    if (stored) return [null, toAnswer(stored, collection.shape)]
+    if (stored) return [null, toAnswer(toReadable(collection, stored))]
     // An action may return dates and undefined properties: the result is kept and sent as JSON.
     return value === undefined ? [] : [JSON.parse(JSON.stringify(value)) as Json]
   }

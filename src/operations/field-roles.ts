@@ -3,7 +3,8 @@
 import { HttpError } from '../errors.ts'
 import { toJson } from '../formats/json-value.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
+import { type Item, isObject, type Json, omit, sameJson } from '../schema/values.ts'
+import type { Stored } from '../store/store.ts'
 import { requirePrincipal } from './authorize.ts'
 import type { OperationContext, RequestContext } from './context.ts'
 import { notFound } from './items.ts'
@@ -96,6 +97,11 @@ export function mayChange(
   const { field, except = [] } = owner
   const owns = principal !== undefined && item[field] === principal.id
   return owns || except.some(scope => principal?.scopes?.includes(scope))
+}
+
+/** An item without the properties that no answer has. */
+export function toReadable({ hidden }: CollectionDefinition, stored: Stored): Stored {
+  return hidden.size === 0 ? stored : { ...stored, item: omit(stored.item, hidden) }
 }
 
 /** The properties of an item that no answer has. */

@@ -2,17 +2,18 @@
 // the work again.
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
 import { printPath } from '../model/routes.ts'
 import { type Awaitable, type Item, isObject, type Json } from '../schema/values.ts'
 import {
   type Id,
   type IdempotencyRecord,
-  type Shape,
   type Stored,
   toAnswer,
   type WriteOptions,
 } from '../store/store.ts'
 import type { OperationContext, OperationResult, Uploads } from './context.ts'
+import { toReadable } from './field-roles.ts'
 import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
 
 /** The maximum size of a kept answer as JSON, in bytes; a larger one is kept as a redirect. */
@@ -32,8 +33,8 @@ interface WriteAnswer {
   readonly item?: Item
 }
 
-function toWriteAnswer(outcome: Outcome, stored: Stored, shape: Shape): Json {
-  const { item, ...rest } = toAnswer(stored, shape)
+function toWriteAnswer(outcome: Outcome, stored: Stored, collection: CollectionDefinition): Json {
+  const { item, ...rest } = toAnswer(toReadable(collection, stored))
   return { outcome, ...rest, ...(isSmall(item) && { item }) }
 }
 
@@ -77,19 +78,20 @@ export function toWriteOptions(
   removed?: Stored,
 ): WriteOptions {
   if (claimedKey === undefined) return request
-  const { shape } = target.collection
-  const answer = (written = removed) => (written ? toWriteAnswer(outcome, written, shape) : null)
+  const { collection } = target
+  const answer = (written = removed) =>
+    written ? toWriteAnswer(outcome, written, collection) : null
   return { signal: request.signal, idempotencyKey: claimedKey, answer }
 }
 
 /** Keeps the answer of a change that writes nothing. */
 export async function keepUnchanged(context: OperationContext, stored: Stored): Promise<void> {
   const { claimedKey, target } = context
-  const { shape } = target.collection
+  const { collection } = target
   if (claimedKey !== undefined)
     await context
       .storeOf(target.collection)
-      .complete(claimedKey, toWriteAnswer('changed', stored, shape))
+      .complete(claimedKey, toWriteAnswer('changed', stored, collection))
 }
 
 function buildEarlierResult(

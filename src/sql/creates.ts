@@ -204,7 +204,7 @@ export class SqlCreates {
       const kept = row && !this.#own ? mapping.decode(row) : mapping.predict(item, version)
       const key = options.idempotencyKey
       if (key !== undefined) {
-        await this.#records.answer(key, buildAnswer(options, kept, mapping.shape), runner)
+        await this.#records.answer(key, buildAnswer(options, kept), runner)
       }
       stored.push(kept)
     }

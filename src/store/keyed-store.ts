@@ -25,7 +25,6 @@ const keyedStores = new WeakMap<Store, KeyedStore>()
 interface Member {
   readonly original: Store
   readonly records?: Records
-  readonly writeOnly?: string[]
 }
 
 const keyedMembers = new WeakMap<Store, Member>()
@@ -47,7 +46,7 @@ export function toKeyedStore(store: Store): KeyedStore {
   if (!keyed) {
     const records =
       idempotency === 'process' ? createIdempotencyRecords(Date.now, MAX_KEYS) : NO_RECORDS
-    keyed = withRecords(store, records, [])
+    keyed = withRecords(store, records)
     keyedStores.set(store, keyed)
   }
   return keyed
@@ -68,7 +67,7 @@ function deferRecords(records: Records, completed: (() => void)[]): Records {
 }
 
 /** Each method is called on the store itself: it may be an instance of a class. */
-function withRecords(store: Store, records: Records, writeOnly: string[]): KeyedStore {
+function withRecords(store: Store, records: Records): KeyedStore {
   /** Does a write, and keeps the answer of its key. */
   function keyWrite<T extends Stored | boolean | undefined>(
     options: WriteOptions | undefined,
@@ -81,7 +80,7 @@ function withRecords(store: Store, records: Records, writeOnly: string[]): Keyed
     const { signal } = options
     return andThen(write(signal && { signal }), result => {
       const written = typeof result === 'object' ? result : undefined
-      if (result) records.complete(key, buildAnswer(options, written, { writeOnly }))
+      if (result) records.complete(key, buildAnswer(options, written))
       return result
     })
   }
@@ -90,10 +89,7 @@ function withRecords(store: Store, records: Records, writeOnly: string[]): Keyed
     pages: store.pages,
     idempotency: store.idempotency,
     ...(store.database && { database: store.database }),
-    attach(shape) {
-      store.attach(shape)
-      writeOnly.push(...(shape.writeOnly ?? []))
-    },
+    attach: shape => store.attach(shape),
     get: (...given) => store.get(...given),
     list: (...given) => store.list(...given),
     count: (...given) => store.count(...given),
@@ -109,9 +105,7 @@ function withRecords(store: Store, records: Records, writeOnly: string[]): Keyed
         const members = stores.map(each => keyedMembers.get(each) ?? { original: each })
         let completed: (() => void)[] = []
         const bind = (bound: Store, member: Member) =>
-          member.records
-            ? withRecords(bound, deferRecords(member.records, completed), member.writeOnly ?? [])
-            : bound
+          member.records ? withRecords(bound, deferRecords(member.records, completed)) : bound
         // Just found to be there.
         const transact = store.transaction as NonNullable<Store['transaction']>
         const originals = members.map(({ original }) => original)
@@ -133,6 +127,6 @@ function withRecords(store: Store, records: Records, writeOnly: string[]): Keyed
       return store.close()
     },
   }
-  keyedMembers.set(keyed, { original: store, records, writeOnly })
+  keyedMembers.set(keyed, { original: store, records })
   return keyed
 }

@@ -135,7 +135,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (rows.has(id)) throw new UniqueError([own.identity.name])
       const row = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row, own))
+      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row))
       return row
     },
     update(id, version, values, options) {
@@ -145,17 +145,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const key = options?.idempotencyKey
       if (key !== undefined) records.requireClaim(key)
       const row = put(own, before, id, values)
-      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row, own))
+      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row))
       return row
     },
     delete(id, version, options) {
-      const own = open(options)
+      open(options)
       const row = rows.get(id)
       if (row?.version !== version) return false
       const key = options?.idempotencyKey
       if (key !== undefined) {
         records.requireClaim(key)
-        complete(key, buildAnswer(options ?? {}, undefined, own))
+        complete(key, buildAnswer(options ?? {}, undefined))
       }
       return removeRow(row)
     },

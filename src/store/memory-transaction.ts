@@ -189,7 +189,7 @@ class Overlay {
   #answer(options: WriteOptions | undefined, row: Stored | undefined): void {
     const key = options?.idempotencyKey
     if (key === undefined) return
-    this.#answers.set(key, buildAnswer(options ?? {}, row, this.#base.shape))
+    this.#answers.set(key, buildAnswer(options ?? {}, row))
   }
 
   #createStore(): Store {

@@ -33,7 +33,6 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
     ...(updatedAt !== undefined && { updatedAt }),
     unique: distinct([...one.unique, ...other.unique]),
     indexes: distinct([...one.indexes, ...other.indexes]),
-    writeOnly: [...(one.writeOnly ?? []), ...(other.writeOnly ?? [])],
   }
 }
 

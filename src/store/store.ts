@@ -1,7 +1,7 @@
 // The contract of a store: its few methods and what each promises. `storeCases()` of
 // `rest-conventions/testing` tests an implementation against it.
 import type { Fields } from '../schema/fields.ts'
-import { type Awaitable, type Item, type Json, omit, type Scalar } from '../schema/values.ts'
+import type { Awaitable, Item, Json, Scalar } from '../schema/values.ts'
 import type { Selection } from './selection.ts'
 
 /** What identifies an item: a text, or a whole number where the collection says so. */
@@ -60,8 +60,6 @@ export interface Shape {
   readonly unique: readonly (readonly string[])[]
   /** Dotted paths, or sets of them, that lists filter and sort by. */
   readonly indexes: readonly (readonly string[])[]
-  /** Properties that no answer has, and so no answer kept under an idempotency key. Default none. */
-  readonly writeOnly?: readonly string[]
 }
 
 /** A part of a selection by position: the only one that a store with `pages: 'offset'` is asked for. */
@@ -343,28 +341,15 @@ export function toPage(found: readonly Stored[], slice: Slice, total: number | u
   return total === undefined ? { items, more } : { items, more, total }
 }
 
-/** Makes the answer that `create` keeps under an idempotency key. */
-export function toAnswer(
-  { id, item, version, updatedAt }: Stored,
-  { writeOnly = [] }: Pick<Shape, 'writeOnly'>,
-) {
-  const readable = writeOnly.length === 0 ? item : omit(item, new Set(writeOnly))
-  return {
-    id,
-    item: readable,
-    version,
-    ...(updatedAt !== undefined && { updatedAt }),
-  } satisfies Json
+/** Makes the answer that a write keeps under an idempotency key where it is not said otherwise. */
+export function toAnswer({ id, item, version, updatedAt }: Stored) {
+  return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
 }
 
 /** Makes the answer to keep under the idempotency key of a write; of a deletion nothing is written. */
-export function buildAnswer(
-  { answer }: WriteOptions,
-  written: Stored | undefined,
-  shape: Pick<Shape, 'writeOnly'>,
-): Json {
+export function buildAnswer({ answer }: WriteOptions, written: Stored | undefined): Json {
   if (answer) return answer(written)
-  return written ? toAnswer(written, shape) : null
+  return written ? toAnswer(written) : null
 }
 
 /**
