@@ -96,29 +96,32 @@ async function counters() {
 const ANY = { 'if-match': '*' }
 
 describe('actions', () => {
-  eachHandler(counters, (door, made) => {
+  eachHandler(counters, (handler, made) => {
     const path = (action = '') => `${made().path}${action && `/${action}`}`
-    const etag = async () => (await door.request(path())).headers.get('etag') ?? ''
+    const etag = async () => (await handler.request(path())).headers.get('etag') ?? ''
 
     it('a safe one needs no precondition, and changes nothing', async () => {
-      expect(await door.request(path('look'))).toMatchObject({ status: 200, json: { total: 3 } })
-      expect(await door.request(path('look'), { method: 'HEAD' })).toMatchObject({
+      expect(await handler.request(path('look'))).toMatchObject({ status: 200, json: { total: 3 } })
+      expect(await handler.request(path('look'), { method: 'HEAD' })).toMatchObject({
         status: 200,
         text: '',
       })
-      expect(await door.request(path('look').replace(/[^/]+\/look/, 'nothing/look'))).toMatchObject(
-        { status: 404 },
-      )
-      expect(await door.request(path('look'), { method: 'POST' })).toMatchObject({ status: 405 })
+      expect(
+        await handler.request(path('look').replace(/[^/]+\/look/, 'nothing/look')),
+      ).toMatchObject({ status: 404 })
+      expect(await handler.request(path('look'), { method: 'POST' })).toMatchObject({ status: 405 })
     })
 
     it('one that may change something needs it where the collection says so', async () => {
-      expect(await door.request(path('add'), { method: 'POST' })).toMatchObject({
+      expect(await handler.request(path('add'), { method: 'POST' })).toMatchObject({
         status: 428,
         json: { errors: [{ field: 'if-match' }] },
       })
       expect(
-        await door.request(path('add'), { method: 'POST', headers: { 'if-match': await etag() } }),
+        await handler.request(path('add'), {
+          method: 'POST',
+          headers: { 'if-match': await etag() },
+        }),
       ).toMatchObject({ status: 200, json: { total: 4 } })
     })
 
@@ -137,26 +140,26 @@ describe('actions', () => {
     ]
     for (const [query, status, json] of inputs) {
       it(`the input of a safe one is its query: ?${query}`, async () => {
-        expect(await door.request(`/counters/echo?${query}`)).toMatchObject({ status, json })
+        expect(await handler.request(`/counters/echo?${query}`)).toMatchObject({ status, json })
       })
     }
 
     it('may answer any method that it declares', async () => {
       expect(
-        await door.request(path('annotate'), {
+        await handler.request(path('annotate'), {
           method: 'PATCH',
           headers: ANY,
           json: { note: 'a' },
         }),
       ).toMatchObject({ status: 200, json: { note: 'a!', total: 3 } })
-      expect(await door.request(path('reset'), { method: 'PUT', headers: ANY })).toMatchObject({
+      expect(await handler.request(path('reset'), { method: 'PUT', headers: ANY })).toMatchObject({
         status: 200,
         json: { total: 0 },
       })
       expect(
-        await door.request(path('reset?_method=put'), { method: 'POST', headers: ANY }),
+        await handler.request(path('reset?_method=put'), { method: 'POST', headers: ANY }),
       ).toMatchObject({ status: 200 })
-      expect(await door.request(path('reset'), { method: 'POST', headers: ANY })).toMatchObject({
+      expect(await handler.request(path('reset'), { method: 'POST', headers: ANY })).toMatchObject({
         status: 405,
       })
     })
@@ -169,34 +172,40 @@ describe('actions', () => {
     ]
     for (const [json, status] of unasked) {
       it(`one that takes no input, sent ${JSON.stringify(json)}: ${status}`, async () => {
-        const answer = await door.request('/counters/time', { method: 'POST', json })
+        const answer = await handler.request('/counters/time', { method: 'POST', json })
         expect(answer.status).toBe(status)
       })
     }
 
     it('the query is no input of one that may change something', async () => {
       const init = { method: 'PATCH', headers: ANY }
-      expect(await door.request(`${path('annotate')}?note=a`, init)).toMatchObject({ status: 400 })
-      expect(await door.request(path('annotate'), init)).toMatchObject({
+      expect(await handler.request(`${path('annotate')}?note=a`, init)).toMatchObject({
+        status: 400,
+      })
+      expect(await handler.request(path('annotate'), init)).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'note', type: 'required' }] },
       })
     })
 
     it('what update() leaves alone stays as it is', async () => {
-      await door.request(path('annotate'), { method: 'PATCH', headers: ANY, json: { note: 'a' } })
-      expect(await door.request(path('add'), { method: 'POST', headers: ANY })).toMatchObject({
+      await handler.request(path('annotate'), {
+        method: 'PATCH',
+        headers: ANY,
+        json: { note: 'a' },
+      })
+      expect(await handler.request(path('add'), { method: 'POST', headers: ANY })).toMatchObject({
         json: { note: 'a!', total: 4 },
       })
     })
 
     it('what update() may not store is refused, and nothing changes', async () => {
-      const before = await door.request(path())
-      expect(await door.request(path('spoil'), { method: 'POST', headers: ANY })).toMatchObject({
+      const before = await handler.request(path())
+      expect(await handler.request(path('spoil'), { method: 'POST', headers: ANY })).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'colour', type: 'unknown_field' }, { field: 'total' }] },
       })
-      expect((await door.request(path())).text).toBe(before.text)
+      expect((await handler.request(path())).text).toBe(before.text)
     })
 
     it('a body without a byte is none, whether or not its length was told', async () => {
@@ -211,52 +220,55 @@ describe('actions', () => {
       }
       await close()
       const empty = { method: 'POST', headers: ANY, body: new Uint8Array() }
-      expect((await door.request(path('add'), empty)).status).toBe(200)
+      expect((await handler.request(path('add'), empty)).status).toBe(200)
     })
 
     it('one on a collection does nothing for the tag of an item', async () => {
-      const before = await door.request('/counters')
+      const before = await handler.request('/counters')
       const headers = { 'if-match': await etag() }
-      expect(await door.request('/counters/time', { method: 'POST', headers })).toMatchObject({
+      expect(await handler.request('/counters/time', { method: 'POST', headers })).toMatchObject({
         status: 412,
         json: { errors: [{ field: 'if-match' }] },
       })
-      expect((await door.request('/counters')).text).toBe(before.text)
-      expect((await door.request('/counters/time', { method: 'POST', headers: ANY })).status).toBe(
-        200,
-      )
+      expect((await handler.request('/counters')).text).toBe(before.text)
+      expect(
+        (await handler.request('/counters/time', { method: 'POST', headers: ANY })).status,
+      ).toBe(200)
     })
 
     it('If-None-Match: * fails on an item that is there, whatever is required', async () => {
       const headers = { 'if-none-match': '*' }
       const json = { name: 'other' }
-      expect((await door.request(path(), { method: 'PUT', headers, json })).status).toBe(412)
-      expect((await door.request(path('add'), { method: 'POST', headers })).status).toBe(412)
+      expect((await handler.request(path(), { method: 'PUT', headers, json })).status).toBe(412)
+      expect((await handler.request(path('add'), { method: 'POST', headers })).status).toBe(412)
     })
 
     it('an item that was changed meanwhile: 409, and 412 where the client named a version', async () => {
       const unnamed = { 'if-unmodified-since': new Date(Date.now() + 60_000).toUTCString() }
       for (const headers of [unnamed, ANY]) {
         made().interfere(made().touch)
-        expect(await door.request(path('add'), { method: 'POST', headers })).toMatchObject({
+        expect(await handler.request(path('add'), { method: 'POST', headers })).toMatchObject({
           status: 409,
           json: { errors: [{ type: 'changed_meanwhile' }] },
         })
       }
       made().interfere(made().touch)
       expect(
-        await door.request(path('add'), { method: 'POST', headers: { 'if-match': await etag() } }),
+        await handler.request(path('add'), {
+          method: 'POST',
+          headers: { 'if-match': await etag() },
+        }),
       ).toMatchObject({ status: 412 })
-      expect(await door.request(path())).toMatchObject({ json: { total: 50 } })
+      expect(await handler.request(path())).toMatchObject({ json: { total: 50 } })
     })
 
     it('one that gives nothing is no redirect for who could not follow it', async () => {
       const headers = { 'if-match': await etag() }
-      const quiet = await door.request(path('quiet'), { method: 'POST', headers })
+      const quiet = await handler.request(path('quiet'), { method: 'POST', headers })
       expect(quiet).toMatchObject({ status: 200, json: { total: 4 } })
       const erase = { method: 'POST', headers: { 'x-http-method-override': 'DELETE' } }
-      const erased = await door.request('/counters/erase', erase)
-      expect(erased).toMatchObject({ status: 200, json: { url: `${door.base}/counters` } })
+      const erased = await handler.request('/counters/erase', erase)
+      expect(erased).toMatchObject({ status: 200, json: { url: `${handler.base}/counters` } })
       expect(erased.headers.get('preference-applied')).toBeNull()
     })
 
@@ -268,7 +280,7 @@ describe('actions', () => {
     ]
     for (const [action, json] of results) {
       it(`gives JSON of any kind: ${JSON.stringify(json)}`, async () => {
-        const answer = await door.request(`/counters/${action}`, { method: 'POST' })
+        const answer = await handler.request(`/counters/${action}`, { method: 'POST' })
         expect(answer.status).toBe(200)
         expect(JSON.parse(answer.text)).toEqual(json)
       })
@@ -276,27 +288,27 @@ describe('actions', () => {
 
     it('one of an item that gives nothing is answered as a change: 303, or as Prefer says', async () => {
       const run = (prefer?: string) =>
-        door.request(path('quiet'), {
+        handler.request(path('quiet'), {
           method: 'POST',
           headers: { ...ANY, ...(prefer && { prefer }) },
         })
       const see = await run()
       expect(see).toMatchObject({ status: 303, text: '' })
-      expect(see.headers.get('location')).toBe(door.base + path())
+      expect(see.headers.get('location')).toBe(handler.base + path())
       const whole = await run('return=representation')
       expect(whole).toMatchObject({ status: 200, json: { total: 5 } })
-      expect(whole.headers.get('content-location')).toBe(door.base + path())
+      expect(whole.headers.get('content-location')).toBe(handler.base + path())
       expect(whole.headers.get('etag')).toBe(await etag())
       expect(whole.headers.get('preference-applied')).toBe('return=representation')
       expect(await run('return=minimal')).toMatchObject({ status: 204, text: '' })
-      expect(((await door.request(path())).json as Item).total).toBe(6)
+      expect(((await handler.request(path())).json as Item).total).toBe(6)
     })
 
     it('one of the collection that gives nothing: 303 to the collection', async () => {
-      const answer = await door.request('/counters/erase', { method: 'DELETE' })
+      const answer = await handler.request('/counters/erase', { method: 'DELETE' })
       expect(answer).toMatchObject({ status: 303, text: '' })
-      expect(answer.headers.get('location')).toBe(`${door.base}/counters`)
-      const minimal = await door.request('/counters/erase', {
+      expect(answer.headers.get('location')).toBe(`${handler.base}/counters`)
+      const minimal = await handler.request('/counters/erase', {
         method: 'DELETE',
         headers: { prefer: 'return=minimal' },
       })
@@ -305,10 +317,10 @@ describe('actions', () => {
 
     it('one that removed its item: 303 to the collection', async () => {
       // In process no precondition is asked of the program itself.
-      const answer = await door.request(path('end'), { method: 'POST', headers: ANY })
+      const answer = await handler.request(path('end'), { method: 'POST', headers: ANY })
       expect(answer.status).toBe(303)
-      expect(answer.headers.get('location')).toBe(`${door.base}/counters`)
-      expect(await door.request(path())).toMatchObject({ status: 404 })
+      expect(answer.headers.get('location')).toBe(`${handler.base}/counters`)
+      expect(await handler.request(path())).toMatchObject({ status: 404 })
     })
   })
 
@@ -410,10 +422,10 @@ describe('an action that changes a reference', () => {
       await api.collection('cars').create({ owner_id: 1 })
       return { api }
     },
-    door => {
+    handler => {
       it('may name only what is there', async () => {
         const sell = (owner_id: number) =>
-          door.request('/cars/1/sell', { method: 'POST', json: { owner_id } })
+          handler.request('/cars/1/sell', { method: 'POST', json: { owner_id } })
         expect(await sell(99)).toMatchObject({
           status: 400,
           json: { errors: [{ field: 'owner_id', type: 'unknown_reference' }] },
@@ -423,14 +435,17 @@ describe('an action that changes a reference', () => {
 
       it('does the same below its parent, and is answered by where the item is then', async () => {
         const sell = (path: string, owner_id: number) =>
-          door.request(`${path}/sell`, { method: 'POST', json: { owner_id } })
+          handler.request(`${path}/sell`, { method: 'POST', json: { owner_id } })
         expect(await sell('/owners/1/cars/1', 99)).toMatchObject({ status: 400 })
         expect(await sell('/owners/1/cars/1', 2)).toMatchObject({ json: { owner_id: 2 } })
         expect((await sell('/owners/1/cars/1', 1)).status).toBe(404)
         const give = (path: string) =>
-          door.request(`${path}/give`, { method: 'POST', json: { owner_id: 1 } })
+          handler.request(`${path}/give`, { method: 'POST', json: { owner_id: 1 } })
         const given = await give('/owners/2/cars/1')
-        expect([given.status, given.headers.get('location')]).toEqual([303, `${door.base}/cars/1`])
+        expect([given.status, given.headers.get('location')]).toEqual([
+          303,
+          `${handler.base}/cars/1`,
+        ])
       })
     },
   )
@@ -463,13 +478,13 @@ describe('a hook that gives an item another parent', () => {
       for (const name of ['Ann', 'Bob']) await api.collection('owners').create({ name })
       return { api }
     },
-    door => {
+    handler => {
       it('has the answer lead to where the item is', async () => {
-        const made = await door.request('/owners/1/cars', { method: 'POST', json: {} })
-        expect([made.status, made.headers.get('location')]).toEqual([201, `${door.base}/cars/1`])
-        expect(made.headers.get('content-location')).toBe(`${door.base}/cars/1`)
-        const below = await door.request('/owners/2/cars', { method: 'POST', json: {} })
-        expect(below.headers.get('location')).toBe(`${door.base}/owners/2/cars/2`)
+        const made = await handler.request('/owners/1/cars', { method: 'POST', json: {} })
+        expect([made.status, made.headers.get('location')]).toEqual([201, `${handler.base}/cars/1`])
+        expect(made.headers.get('content-location')).toBe(`${handler.base}/cars/1`)
+        const below = await handler.request('/owners/2/cars', { method: 'POST', json: {} })
+        expect(below.headers.get('location')).toBe(`${handler.base}/owners/2/cars/2`)
       })
     },
   )
@@ -504,7 +519,7 @@ describe('an action that gives the item it acts on', () => {
       await Reflect.apply(api.collection('photos').create, undefined, [sent])
       return { api }
     },
-    door => {
+    handler => {
       it.each([
         ['GET', 'look', 'a'],
         ['POST', 'praise', 'fine'],
@@ -513,9 +528,9 @@ describe('an action that gives the item it acts on', () => {
         for (const headers of [{}, { 'idempotency-key': action }]) {
           const path = `/photos/1/${action}`
           if (action === 'first')
-            await door.request('/photos/1', { method: 'PATCH', json: { comment } })
-          const { json } = await door.request(path, { method, headers })
-          expect(json).toMatchObject({ comment, photo_url: `${door.base}/photos/1/photo` })
+            await handler.request('/photos/1', { method: 'PATCH', json: { comment } })
+          const { json } = await handler.request(path, { method, headers })
+          expect(json).toMatchObject({ comment, photo_url: `${handler.base}/photos/1/photo` })
           expect(json).not.toHaveProperty('photo')
         }
       })

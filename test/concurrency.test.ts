@@ -30,7 +30,7 @@ const Counter = z.object({
 
 describe.each(Object.entries(STORES))('on %s', (_store, make) => {
   describe.each(HANDLER_NAMES)('through %s', doorName => {
-    let door: OpenHandler
+    let handler: OpenHandler
     let close: () => Promise<void>
 
     beforeEach(async () => {
@@ -48,9 +48,9 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
         },
       })
       const api = defineApi({ collections: [counters] })
-      door = await openHandler(doorName, api)
+      handler = await openHandler(doorName, api)
       close = async () => {
-        await door.close()
+        await handler.close()
         await api.close()
       }
       await create('one')
@@ -58,8 +58,8 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
     afterEach(() => close())
 
     const create = (id: string) =>
-      door.request('/counters', { method: 'POST', json: { id, name: id } })
-    const read = async (id = 'one') => (await door.request(`/counters/${id}`)).json as Item
+      handler.request('/counters', { method: 'POST', json: { id, name: id } })
+    const read = async (id = 'one') => (await handler.request(`/counters/${id}`)).json as Item
     const times = <T>(count: number, work: (at: number) => Promise<T>) =>
       Promise.all(Array.from({ length: count }, (_, at) => work(at)))
     /** `200×1 412×99` */
@@ -77,10 +77,10 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
       async method => {
         for (let round = 0; round < 3; round++) {
           const headers = {
-            'if-match': (await door.request('/counters/one')).headers.get('etag') ?? '',
+            'if-match': (await handler.request('/counters/one')).headers.get('etag') ?? '',
           }
           const answers = await times(100, at =>
-            door.request('/counters/one', {
+            handler.request('/counters/one', {
               method,
               headers,
               json: { total: 1000 * round + at, name: `w${at}` },
@@ -95,22 +95,22 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
 
     it('100 deletions with one If-Match: exactly one succeeds', async () => {
       const headers = {
-        'if-match': (await door.request('/counters/one')).headers.get('etag') ?? '',
+        'if-match': (await handler.request('/counters/one')).headers.get('etag') ?? '',
       }
       const answers = await times(100, () =>
-        door.request('/counters/one', { method: 'DELETE', headers }),
+        handler.request('/counters/one', { method: 'DELETE', headers }),
       )
       expect(tally(answers)).toBe('200×1 404×99')
     })
 
     it('writers, deletions and actions with one If-Match: exactly one of all succeeds', async () => {
       const headers = {
-        'if-match': (await door.request('/counters/one')).headers.get('etag') ?? '',
+        'if-match': (await handler.request('/counters/one')).headers.get('etag') ?? '',
       }
       const answers = await times(60, at => {
-        if (at % 3 === 0) return door.request('/counters/one', { method: 'DELETE', headers })
-        if (at % 3 === 1) return door.request('/counters/one/add', { method: 'POST', headers })
-        return door.request('/counters/one', { method: 'PATCH', headers, json: { total: 9 } })
+        if (at % 3 === 0) return handler.request('/counters/one', { method: 'DELETE', headers })
+        if (at % 3 === 1) return handler.request('/counters/one/add', { method: 'POST', headers })
+        return handler.request('/counters/one', { method: 'PATCH', headers, json: { total: 9 } })
       })
       expect(answers.filter(({ status }) => status < 400)).toHaveLength(1)
       expect(answers.every(({ status }) => [200, 303, 404, 412].includes(status))).toBe(true)
@@ -119,10 +119,10 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
     it('200 creations: exactly 200 more, all ids different, counts agree', async () => {
       const answers = await times(200, at => create(`n${at}`))
       expect(tally(answers)).toBe('201×200')
-      const list = await door.request('/counters?limit=1')
+      const list = await handler.request('/counters?limit=1')
       expect(list.headers.get('x-result-count')).toBe('201')
       expect(list.headers.get('content-range')).toBe('counters 0-0/201')
-      expect(await door.request('/counters/count')).toMatchObject({ json: { count: 201 } })
+      expect(await handler.request('/counters/count')).toMatchObject({ json: { count: 201 } })
     })
 
     it('200 creations of one id: exactly one succeeds', async () => {
@@ -131,15 +131,15 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
 
     it('200 creations with one unique value: exactly one succeeds', async () => {
       const answers = await times(200, at =>
-        door.request('/counters', { method: 'POST', json: { id: `n${at}`, name: 'same' } }),
+        handler.request('/counters', { method: 'POST', json: { id: `n${at}`, name: 'same' } }),
       )
       expect(tally(answers)).toBe('201×1 409×199')
-      expect(await door.request('/counters/count')).toMatchObject({ json: { count: 2 } })
+      expect(await handler.request('/counters/count')).toMatchObject({ json: { count: 2 } })
     })
 
     it('100 PUTs that create one item: one creates, the others replace', async () => {
       const answers = await times(100, at =>
-        door.request('/counters/new', { method: 'PUT', json: { total: at, name: 'new' } }),
+        handler.request('/counters/new', { method: 'PUT', json: { total: at, name: 'new' } }),
       )
       expect(tally(answers)).toBe('201×1 303×99')
     })
@@ -147,7 +147,11 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
     it('100 PUTs with If-None-Match: * create one item once', async () => {
       const headers = { 'if-none-match': '*' }
       const answers = await times(100, at =>
-        door.request('/counters/new', { method: 'PUT', headers, json: { total: at, name: 'new' } }),
+        handler.request('/counters/new', {
+          method: 'PUT',
+          headers,
+          json: { total: at, name: 'new' },
+        }),
       )
       expect(tally(answers)).toBe('201×1 412×99')
       const winner = answers.findIndex(({ status }) => status === 201)
@@ -156,7 +160,10 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
 
     it('100 PATCHes without precondition, each of another member: all are applied', async () => {
       const answers = await times(MEMBERS, at =>
-        door.request('/counters/one', { method: 'PATCH', json: { members: { [`m${at}`]: at } } }),
+        handler.request('/counters/one', {
+          method: 'PATCH',
+          json: { members: { [`m${at}`]: at } },
+        }),
       )
       expect(tally(answers)).toBe(`303×${MEMBERS}`)
       const members = Object.fromEntries(Array.from({ length: MEMBERS }, (_, at) => [`m${at}`, at]))
@@ -171,7 +178,7 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
       ]
       const headers = { 'content-type': 'application/json-patch+json' }
       const answers = await times(100, at =>
-        door.request('/counters/one', { method: 'PATCH', headers, json: patch(at) }),
+        handler.request('/counters/one', { method: 'PATCH', headers, json: patch(at) }),
       )
       expect(tally(answers)).toBe('303×1 409×99')
       const winner = answers.findIndex(({ status }) => status === 303)
@@ -179,7 +186,9 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
     })
 
     it('100 runs of an action that adds one: as many as say so have added', async () => {
-      const answers = await times(100, () => door.request('/counters/one/add', { method: 'POST' }))
+      const answers = await times(100, () =>
+        handler.request('/counters/one/add', { method: 'POST' }),
+      )
       const done = answers.filter(({ status }) => status === 200).length
       expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true)
       expect(done).toBeGreaterThan(0)

@@ -1,11 +1,11 @@
-// Both doors of an api behind one function: `fetch` in process, and node:http over a real socket.
+// Both handlers of an api behind one function: `fetch` in process, and node:http over a real socket.
 // What a client library would not send goes over the socket as bytes: see `sendRaw`.
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest'
 import { type Check, checkOf } from './answers.ts'
 
-/** What has the two doors: an api, a collection. */
+/** What has the two handlers: an api, a collection. */
 export interface Served {
   readonly fetch: (request: Request) => Promise<Response>
   readonly handler: RequestListener
@@ -44,7 +44,7 @@ export function openHandler(name: HandlerName, served: Served): Promise<OpenHand
   return name === 'fetch' ? openFetch(served) : openNode(served)
 }
 
-/** Both doors of the same api, opened. */
+/** Both handlers of the same api, opened. */
 export function openHandlers(served: Served): Promise<OpenHandler[]> {
   return Promise.all(HANDLER_NAMES.map(name => openHandler(name, served)))
 }
@@ -161,13 +161,13 @@ export async function sendRaw(port: number, text: string): Promise<Answer> {
 }
 
 /**
- * Runs the same tests through both doors.
+ * Runs the same tests through both handlers.
  * @param make what is served; made anew for each test, or once for all of them with `once`.
- * @param tests declares the tests; the door and what `make` gave are there while a test runs.
+ * @param tests declares the tests; the handler and what `make` gave are there while a test runs.
  */
 export function eachHandler<T extends Served | { readonly api: Served }>(
   make: () => T | Promise<T>,
-  tests: (door: OpenHandler, made: () => T) => void,
+  tests: (handler: OpenHandler, made: () => T) => void,
   { once = false }: { once?: boolean } = {},
 ): void {
   describe.each(HANDLER_NAMES)('through %s', name => {
@@ -186,7 +186,7 @@ export function eachHandler<T extends Served | { readonly api: Served }>(
       afterEach(close)
     }
     const current = <V>(value: V | undefined): V => {
-      if (value === undefined) throw new Error('No door is open outside of a test')
+      if (value === undefined) throw new Error('No handler is open outside of a test')
       return value
     }
     tests(

@@ -158,12 +158,12 @@ describe('what hooks are told', () => {
       { of: 'x' },
     ],
   ]
-  eachHandler(watched, (door, made) => {
+  eachHandler(watched, (handler, made) => {
     for (const [name, target, init, operation, before, result] of cases) {
       it(`${name}: before and after`, async () => {
         const { told, item } = made()
         const headers = { authorization: 'Test ann' }
-        const answer = await door.request(target.replace(':id', String(item.id)), {
+        const answer = await handler.request(target.replace(':id', String(item.id)), {
           ...init,
           headers,
         })
@@ -177,7 +177,7 @@ describe('what hooks are told', () => {
         }
         const seen = [...told]
         const now =
-          operation === 'delete' ? undefined : (await door.request(`/things/${item.id}`)).json
+          operation === 'delete' ? undefined : (await handler.request(`/things/${item.id}`)).json
         const filled = (value: unknown): unknown => {
           if (value === ITEM) return item
           if (value === AFTER) return now
@@ -218,7 +218,7 @@ describe('what hooks are told', () => {
     for (const [name, target, init, operation, status] of refusals) {
       it(`${name}: the error hook hears of the ${status}`, async () => {
         const { told, item } = made()
-        expect(await door.request(target.replace(':id', String(item.id)), init)).toMatchObject({
+        expect(await handler.request(target.replace(':id', String(item.id)), init)).toMatchObject({
           status,
         })
         expect(told.at(-1)).toMatchObject({
@@ -240,7 +240,7 @@ describe('what hooks are told', () => {
         ['/things', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }],
         ['/things', { method: 'OPTIONS' }],
       ]
-      for (const [target, init] of targets) await door.request(target, init)
+      for (const [target, init] of targets) await handler.request(target, init)
       expect(made().told).toEqual([])
     })
 
@@ -254,7 +254,10 @@ describe('what hooks are told', () => {
         const init = { ...json('POST', value), headers: { 'idempotency-key': 'k' } }
         const answers = []
         for (let times = 0; times < 3; times++) {
-          const { status, text } = await door.request(target.replace(':id', String(item.id)), init)
+          const { status, text } = await handler.request(
+            target.replace(':id', String(item.id)),
+            init,
+          )
           answers.push([status, text])
         }
         expect(answers).toEqual([answers[0], answers[0], answers[0]])
@@ -266,7 +269,7 @@ describe('what hooks are told', () => {
     }
 
     it('there is no principal without credentials', async () => {
-      await door.request('/things')
+      await handler.request('/things')
       expect(made().told).toMatchObject([{ principal: undefined }, { principal: undefined }])
     })
   })
@@ -282,30 +285,30 @@ describe('what a before hook returns', () => {
             ? { ignored: true }
             : { ...(value as object), name: 'replaced' },
     })
-  eachHandler(replacing, (door, made) => {
+  eachHandler(replacing, (handler, made) => {
     const path = () => `/things/${made().item.id}`
 
     it('takes the place of the value of a creation, a replacement and a patch', async () => {
-      expect(await door.request('/things', json('POST', { name: 'x', size: 3 }))).toMatchObject({
+      expect(await handler.request('/things', json('POST', { name: 'x', size: 3 }))).toMatchObject({
         status: 201,
         json: { name: 'replaced', size: 3 },
       })
-      await door.request(path(), json('PUT', { name: 'x', size: 4 }))
-      expect(await door.request(path())).toMatchObject({ json: { name: 'replaced', size: 4 } })
-      await door.request(path(), json('PATCH', { size: 5 }))
-      expect(await door.request(path())).toMatchObject({ json: { name: 'replaced', size: 5 } })
+      await handler.request(path(), json('PUT', { name: 'x', size: 4 }))
+      expect(await handler.request(path())).toMatchObject({ json: { name: 'replaced', size: 4 } })
+      await handler.request(path(), json('PATCH', { size: 5 }))
+      expect(await handler.request(path())).toMatchObject({ json: { name: 'replaced', size: 5 } })
     })
 
     it("takes the place of an action's input", async () => {
-      expect(await door.request(`${path()}/grow`, json('POST', { by: 1 }))).toMatchObject({
+      expect(await handler.request(`${path()}/grow`, json('POST', { by: 1 }))).toMatchObject({
         json: { size: 11 },
       })
     })
 
     it('means nothing to what has no value', async () => {
-      expect(await door.request(path())).toMatchObject({ status: 200 })
-      expect(await door.request('/things')).toMatchObject({ status: 200, json: [{}] })
-      expect(await door.request(path(), { method: 'DELETE' })).toMatchObject({ status: 200 })
+      expect(await handler.request(path())).toMatchObject({ status: 200 })
+      expect(await handler.request('/things')).toMatchObject({ status: 200, json: [{}] })
+      expect(await handler.request(path(), { method: 'DELETE' })).toMatchObject({ status: 200 })
     })
   })
 
@@ -507,7 +510,7 @@ describe('what a hook throws', () => {
     closed = true
     return made
   }
-  eachHandler(refusing, (door, made) => {
+  eachHandler(refusing, (handler, made) => {
     const cases: readonly [string, string, Init][] = [
       ['list', '/things', {}],
       ['read', '/things/:id', {}],
@@ -520,7 +523,7 @@ describe('what a hook throws', () => {
     for (const [operation, target, init] of cases) {
       it(`before ${operation}: it is answered, and nothing happens`, async () => {
         const { told, item } = made()
-        const answer = await door.request(target.replace(':id', String(item.id)), init)
+        const answer = await handler.request(target.replace(':id', String(item.id)), init)
         expect(answer).toMatchObject({
           status: 403,
           json: { errors: [{ message: 'Not today', code: 403, type: 'closed' }] },

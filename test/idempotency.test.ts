@@ -99,22 +99,22 @@ function counting() {
   return { api, things, calls, release, arrival }
 }
 
-function poster(door: OpenHandler) {
+function poster(handler: OpenHandler) {
   return (
     path: string,
     json: unknown,
     key: string,
     headers: Record<string, string> = {},
   ): Promise<Answer> =>
-    door.request(path, { method: 'POST', json, headers: { 'idempotency-key': key, ...headers } })
+    handler.request(path, { method: 'POST', json, headers: { 'idempotency-key': key, ...headers } })
 }
 
 describe('Idempotency-Key', () => {
-  eachHandler(counting, (door, made) => {
-    const post = poster(door)
+  eachHandler(counting, (handler, made) => {
+    const post = poster(handler)
     const created = async () =>
       (
-        await door.request('/things', { method: 'POST', json: { name: `n${Math.random()}` } })
+        await handler.request('/things', { method: 'POST', json: { name: `n${Math.random()}` } })
       ).headers.get('location') ?? ''
 
     it('the same key and body: the first answer again, one item', async () => {
@@ -125,18 +125,18 @@ describe('Idempotency-Key', () => {
       for (const name of ['location', 'content-location', 'etag', 'content-type']) {
         expect(again.headers.get(name)).toBe(first.headers.get(name))
       }
-      expect(await door.request('/things/count')).toMatchObject({ json: { count: 1 } })
+      expect(await handler.request('/things/count')).toMatchObject({ json: { count: 1 } })
       expect(made().calls.filter(call => call === 'create')).toHaveLength(1)
     })
 
     it('the first answer, whatever became of the item', async () => {
       const first = await post('/things', { name: 'a' }, 'k')
       const path = first.headers.get('location') ?? ''
-      await door.request(path, { method: 'PATCH', json: { name: 'b' } })
+      await handler.request(path, { method: 'PATCH', json: { name: 'b' } })
       expect((await post('/things', { name: 'a' }, 'k')).text).toBe(first.text)
-      await door.request(path, { method: 'DELETE' })
+      await handler.request(path, { method: 'DELETE' })
       expect((await post('/things', { name: 'a' }, 'k')).text).toBe(first.text)
-      expect(await door.request('/things/count')).toMatchObject({ json: { count: 0 } })
+      expect(await handler.request('/things/count')).toMatchObject({ json: { count: 0 } })
     })
 
     it('a quoted key is the same key', async () => {
@@ -151,7 +151,7 @@ describe('Idempotency-Key', () => {
         status: 422,
         json: { errors: [{ code: 422, field: 'idempotency-key', type: 'idempotency_key' }] },
       })
-      expect(await door.request('/things/count')).toMatchObject({ json: { count: 1 } })
+      expect(await handler.request('/things/count')).toMatchObject({ json: { count: 1 } })
     })
 
     it('another target or another key: other work', async () => {
@@ -201,7 +201,7 @@ describe('Idempotency-Key', () => {
       )
       const statuses = new Set(answers.map(({ status }) => status))
       expect([...statuses].filter(status => status !== 409)).toEqual([201])
-      expect(await door.request('/others/count')).toMatchObject({ json: { count: 1 } })
+      expect(await handler.request('/others/count')).toMatchObject({ json: { count: 1 } })
     })
 
     it('after a failure the key is free again, with any body', async () => {
@@ -235,7 +235,7 @@ describe('Idempotency-Key', () => {
         expect(answer.status).toBe(303)
         expect(answer.headers.get('location')).toBe(path)
       }
-      expect(await door.request(path)).toMatchObject({ json: { count: 1 } })
+      expect(await handler.request(path)).toMatchObject({ json: { count: 1 } })
     })
 
     it('an action that removed its item is answered again', async () => {
@@ -248,7 +248,7 @@ describe('Idempotency-Key', () => {
 
     it('an action that was done under If-Match is answered again', async () => {
       const path = await created()
-      const headers = { 'if-match': (await door.request(path)).headers.get('etag') ?? '' }
+      const headers = { 'if-match': (await handler.request(path)).headers.get('etag') ?? '' }
       const first = await post(`${path}/add`, { by: 2 }, 'k', headers)
       expect(await post(`${path}/add`, { by: 2 }, 'k', headers)).toMatchObject({
         status: 200,
@@ -270,12 +270,12 @@ describe('Idempotency-Key', () => {
     it('PUT, PATCH and DELETE: the first answer again, the change once', async () => {
       const path = await created()
       const send = (method: string, json: object | undefined, key: string, tag?: string) =>
-        door.request(path, {
+        handler.request(path, {
           method,
           ...(json && { json }),
           headers: { 'idempotency-key': key, ...(tag && { 'if-match': tag }) },
         })
-      const tag = (await door.request(path)).headers.get('etag') ?? ''
+      const tag = (await handler.request(path)).headers.get('etag') ?? ''
       const first = await send('PATCH', { count: 1 }, 'k', tag)
       expect(first).toMatchObject({ status: 200, json: { count: 1 } })
       expect(await send('PATCH', { count: 2 }, 'k2')).toMatchObject({ status: 303 })
@@ -284,14 +284,14 @@ describe('Idempotency-Key', () => {
       expect(again.headers.get('etag')).toBe(first.headers.get('etag'))
       expect(await send('PATCH', { count: 1 }, 'k3', tag)).toMatchObject({ status: 412 })
       expect(await send('PATCH', { count: 5 }, 'k')).toMatchObject({ status: 422 })
-      expect(await door.request(path)).toMatchObject({ json: { count: 2 } })
+      expect(await handler.request(path)).toMatchObject({ json: { count: 2 } })
       // Nothing is written, and the answer is kept all the same.
       for (const _time of [1, 2])
         expect(await send('PATCH', { count: 2 }, 'same')).toMatchObject({ status: 303 })
 
       const prefer = { prefer: 'return=representation', 'idempotency-key': 'k' }
       const put = (name: string) =>
-        door.request(path, { method: 'PUT', json: { name }, headers: prefer })
+        handler.request(path, { method: 'PUT', json: { name }, headers: prefer })
       const replaced = await put('put')
       await send('PATCH', { count: 9 }, 'k4')
       expect(await put('put')).toMatchObject({ status: 200, text: replaced.text })
@@ -308,7 +308,7 @@ describe('Idempotency-Key', () => {
     it('PATCH: 409 while the first one is running, free again where it fails', async () => {
       const path = await created()
       const patch = (json: object) =>
-        door.request(path, { method: 'PATCH', json, headers: { 'idempotency-key': 'k' } })
+        handler.request(path, { method: 'PATCH', json, headers: { 'idempotency-key': 'k' } })
       const first = patch({ name: 'slow' })
       await made().arrival
       expect(await patch({ name: 'slow' })).toMatchObject({ status: 409 })
@@ -318,7 +318,7 @@ describe('Idempotency-Key', () => {
       expect(await patch({ name: 'slow' })).toMatchObject({ status: 303 })
       const other = await created()
       const fail = (name: string) =>
-        door.request(other, {
+        handler.request(other, {
           method: 'PATCH',
           json: { name },
           headers: { 'idempotency-key': 'k' },
@@ -329,7 +329,7 @@ describe('Idempotency-Key', () => {
 
     it('PUT that creates', async () => {
       const put = (name: string) =>
-        door.request('/notes/a', {
+        handler.request('/notes/a', {
           method: 'PUT',
           json: { name },
           headers: { 'idempotency-key': 'k' },
@@ -343,7 +343,11 @@ describe('Idempotency-Key', () => {
     it('an answer over 64 KiB is kept as a redirect, or as no content', async () => {
       const name = 'x'.repeat(65_536)
       const send = (method: string, path: string, json?: object) =>
-        door.request(path, { method, ...(json && { json }), headers: { 'idempotency-key': 'k' } })
+        handler.request(path, {
+          method,
+          ...(json && { json }),
+          headers: { 'idempotency-key': 'k' },
+        })
       const first = await send('POST', '/others', { name })
       expect(first.status).toBe(201)
       const path = first.headers.get('location') ?? ''

@@ -1,4 +1,4 @@
-// The node:http door below other people's servers, and over connections that are kept.
+// The node:http handler below other people's servers, and over connections that are kept.
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, type RequestListener, request as send } from 'node:http'
 import { connect } from 'node:net'

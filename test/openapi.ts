@@ -28,9 +28,9 @@ export async function describedBy(
   served: Served,
   paths: Readonly<Record<string, string>>,
 ): Promise<Described> {
-  const door = await openHandler('fetch', served)
+  const handler = await openHandler('fetch', served)
   const items = Object.entries(paths).map(async ([template, path]) => {
-    const answer = await door.request(path, { method: 'OPTIONS' })
+    const answer = await handler.request(path, { method: 'OPTIONS' })
     expect(answer.status, path).toBe(200)
     return [template, answer.json] as const
   })
@@ -42,7 +42,7 @@ export async function describedBy(
   const checked = checkedDocument(document)
   const { at, mistakesOf } = checked
   const ask = async (template: string, path: string, init: Init = {}) => {
-    const answer = await door.request(path, init)
+    const answer = await handler.request(path, init)
     const { status, headers } = answer
     const method = (init.method ?? 'GET').toLowerCase()
     const place = ['paths', template, method, 'responses']

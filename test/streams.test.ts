@@ -82,22 +82,22 @@ describe.each(HANDLER_NAMES)('through %s', name => {
     ],
   ])('before it begins: %s', async (_, path, broken, status, told) => {
     const { api, failures } = await photosApi(broken)
-    const door = await openHandler(name, api)
-    const answer = await door.request(path)
+    const handler = await openHandler(name, api)
+    const answer = await handler.request(path)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       status,
       path.endsWith('.csv') ? 'text/csv; charset=utf-8' : expect.stringContaining('json'),
     ])
     expect(failures).toEqual([told])
-    await door.close()
+    await handler.close()
   })
 
   test('what is gone is a 404, which is no failure', async () => {
     const { api, failures } = await photosApi({ get: async () => undefined })
-    const door = await openHandler(name, api)
-    expect((await door.request(CONTENT)).status).toBe(404)
+    const handler = await openHandler(name, api)
+    expect((await handler.request(CONTENT)).status).toBe(404)
     expect(failures).toEqual([])
-    await door.close()
+    await handler.close()
   })
 
   test.each<[string, string, Parameters<typeof photosApi>[0], unknown]>([
@@ -127,10 +127,10 @@ describe.each(HANDLER_NAMES)('through %s', name => {
     ],
   ])('after it has begun, %s is broken off', async (_, path, broken, told) => {
     const { api, failures } = await photosApi(broken)
-    const door = await openHandler(name, api)
-    await expect(door.request(path)).rejects.toThrow()
+    const handler = await openHandler(name, api)
+    await expect(handler.request(path)).rejects.toThrow()
     expect(failures).toEqual([told])
-    await door.close()
+    await handler.close()
   })
 })
 

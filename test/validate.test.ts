@@ -568,10 +568,10 @@ describe('properties that only another version declares', () => {
   })
 
   it('inside an object stay as they are, from before the schema lost them', async () => {
-    const door = { side: 'l', locked: true }
-    const old = { color: 'red', doors: [door, { side: 'r', locked: false }] }
+    const handler = { side: 'l', locked: true }
+    const old = { color: 'red', doors: [handler, { side: 'r', locked: false }] }
     const validator = buildValidator(Old)
-    const next = { color: 'blue', doors: [{ ...door, side: 'L' }, old.doors[1] ?? null] }
+    const next = { color: 'blue', doors: [{ ...handler, side: 'L' }, old.doors[1] ?? null] }
     expect(await validator.patch(old, next)).toEqual(next)
   })
 })

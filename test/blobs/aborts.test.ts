@@ -77,8 +77,8 @@ async function photosApi() {
 type Served = Awaited<ReturnType<typeof photosApi>>
 
 /** Sends the beginning of a body; gives what hangs up. */
-async function opened(door: HandlerName, { api }: Served, port: number, sent: string) {
-  if (door === 'node:http') {
+async function opened(handler: HandlerName, { api }: Served, port: number, sent: string) {
+  if (handler === 'node:http') {
     const socket = connect(port, '127.0.0.1')
     await once(socket, 'connect')
     const length = sent.length + 1000
@@ -112,7 +112,7 @@ async function opened(door: HandlerName, { api }: Served, port: number, sent: st
 
 const descriptors = () => readdirSync('/proc/self/fd').length
 
-describe.each(HANDLER_NAMES)('hanging up through %s', door => {
+describe.each(HANDLER_NAMES)('hanging up through %s', handler => {
   test.runIf(existsSync('/proc/self/fd')).each(Object.entries(BODIES))(
     `${UPLOADS} uploads cut %s leave no file and no descriptor`,
     async (_where, { sent, whole }) => {
@@ -122,7 +122,7 @@ describe.each(HANDLER_NAMES)('hanging up through %s', door => {
       const before = descriptors()
       for (let at = 0; at < UPLOADS / 10; at++) {
         const hangUps = await Promise.all(
-          Array.from({ length: 10 }, () => opened(door, served, port, sent)),
+          Array.from({ length: 10 }, () => opened(handler, served, port, sent)),
         )
         const due = 10 * (at + 1)
         // Each has a file under way, or one that is whole and waits for its item.

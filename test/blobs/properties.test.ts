@@ -74,32 +74,32 @@ interface Shown {
 
 const open: OpenHandler[] = []
 afterEach(async () => {
-  await Promise.all(open.splice(0).map(door => door.close()))
+  await Promise.all(open.splice(0).map(handler => handler.close()))
 })
 
 describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName) => {
   async function start(blobs?: BlobStore) {
     const made = photosApi(blobs)
-    const door = await openHandler(name, made.api)
-    open.push(door)
+    const handler = await openHandler(name, made.api)
+    open.push(handler)
     const create = async (json: object = { comment: 'A', photo_data: BASE64 }) => {
-      const { status, json: shown } = await door.request('/v1/photos', { method: 'POST', json })
+      const { status, json: shown } = await handler.request('/v1/photos', { method: 'POST', json })
       expect(status).toBe(201)
       return shown as Shown
     }
-    const pathOf = (url: string) => url.slice(door.base.length)
-    return { ...made, door, create, pathOf }
+    const pathOf = (url: string) => url.slice(handler.base.length)
+    return { ...made, handler, create, pathOf }
   }
 
   it('flat form: photo_url serves the bytes', async () => {
-    const { door, create, pathOf } = await start()
+    const { handler, create, pathOf } = await start()
     const made = await create()
     expect(made).toMatchObject({
       comment: 'A',
-      photo_url: `${door.base}/v1/photos/${made.id}/photo`,
+      photo_url: `${handler.base}/v1/photos/${made.id}/photo`,
     })
     expect(made).not.toHaveProperty('photo')
-    const answer = await door.request(pathOf(made.photo_url))
+    const answer = await handler.request(pathOf(made.photo_url))
     expect(answer.status).toBe(200)
     expect(Object.fromEntries(answer.headers)).toMatchObject({
       'content-type': 'image/png',
@@ -113,10 +113,10 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   })
 
   it('a create refuses an address beside a content', async () => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     const { photo_url } = await create()
     const both = { comment: 'B', photo_url, photo_data: BASE64 }
-    const { status, text } = await door.request('/v1/photos', { method: 'POST', json: both })
+    const { status, text } = await handler.request('/v1/photos', { method: 'POST', json: both })
     expect(status).toBe(400)
     expect(text).toContain('photo is given in photo_data and photo_url. Send one of them.')
   })
@@ -127,9 +127,9 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   ])(
     'Base64 in the wrong place: the message names the right ones: %s',
     async (version, data, url) => {
-      const { door, create } = await start()
+      const { handler, create } = await start()
       const { id } = await create()
-      const { status, json } = await door.request(`/${version}/photos/${id}`, {
+      const { status, json } = await handler.request(`/${version}/photos/${id}`, {
         method: 'PATCH',
         json: { photo: BASE64 },
       })
@@ -149,12 +149,12 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   )
 
   it('object form: url and updated_at, of the same item in another version', async () => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     const { id } = await create()
-    const { json } = await door.request(`/v2/photos/${id}`)
+    const { json } = await handler.request(`/v2/photos/${id}`)
     expect(json).toMatchObject({
       photo: {
-        url: `${door.base}/v2/photos/${id}/photo`,
+        url: `${handler.base}/v2/photos/${id}/photo`,
         updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
       },
     })
@@ -162,16 +162,16 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   })
 
   it('inline form: where fields asks for it, and below the declared size', async () => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     const { id, thumb_data } = await create({
       comment: 'A',
       photo_data: BASE64,
       thumb_data: BASE64,
     })
     expect(thumb_data).toBe(BASE64)
-    const asked = await door.request(`/v1/photos/${id}?fields=photo_data`)
+    const asked = await handler.request(`/v1/photos/${id}?fields=photo_data`)
     expect(asked.json).toEqual({ photo_data: BASE64 })
-    const list = await door.request('/v2/photos?fields=photo.data,id')
+    const list = await handler.request('/v2/photos?fields=photo.data,id')
     expect(list.json).toEqual([{ id, photo: { data: BASE64 } }])
   })
 
@@ -207,9 +207,9 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ],
     ['a number', () => ({ photo: 5 }), 400],
   ])('PATCH with %s', async (_what, changes, status) => {
-    const { door, create, blobs } = await start()
+    const { handler, create, blobs } = await start()
     const made = await create()
-    const answer = await door.request(`/v1/photos/${made.id}`, {
+    const answer = await handler.request(`/v1/photos/${made.id}`, {
       method: 'PATCH',
       json: changes(made),
     })
@@ -227,12 +227,12 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   ])(
     '%s: %s after PATCH %j, of one that is given inline',
     async (version, name, changes, after) => {
-      const { door, create, blobs } = await start()
+      const { handler, create, blobs } = await start()
       const { id } = await create({ comment: 'A', photo_data: BASE64, thumb_data: BASE64 })
       const before = await keysOf(blobs)
       const path = `/${version}/photos/${id}`
-      expect((await door.request(path, { method: 'PATCH', json: changes })).status).toBe(303)
-      expect(new Map(Object.entries(Object((await door.request(path)).json))).get(name)).toEqual(
+      expect((await handler.request(path, { method: 'PATCH', json: changes })).status).toBe(303)
+      expect(new Map(Object.entries(Object((await handler.request(path)).json))).get(name)).toEqual(
         after,
       )
       // What stays the same is not kept a second time.
@@ -243,37 +243,37 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   it.each(
     ['v1', 'v2'].flatMap(version => ['', '_url', '_data'].map(form => [version, form] as const)),
   )('%s: null in PATCH removes, whichever form it is said in: thumb%s', async (version, form) => {
-    const { door, create, blobs } = await start()
+    const { handler, create, blobs } = await start()
     for (const data of [BASE64, OTHER]) {
       const { id } = await create({ comment: 'A', photo_data: BASE64, thumb_data: data })
       const path = `/${version}/photos/${id}`
-      const patch = (json: object) => door.request(path, { method: 'PATCH', json })
+      const patch = (json: object) => handler.request(path, { method: 'PATCH', json })
       const kept = await keysOf(blobs)
       expect((await patch({ [`photo${form}`]: null })).json).toMatchObject({
         errors: [{ field: 'photo', type: 'required' }],
       })
       expect(await patch({ [`thumb${form}`]: null })).toMatchObject({ status: 303 })
-      expect((await door.request(path)).text).not.toContain('thumb')
+      expect((await handler.request(path)).text).not.toContain('thumb')
       expect(await keysOf(blobs)).toHaveLength(kept.length - 1)
     }
   })
 
   it('null in update() and in a form with PATCH removes the content', async () => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     for (const version of ['v1', 'v2']) {
       const changes = [
-        (path: string) => door.request(`${path}/strip`, { method: 'POST' }),
+        (path: string) => handler.request(`${path}/strip`, { method: 'POST' }),
         (path: string) => {
           const headers = { 'content-type': 'application/x-www-form-urlencoded' }
           const body = new TextEncoder().encode('_method=PATCH&thumb=')
-          return door.request(path, { method: 'POST', headers, body })
+          return handler.request(path, { method: 'POST', headers, body })
         },
       ]
       for (const change of changes) {
         const { id } = await create({ comment: 'A', photo_data: BASE64, thumb_data: BASE64 })
         const path = `/${version}/photos/${id}`
         expect((await change(path)).status).toBe(303)
-        expect((await door.request(path)).text).not.toContain('/thumb')
+        expect((await handler.request(path)).text).not.toContain('/thumb')
       }
     }
   })
@@ -330,17 +330,17 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ],
     ['null twice', 'v1', { thumb_data: BASE64 }, () => ({ thumb: null, thumb_url: null }), 303],
   ])('%s of one property by PATCH of %s', async (_what, version, more, changes, status) => {
-    const { door, create, blobs } = await start()
+    const { handler, create, blobs } = await start()
     const { id } = await create({ comment: 'A', photo_data: BASE64, ...more })
     const path = `/${version}/photos/${id}`
-    const before = await door.request(path)
+    const before = await handler.request(path)
     const keys = await keysOf(blobs)
     const json = changes(before.json as Shown)
-    const answer = await door.request(path, { method: 'PATCH', json })
+    const answer = await handler.request(path, { method: 'PATCH', json })
     expect(answer.status).toBe(status)
     if (status === 303) return
     expect(answer.json).toMatchObject({ errors: [{ type: 'conflicting_keys' }] })
-    expect((await door.request(path)).text).toBe(before.text)
+    expect((await handler.request(path)).text).toBe(before.text)
     expect(await keysOf(blobs)).toEqual(keys)
   })
 
@@ -351,9 +351,9 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ['a content and a null in its place', 'v2', { photo_data: BASE64, photo: null }, 201],
     ['contents of two properties', 'v1', { photo_data: BASE64, thumb_data: BASE64 }, 201],
   ])('%s of a new item of %s', async (_what, version, values, status) => {
-    const { door, blobs } = await start()
+    const { handler, blobs } = await start()
     const json = { comment: 'A', ...values }
-    const answer = await door.request(`/${version}/photos`, { method: 'POST', json })
+    const answer = await handler.request(`/${version}/photos`, { method: 'POST', json })
     expect(answer.status).toBe(status)
     if (status === 201) return
     const message = expect.stringMatching(/^photo is given in photo_data and photo[._]/)
@@ -364,7 +364,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   })
 
   it('a file is accepted beside its own address, refused beside Base64', async () => {
-    const { door, create, blobs } = await start()
+    const { handler, create, blobs } = await start()
     const { id, photo_url, thumb_url } = await create({
       comment: 'A',
       photo_data: BASE64,
@@ -375,7 +375,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
       for (const [name, text] of Object.entries(fields)) form.append(name, text)
       form.append('photo', new Blob([PNG]), 'a.png')
       const { headers, body } = await encoded(form)
-      return (await door.request(path, { method, headers, body })).status
+      return (await handler.request(path, { method, headers, body })).status
     }
     // What the form of a page sends, and what a program sends that changes what it has read.
     const own = { comment: 'B', photo_url, thumb_url: String(thumb_url) }
@@ -401,23 +401,23 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   })
 
   it('a PUT of what GET returned changes nothing, in either form', async () => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     const { id } = await create()
     for (const path of [`/v1/photos/${id}`, `/v2/photos/${id}`]) {
-      const before = (await door.request(path)).json as Shown
-      const { status } = await door.request(path, { method: 'PUT', json: before })
+      const before = (await handler.request(path)).json as Shown
+      const { status } = await handler.request(path, { method: 'PUT', json: before })
       expect(status).toBe(303)
-      const after = (await door.request(path)).json as Shown
+      const after = (await handler.request(path)).json as Shown
       expect({ ...after, updated_at: '' }).toEqual({ ...before, updated_at: '' })
     }
   })
 
   it('PATCH {} writes nothing', async () => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     const { id } = await create()
-    const before = await door.request(`/v2/photos/${id}`)
-    await door.request(`/v2/photos/${id}`, { method: 'PATCH', json: {} })
-    const after = await door.request(`/v2/photos/${id}`)
+    const before = await handler.request(`/v2/photos/${id}`)
+    await handler.request(`/v2/photos/${id}`, { method: 'PATCH', json: {} })
+    const after = await handler.request(`/v2/photos/${id}`)
     expect([after.text, after.headers.get('etag')]).toEqual([
       before.text,
       before.headers.get('etag'),
@@ -425,60 +425,60 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
   })
 
   it('replaced and deleted contents are removed', async () => {
-    const { door, create, blobs } = await start()
+    const { handler, create, blobs } = await start()
     const { id } = await create()
     const [first] = await keysOf(blobs)
-    await door.request(`/v1/photos/${id}`, { method: 'PATCH', json: { photo_data: BASE64 } })
+    await handler.request(`/v1/photos/${id}`, { method: 'PATCH', json: { photo_data: BASE64 } })
     const [second, ...more] = await keysOf(blobs)
     expect(second).not.toBe(first)
     expect(more).toEqual([])
-    await door.request(`/v1/photos/${id}`, { method: 'DELETE' })
+    await handler.request(`/v1/photos/${id}`, { method: 'DELETE' })
     expect(await keysOf(blobs)).toEqual([])
   })
 
   it('a failed write leaves no content', async () => {
-    const { door, create, blobs } = await start()
+    const { handler, create, blobs } = await start()
     const { id } = await create()
     const attempts = [
-      door.request('/v1/photos', { method: 'POST', json: { photo_data: BASE64 } }),
-      door.request('/v1/photos', {
+      handler.request('/v1/photos', { method: 'POST', json: { photo_data: BASE64 } }),
+      handler.request('/v1/photos', {
         method: 'POST',
         json: { comment: 'A', photo_data: BASE64, colour: 'red' },
       }),
-      door.request(`/v1/photos/${id}`, {
+      handler.request(`/v1/photos/${id}`, {
         method: 'PATCH',
         json: { photo_data: BASE64 },
         headers: { 'if-match': '"old"' },
       }),
-      door.request('/v1/photos/nobody', { method: 'PATCH', json: { photo_data: BASE64 } }),
+      handler.request('/v1/photos/nobody', { method: 'PATCH', json: { photo_data: BASE64 } }),
     ]
     expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual([400, 400, 412, 404])
     expect(await keysOf(blobs)).toHaveLength(1)
   })
 
   it('a repeated upload under one Idempotency-Key is stored once', async () => {
-    const { door, blobs } = await start()
+    const { handler, blobs } = await start()
     const init = {
       method: 'POST',
       json: { comment: 'A', photo_data: BASE64 },
       headers: { 'idempotency-key': 'k1' },
     }
-    const first = await door.request('/v1/photos', init)
-    const second = await door.request('/v1/photos', init)
+    const first = await handler.request('/v1/photos', init)
+    const second = await handler.request('/v1/photos', init)
     expect(second.status).toBe(201)
     expect(second.text).toBe(first.text)
     expect(await keysOf(blobs)).toHaveLength(1)
   })
 
   it('a file of a form under an Idempotency-Key is stored once, and another file is refused', async () => {
-    const { door, blobs, pathOf } = await start()
+    const { handler, blobs, pathOf } = await start()
     const send = async (bytes: Buffer<ArrayBuffer>) => {
       const form = new FormData()
       form.set('comment', 'A')
       form.set('photo', new File([bytes], 'a.png'))
       const { headers, body } = await encoded(form)
       const init = { method: 'POST', headers: { ...headers, 'idempotency-key': 'k1' }, body }
-      return door.request('/v1/photos', init)
+      return handler.request('/v1/photos', init)
     }
     const first = await send(PNG)
     expect(first.status).toBe(201)
@@ -487,7 +487,7 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     expect((await send(Buffer.concat([PNG, PNG]))).status).toBe(422)
     expect(await keysOf(blobs)).toHaveLength(1)
     const made = first.json as Shown
-    const content = await door.request(pathOf(made.photo_url))
+    const content = await handler.request(pathOf(made.photo_url))
     expect(content.headers.get('content-length')).toBe(String(PNG.length))
     expect(content.headers.get('content-disposition')).toContain('filename="a.png"')
   })
@@ -503,9 +503,9 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ['photos=0-3', 200, null, PNG],
     ['bytes=0-3,-4', 200, null, PNG],
   ])('Range: %s', async (range, status, contentRange, bytes) => {
-    const { create, pathOf, api, door } = await start()
+    const { create, pathOf, api, handler } = await start()
     const made = await create()
-    const answer = await door.request(pathOf(made.photo_url), { headers: { range } })
+    const answer = await handler.request(pathOf(made.photo_url), { headers: { range } })
     expect([answer.status, answer.headers.get('content-range')]).toEqual([status, contentRange])
     const direct = await api.fetch(
       new Request(`http://api.test${pathOf(made.photo_url)}`, { headers: { range } }),
@@ -529,18 +529,18 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ['If-Range that holds', (tag: string) => ({ 'if-range': tag, range: 'bytes=0-1' }), 206],
     ['If-Range that does not', () => ({ 'if-range': '"other"', range: 'bytes=0-1' }), 200],
   ])('a conditional download: %s', async (_what, headers, status) => {
-    const { door, create, pathOf } = await start()
+    const { handler, create, pathOf } = await start()
     const made = await create()
     const path = pathOf(made.photo_url)
-    const tag = (await door.request(path)).headers.get('etag') ?? ''
-    expect((await door.request(path, { headers: headers(tag) })).status).toBe(status)
+    const tag = (await handler.request(path)).headers.get('etag') ?? ''
+    expect((await handler.request(path, { headers: headers(tag) })).status).toBe(status)
   })
 
   it('OPTIONS describes the download, and no filter by contents', async () => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     const { id } = await create()
     const described = async (path: string) =>
-      (await door.request(path, { method: 'OPTIONS' })).json as {
+      (await handler.request(path, { method: 'OPTIONS' })).json as {
         summary: string
         get: {
           parameters: readonly { name: string; in: string }[]
@@ -559,23 +559,23 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     const names = (await described('/v1/photos')).get.parameters.map(({ name }) => name)
     expect(names).toContain('comment')
     expect(names).not.toContain('photo')
-    expect((await door.request('/v1/photos?photo=x')).status).toBe(400)
+    expect((await handler.request('/v1/photos?photo=x')).status).toBe(400)
   })
 
   it('HEAD, the wrong method, nothing there', async () => {
-    const { door, create, pathOf } = await start()
+    const { handler, create, pathOf } = await start()
     const made = await create()
-    const head = await door.request(pathOf(made.photo_url), { method: 'HEAD' })
+    const head = await handler.request(pathOf(made.photo_url), { method: 'HEAD' })
     expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
       200,
       '',
       String(size),
     ])
-    const wrong = await door.request(pathOf(made.photo_url), { method: 'DELETE' })
+    const wrong = await handler.request(pathOf(made.photo_url), { method: 'DELETE' })
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS'])
-    expect((await door.request(`/v1/photos/${made.id}/thumb`)).status).toBe(404)
+    expect((await handler.request(`/v1/photos/${made.id}/thumb`)).status).toBe(404)
     for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
-      const answer = await door.request(`/v1/photos/${made.id}/photo.json`, { method })
+      const answer = await handler.request(`/v1/photos/${made.id}/photo.json`, { method })
       expect(answer.status).toBe(404)
     }
   })
@@ -591,13 +591,13 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     ['application/pdf', Buffer.from('%PDF-1.7 …'), 'attachment'],
     ['application/octet-stream', Buffer.from([0, 1, 2]), 'attachment'],
   ])('a content is served as what its bytes are, inert: %s', async (type, bytes, disposition) => {
-    const { door, create } = await start()
+    const { handler, create } = await start()
     const { id } = await create({
       comment: 'A',
       photo_data: BASE64,
       thumb_data: bytes.toString('base64'),
     })
-    const { headers } = await door.request(`/v1/photos/${id}/thumb`)
+    const { headers } = await handler.request(`/v1/photos/${id}/thumb`)
     expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual([
       type,
       disposition,
@@ -838,26 +838,26 @@ describe('contents that cannot be read when a change is done', () => {
       },
     })
     const api = defineApi({ collections: [files], onError: () => {} })
-    const door = await openHandler('fetch', api)
+    const handler = await openHandler('fetch', api)
     const json = { icon_data: BASE64 }
-    await door.request('/files', { method: 'POST', json })
+    await handler.request('/files', { method: 'POST', json })
     broken = true
-    const made = await door.request('/files', { method: 'POST', json })
+    const made = await handler.request('/files', { method: 'POST', json })
     expect([made.status, made.json]).toEqual([201, expect.objectContaining(addressed(2))])
     const headers = { 'idempotency-key': 'once', prefer: 'return=representation' }
     for (const _time of ['first', 'again']) {
-      const touched = await door.request('/files/1/touch', { method: 'POST', headers })
+      const touched = await handler.request('/files/1/touch', { method: 'POST', headers })
       expect([touched.status, touched.json]).toEqual([200, expect.objectContaining(addressed(1))])
     }
     expect(runs).toBe(1)
-    const replaced = await door.request('/files/1', { method: 'PUT', json, headers })
+    const replaced = await handler.request('/files/1', { method: 'PUT', json, headers })
     expect([replaced.status, replaced.json]).toEqual([200, expect.objectContaining(addressed(1))])
-    const deleted = await door.request('/files/1', { method: 'DELETE' })
+    const deleted = await handler.request('/files/1', { method: 'DELETE' })
     expect([deleted.status, deleted.json]).toEqual([200, expect.objectContaining(addressed(1))])
     expect(told).toEqual(['create', 'create', 'touch', 'replace', 'delete'])
-    expect((await door.request('/files/2')).status).toBe(500)
+    expect((await handler.request('/files/2')).status).toBe(500)
     broken = false
-    expect((await door.request('/files/2')).json).toMatchObject({ icon_data: BASE64 })
+    expect((await handler.request('/files/2')).json).toMatchObject({ icon_data: BASE64 })
     expect(await keysOf(kept)).toHaveLength(1)
   })
 })

@@ -81,16 +81,16 @@ const UNSENT: [string, string, (tag: string) => Init, number][] = [
 describe.each(HANDLER_NAMES)('through %s', name => {
   describe.runIf(existsSync('/proc/self/fd'))(`${TIMES} times`, () => {
     test.each(UNSENT)('%s leaves no descriptor', async (_what, path, init, status) => {
-      const door = await openHandler(name, await photosApi(await folderBlobs()))
-      const whole = await door.request(PATH)
+      const handler = await openHandler(name, await photosApi(await folderBlobs()))
+      const whole = await handler.request(PATH)
       expect(whole.text).toHaveLength(SIZE)
       const tag = whole.headers.get('etag') ?? ''
       const before = descriptors()
       for (let time = 0; time < TIMES; time++) {
-        expect((await door.request(path, init(tag))).status).toBe(status)
+        expect((await handler.request(path, init(tag))).status).toBe(status)
       }
       await vi.waitFor(() => expect(descriptors()).toBeLessThanOrEqual(before + 5), 10_000)
-      await door.close()
+      await handler.close()
     })
 
     test('a client that goes away leaves no descriptor', async () => {

@@ -1,5 +1,5 @@
 // Pages put together are the whole list, each item once, for any filter, sort and page size, by the
-// `Link` headers alone, while others create and delete: on every store, through both doors.
+// `Link` headers alone, while others create and delete: on every store, through both handlers.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -100,7 +100,7 @@ const STORES: Readonly<Record<string, () => Store | Promise<Store>>> = {
   'sqlStore on SQLite': async () => sqlStore({ db: await openDatabase(), create: true, clock }),
 }
 
-async function open(make: () => Store | Promise<Store>, door: (typeof HANDLER_NAMES)[number]) {
+async function open(make: () => Store | Promise<Store>, handler: (typeof HANDLER_NAMES)[number]) {
   const cars = defineCollection({
     name: 'cars',
     schema,
@@ -108,16 +108,16 @@ async function open(make: () => Store | Promise<Store>, door: (typeof HANDLER_NA
     indexes: ['color', 'size', ['color', 'price']],
   })
   const api = defineApi({ collections: [cars] })
-  const opened = await openHandler(door, api)
+  const opened = await openHandler(handler, api)
   const calls = api.collection('cars')
-  return { api, cars, calls, door: opened, close: () => opened.close().then(() => api.close()) }
+  return { api, cars, calls, handler: opened, close: () => opened.close().then(() => api.close()) }
 }
 
 type Opened = Awaited<ReturnType<typeof open>>
 
 /** Follows one relation from a page to the end; `between` is run before each step. */
 async function walk(
-  door: OpenHandler,
+  handler: OpenHandler,
   start: string,
   rel: string,
   headers: Record<string, string>,
@@ -127,7 +127,7 @@ async function walk(
   let next: string | undefined = start
   while (next !== undefined) {
     if (pages.length > 300) throw new Error('The links go on for ever')
-    const answer = await door.request(next, { headers })
+    const answer = await handler.request(next, { headers })
     expect([answer.status, answer.text.slice(0, 200)]).toEqual([200, expect.any(String)])
     // A list is an array of items.
     const page = answer.json as Item[]
@@ -184,21 +184,21 @@ describe.each(Object.entries(STORES))('%s', (storeName, make) => {
           await clear(opened)
           const all = expected(opened, await fill(opened, each.items), queryOf(each))
           const headers = { prefer: `count=${each.count}` }
-          const forth = await walk(opened.door, `/cars?${queryOf(each)}`, 'next', headers)
+          const forth = await walk(opened.handler, `/cars?${queryOf(each)}`, 'next', headers)
           expect(ids(forth.flat())).toEqual(ids(all))
           expect(forth.slice(0, -1).every(page => page.length === each.limit)).toBe(true)
           const offsets = await walk(
-            opened.door,
+            opened.handler,
             `/cars?${queryOf(each, 'offset=0')}`,
             'next',
             headers,
           )
           expect(offsets).toEqual(forth)
-          const first = await opened.door.request(`/cars?${queryOf(each)}`)
+          const first = await opened.handler.request(`/cars?${queryOf(each)}`)
           const last = parseLink(first.headers.get('link') ?? '').find(({ rel }) => rel === 'last')
           if (last === undefined) expect(all).toEqual([])
           else {
-            const back = await walk(opened.door, last.href, 'previous', headers)
+            const back = await walk(opened.handler, last.href, 'previous', headers)
             expect(ids(back.reverse().flat())).toEqual(ids(all))
           }
         }),
@@ -233,12 +233,12 @@ describe.each(Object.entries(STORES))('%s', (storeName, make) => {
           const first = `/cars?${queryOf(each)}`
           let from: string | undefined = first
           if (rel === 'previous') {
-            const { headers } = await opened.door.request(first)
+            const { headers } = await opened.handler.request(first)
             from = parseLink(headers.get('link') ?? '').find(link => link.rel === 'last')?.href
           }
           const headers = { prefer: `count=${each.count}` }
           const pages =
-            from === undefined ? [] : await walk(opened.door, from, rel, headers, between)
+            from === undefined ? [] : await walk(opened.handler, from, rel, headers, between)
           const seen = ids((rel === 'next' ? pages : pages.reverse()).flat())
           expect(new Set(seen).size).toBe(seen.length)
           const order = ids(expected(opened, known, queryOf(each)))
@@ -254,7 +254,7 @@ describe.each(Object.entries(STORES))('%s', (storeName, make) => {
     it('since_id, asked again and again while many create, sees every item once', async () => {
       await clear(opened)
       const writers = Array.from({ length: 60 }, (_, size) =>
-        opened.door.request('/cars', { method: 'POST', json: { color: 'red', size } }),
+        opened.handler.request('/cars', { method: 'POST', json: { color: 'red', size } }),
       )
       const made = Promise.all(writers)
       const seen: unknown[] = []
@@ -267,7 +267,7 @@ describe.each(Object.entries(STORES))('%s', (storeName, make) => {
         await new Promise(setImmediate)
         const ended = done
         const query = last === '' ? '' : `&since_id=${last}`
-        const { json } = await opened.door.request(`/cars?sort=id&limit=7${query}`)
+        const { json } = await opened.handler.request(`/cars?sort=id&limit=7${query}`)
         // A list is an array of items.
         const page = ids(json as Item[])
         seen.push(...page)

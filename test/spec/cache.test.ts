@@ -103,7 +103,7 @@ const ROWS: readonly (readonly [string, Record<string, string>, number, number, 
 describe('Cache headers: conditional reads', () => {
   eachHandler(
     three,
-    (door, made) => {
+    (handler, made) => {
       const target = (what: string) =>
         what === 'list'
           ? '/cars?limit=2'
@@ -113,12 +113,12 @@ describe('Cache headers: conditional reads', () => {
         it.each(ROWS)(`${method}, %s`, async (_row, headers, item, list, missing) => {
           const expected = { item, list, missing }
           for (const [what, status] of Object.entries(expected)) {
-            const tag = (await door.request(target(what))).headers.get('etag') ?? '"none"'
+            const tag = (await handler.request(target(what))).headers.get('etag') ?? '"none"'
             const filled = Object.entries(headers).map(([name, value]) => [
               name,
               (DATES[value] ?? value).replace('<tag>', tag),
             ])
-            const answer = await door.request(target(what), {
+            const answer = await handler.request(target(what), {
               method,
               headers: Object.fromEntries(filled),
             })
@@ -143,12 +143,12 @@ describe('Cache headers: conditional reads', () => {
           Object.entries(conditions).map(([name, value]) => [name, DATES[value] ?? value]),
         )
         for (const method of ['GET', 'HEAD']) {
-          const answer = await door.request('/', { method, headers })
+          const answer = await handler.request('/', { method, headers })
           expect(answer.status).toBe(status)
           if (status === 304)
             expect([answer.text, answer.headers.get('vary')]).toEqual(['', 'Accept'])
         }
-        const quiet = await door.request('/?suppress_error_codes', { headers })
+        const quiet = await handler.request('/?suppress_error_codes', { headers })
         expect([quiet.status, quiet.text === '']).toEqual([200, false])
       })
 
@@ -157,29 +157,31 @@ describe('Cache headers: conditional reads', () => {
         for (const target of [path, '/cars', '/cars/count']) {
           const tags = new Map<string | null, string | null>()
           for (const accept of ['application/json', 'application/xml', 'text/xml']) {
-            const { headers } = await door.request(target, { headers: { accept } })
+            const { headers } = await handler.request(target, { headers: { accept } })
             expect(headers.get('content-type')).toContain(accept)
             tags.set(accept, headers.get('etag'))
           }
           if (target !== '/cars/count') expect(new Set(tags.values()).size).toBe(3)
         }
         const accept = 'text/xml'
-        const tag = (await door.request(path, { headers: { accept } })).headers.get('etag') ?? ''
-        const ask = (headers: Record<string, string>) => door.request(path, { headers })
+        const tag = (await handler.request(path, { headers: { accept } })).headers.get('etag') ?? ''
+        const ask = (headers: Record<string, string>) => handler.request(path, { headers })
         expect((await ask({ accept, 'if-none-match': tag })).status).toBe(304)
         expect((await ask({ accept: 'application/xml', 'if-none-match': tag })).status).toBe(200)
         const change = { method: 'PATCH', json: { color: 'blue' }, headers: { 'if-match': tag } }
-        expect((await door.request(path, change)).status).toBe(200)
+        expect((await handler.request(path, change)).status).toBe(200)
       })
 
       it('a Range that is not modified is 304, as without it', async () => {
-        const { status, headers } = await door.request('/cars', { headers: { range: 'cars=0-1' } })
+        const { status, headers } = await handler.request('/cars', {
+          headers: { range: 'cars=0-1' },
+        })
         expect(status).toBe(206)
-        const again = await door.request('/cars', {
+        const again = await handler.request('/cars', {
           headers: { range: 'cars=0-1', 'if-none-match': headers.get('etag') ?? '' },
         })
         expect(again.status).toBe(304)
-        const other = await door.request('/cars', {
+        const other = await handler.request('/cars', {
           headers: { range: 'cars=0-1', 'if-match': '"other"' },
         })
         expect(other.status).toBe(412)
@@ -190,18 +192,20 @@ describe('Cache headers: conditional reads', () => {
         [{ 'if-match': '"other"' }, 412],
         [{}, 416],
       ])('a Range behind the end counts after the conditions %j', async (headers, status) => {
-        const answer = await door.request('/cars', { headers: { range: 'cars=500-', ...headers } })
+        const answer = await handler.request('/cars', {
+          headers: { range: 'cars=500-', ...headers },
+        })
         expect(answer.status).toBe(status)
       })
 
       it('under suppress_error_codes a read is sent again rather than 304, and 412 is told in the body', async () => {
         const path = `${target('item')}?suppress_error_codes`
-        const { headers } = await door.request(path)
+        const { headers } = await handler.request(path)
         const tag = headers.get('etag') ?? ''
-        const same = await door.request(path, { headers: { 'if-none-match': tag } })
+        const same = await handler.request(path, { headers: { 'if-none-match': tag } })
         expect(same).toMatchObject({ status: 200, json: { id: made().items[0]?.id } })
         expect(same.headers.get('cache-control')).toBe('no-store')
-        const failed = await door.request(path, { headers: { 'if-match': '"other"' } })
+        const failed = await handler.request(path, { headers: { 'if-match': '"other"' } })
         expect(failed).toMatchObject({ status: 200, json: { errors: [{ code: 412 }] } })
       })
 
@@ -214,9 +218,9 @@ describe('Cache headers: conditional reads', () => {
         ]
         for (const path of paths) {
           const init = { headers: { prefer: 'count=exact', origin: 'https://app.example' } }
-          const full = await door.request(path, init)
+          const full = await handler.request(path, init)
           const tag = full.headers.get('etag') ?? ''
-          const short = await door.request(path, {
+          const short = await handler.request(path, {
             headers: { ...init.headers, 'if-none-match': tag },
           })
           expect(short.status).toBe(304)
@@ -237,9 +241,9 @@ function comparable({ headers }: Answer) {
 }
 
 describe('Cache headers: ETag', () => {
-  eachHandler(three, (door, made) => {
+  eachHandler(three, (handler, made) => {
     const tagOf = async (path: string, headers: Record<string, string> = {}) =>
-      (await door.request(path, { headers })).headers.get('etag') ?? ''
+      (await handler.request(path, { headers })).headers.get('etag') ?? ''
 
     it('is strong, and differs by format and by fields', async () => {
       const path = `/cars/${made().items[0]?.id}`
@@ -264,17 +268,17 @@ describe('Cache headers: ETag', () => {
     it('the tag of an item changes with every write of it, and with no other', async () => {
       const [one, other] = made().items.map(({ id }) => `/cars/${id}`)
       const before = [await tagOf(one ?? ''), await tagOf(other ?? '')]
-      await door.request(one ?? '', { method: 'PATCH', json: { price: 1 } })
+      await handler.request(one ?? '', { method: 'PATCH', json: { price: 1 } })
       const after = [await tagOf(one ?? ''), await tagOf(other ?? '')]
       expect(after[0]).not.toBe(before[0])
       expect(after[1]).toBe(before[1])
     })
 
     it('an item that was deleted and made again has another tag', async () => {
-      await door.request('/accounts', { method: 'POST', json: { id: 'a', name: 'A' } })
+      await handler.request('/accounts', { method: 'POST', json: { id: 'a', name: 'A' } })
       const before = await tagOf('/accounts/a')
-      await door.request('/accounts/a', { method: 'DELETE' })
-      await door.request('/accounts', { method: 'POST', json: { id: 'a', name: 'A' } })
+      await handler.request('/accounts/a', { method: 'DELETE' })
+      await handler.request('/accounts', { method: 'POST', json: { id: 'a', name: 'A' } })
       expect(await tagOf('/accounts/a')).not.toBe(before)
     })
 
@@ -288,13 +292,13 @@ describe('Cache headers: ETag', () => {
       const before = await tagOf('/cars?limit=2')
       const path = at === undefined ? '/cars' : `/cars/${items[at]?.id}`
       const sent = method === 'PATCH' ? { price: 1 } : carValues(9)
-      await door.request(path, { method, ...(method !== 'DELETE' && { json: sent }) })
+      await handler.request(path, { method, ...(method !== 'DELETE' && { json: sent }) })
       expect(await tagOf('/cars?limit=2')).not.toBe(before)
     })
 
     it('the tag of a list stays while an item outside of the page and the total changes', async () => {
       const before = await tagOf('/cars?limit=2')
-      await door.request(`/cars/${made().items[2]?.id}`, { method: 'PATCH', json: { price: 1 } })
+      await handler.request(`/cars/${made().items[2]?.id}`, { method: 'PATCH', json: { price: 1 } })
       expect(await tagOf('/cars?limit=2')).toBe(before)
     })
 
@@ -311,7 +315,7 @@ describe('Cache headers: ETag', () => {
     })
 
     it('a list has no Last-Modified', async () => {
-      expect((await door.request('/cars')).headers.get('last-modified')).toBeNull()
+      expect((await handler.request('/cars')).headers.get('last-modified')).toBeNull()
     })
 
     it.each([
@@ -325,7 +329,7 @@ describe('Cache headers: ETag', () => {
         const path = `/cars/${made().items[0]?.id}`
         const tag = await tagOf(path + suffix, headers)
         const patch = (price: number) =>
-          door.request(path, { method: 'PATCH', json: { price }, headers: { 'if-match': tag } })
+          handler.request(path, { method: 'PATCH', json: { price }, headers: { 'if-match': tag } })
         expect((await patch(1)).status).toBe(200)
         expect((await patch(2)).status).toBe(412)
       },
@@ -343,7 +347,7 @@ describe('Cache headers: Last-Modified', () => {
       vi.useFakeTimers({ toFake: ['Date'], now: CHANGED })
       return three()
     },
-    (door, made) => {
+    (handler, made) => {
       const path = () => `/cars/${made().items[0]?.id}`
 
       it.each([
@@ -353,23 +357,23 @@ describe('Cache headers: Last-Modified', () => {
         [60_000, 'Fri, 01 Mar 2024 12:00:00 GMT'],
       ])('%d ms after a change: %s', async (later, date) => {
         vi.setSystemTime(CHANGED + later)
-        expect((await door.request(path())).headers.get('last-modified')).toBe(date)
-        expect((await door.request(path(), { method: 'HEAD' })).headers.get('last-modified')).toBe(
-          date,
-        )
+        expect((await handler.request(path())).headers.get('last-modified')).toBe(date)
+        expect(
+          (await handler.request(path(), { method: 'HEAD' })).headers.get('last-modified'),
+        ).toBe(date)
       })
 
       it('within the second of a change no date-only client gets a 304', async () => {
         vi.setSystemTime(CHANGED + 100)
         const headers = { 'if-modified-since': 'Fri, 01 Mar 2024 12:00:00 GMT' }
-        expect((await door.request(path(), { headers })).status).toBe(200)
+        expect((await handler.request(path(), { headers })).status).toBe(200)
         vi.setSystemTime(CHANGED + 300)
-        expect((await door.request(path(), { headers })).status).toBe(304)
+        expect((await handler.request(path(), { headers })).status).toBe(304)
       })
 
       it('is updated_at, floored to the second', async () => {
         vi.setSystemTime(CHANGED + 60_000)
-        const { headers, json: item } = await door.request(path())
+        const { headers, json: item } = await handler.request(path())
         // An item has its dates.
         const { updated_at } = item as { updated_at: string }
         expect(updated_at).toBe('2024-03-01T12:00:00.700Z')
@@ -380,7 +384,7 @@ describe('Cache headers: Last-Modified', () => {
 })
 
 describe('Cache headers: a failed If-Match', () => {
-  eachHandler(three, (door, made) => {
+  eachHandler(three, (handler, made) => {
     it.each([
       ['W/<tag>', 'never matches a weak tag'],
       ['W/<tag>, W/"a"', 'never matches a weak tag'],
@@ -388,10 +392,10 @@ describe('Cache headers: a failed If-Match', () => {
       ['W/<tag>, "other"', 'Read it again'],
     ])('%s: %s', async (text, message) => {
       const target = `/cars/${made().items[0]?.id}`
-      const tag = (await door.request(target)).headers.get('etag') ?? ''
+      const tag = (await handler.request(target)).headers.get('etag') ?? ''
       const headers = { 'if-match': text.replace('<tag>', tag) }
       for (const method of ['GET', 'DELETE']) {
-        expect(await door.request(target, { method, headers })).toMatchObject({
+        expect(await handler.request(target, { method, headers })).toMatchObject({
           status: 412,
           json: {
             errors: [
@@ -407,7 +411,7 @@ describe('Cache headers: a failed If-Match', () => {
 describe('Cache headers: Cache-Control and Vary', () => {
   eachHandler(
     three,
-    (door, made) => {
+    (handler, made) => {
       it.each([
         ['/', 'no-cache, max-age=0', 'Accept'],
         ['/cars', 'no-cache, max-age=0', 'Accept, Prefer, Range'],
@@ -420,7 +424,7 @@ describe('Cache headers: Cache-Control and Vary', () => {
         ['/cars/<id>?suppress_error_codes', 'no-store', 'Accept'],
       ])('%s', async (path, cacheControl, vary) => {
         const target = path.replace('<id>', String(made().items[0]?.id))
-        const { headers } = await door.request(target)
+        const { headers } = await handler.request(target)
         expect([headers.get('cache-control'), headers.get('vary')]).toEqual([cacheControl, vary])
       })
     },
@@ -429,14 +433,14 @@ describe('Cache headers: Cache-Control and Vary', () => {
 
   eachHandler(
     () => example({ cors: { origins: ['https://app.example'] } }),
-    door => {
+    handler => {
       it('names Origin where origins are told apart', async () => {
         for (const headers of [
           {},
           { origin: 'https://app.example' },
           { origin: 'https://evil.example' },
         ]) {
-          const answer = await door.request('/cars?limit=1', { headers })
+          const answer = await handler.request('/cars?limit=1', { headers })
           expect(answer.headers.get('vary')).toBe('Accept, Prefer, Origin')
         }
       })
@@ -461,10 +465,10 @@ describe('Cache headers: Cache-Control and Vary', () => {
   ])('names where credentials may stand: %s', (_, schemes, vary) => {
     eachHandler(
       () => example({ schemes, access: { default: 'public' } }),
-      door => {
+      handler => {
         it('whether or not any came', async () => {
           for (const headers of [{}, { cookie: 'sid=1' }]) {
-            const answer = await door.request('/cars?limit=1', { headers })
+            const answer = await handler.request('/cars?limit=1', { headers })
             expect([answer.status, answer.headers.get('vary')]).toEqual([200, vary])
           }
         })
@@ -475,11 +479,11 @@ describe('Cache headers: Cache-Control and Vary', () => {
 })
 
 describe('Cache headers: items of the same moment', () => {
-  eachHandler(three, (door, made) => {
+  eachHandler(three, (handler, made) => {
     it('two items never share a tag', async () => {
       const tags = await Promise.all(
         made().items.map(async ({ id }: Item) =>
-          (await door.request(`/cars/${id}`)).headers.get('etag'),
+          (await handler.request(`/cars/${id}`)).headers.get('etag'),
         ),
       )
       expect(new Set(tags).size).toBe(3)

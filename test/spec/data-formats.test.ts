@@ -103,12 +103,12 @@ describe('Data formats', () => {
   ]
   eachHandler(
     things,
-    door => {
+    handler => {
       for (const [type, body, value] of sent) {
         it(`${type.slice(0, 48)}: what is sent is typed by the schema`, async () => {
-          const made = await door.request('/things', post(body, type))
+          const made = await handler.request('/things', post(body, type))
           expect(made).toMatchObject({ status: 201 })
-          expect((await door.request(made.headers.get('location') ?? '')).json).toEqual({
+          expect((await handler.request(made.headers.get('location') ?? '')).json).toEqual({
             ...value,
             id: expect.any(String),
             created_at: expect.any(String),
@@ -125,12 +125,12 @@ describe('Data formats', () => {
       for (const [type, extension, look] of given) {
         it(`${type}: by Accept and by the extension`, async () => {
           const path =
-            (await door.request('/things', post('{"name":"Clio"}', JSON_TYPE))).headers.get(
+            (await handler.request('/things', post('{"name":"Clio"}', JSON_TYPE))).headers.get(
               'location',
             ) ?? ''
           for (const answer of [
-            await door.request(path, { headers: { accept: type } }),
-            await door.request(`${path}.${extension}`),
+            await handler.request(path, { headers: { accept: type } }),
+            await handler.request(`${path}.${extension}`),
           ]) {
             expect(answer.status).toBe(200)
             expect(answer.headers.get('content-type')).toMatch(new RegExp(`^${type}`))
@@ -159,7 +159,7 @@ describe('Data formats', () => {
       ]
       for (const [name, target, headers, type] of order) {
         it(`the answer's format: ${name}`, async () => {
-          const answer = await door.request(target, { headers })
+          const answer = await handler.request(target, { headers })
           expect(answer.headers.get('content-type')).toMatch(new RegExp(`^${type}`))
         })
       }
@@ -172,17 +172,17 @@ describe('Data formats', () => {
         ['an id that does not exist', '/things/0.xml', 404],
       ])("a refusal's format, the extension first: %s", async (_what, target, status) => {
         const headers = { accept: JSON_TYPE }
-        const answer = await door.request(target, { headers })
+        const answer = await handler.request(target, { headers })
         expect(answer).toMatchObject({ status, text: expect.stringContaining('<errors>') })
         expect(answer.headers.get('content-type')).toBe(XML)
         expect(answer.headers.get('vary') ?? '').not.toContain('Accept')
       })
 
       it("the body's format: Content-Type before the extension, the extension without one", async () => {
-        const made = await door.request('/things.xml', post('{"name":"typed"}', JSON_TYPE))
+        const made = await handler.request('/things.xml', post('{"name":"typed"}', JSON_TYPE))
         expect(made.status).toBe(201)
         expect(made.headers.get('content-type')).toMatch(/^application\/xml/)
-        const bytes = await door.request('/things.xml', {
+        const bytes = await handler.request('/things.xml', {
           method: 'POST',
           body: new TextEncoder().encode('<thing><name>x</name></thing>'),
         })
@@ -190,7 +190,7 @@ describe('Data formats', () => {
       })
 
       it('a body without any type is JSON, the first format', async () => {
-        const answer = await door.request('/things', {
+        const answer = await handler.request('/things', {
           method: 'POST',
           body: new TextEncoder().encode('{"name":"x"}'),
         })
@@ -198,7 +198,7 @@ describe('Data formats', () => {
       })
 
       it('an extension is kept in Link and in the Location of a 303; other addresses name no format', async () => {
-        const made = await door.request('/things.xml', post('{"name":"x"}', JSON_TYPE))
+        const made = await handler.request('/things.xml', post('{"name":"x"}', JSON_TYPE))
         const item = made.headers.get('location') ?? ''
         expect(item).not.toContain('.xml')
         expect(made.text).not.toContain('.xml')
@@ -207,49 +207,51 @@ describe('Data formats', () => {
           [`${item}.xml`, '.xml'],
         ] as const) {
           const put = { ...post('{"name":"z"}', JSON_TYPE), method: 'PUT' }
-          const changed = await door.request(address, put)
+          const changed = await handler.request(address, put)
           expect([changed.status, changed.headers.get('location')]).toEqual([303, item + extension])
-          const followed = await door.request(changed.headers.get('location') ?? '')
+          const followed = await handler.request(changed.headers.get('location') ?? '')
           expect(followed.headers.get('content-type')).toContain(extension ? 'xml' : 'json')
-          const shown = await door.request(address, {
+          const shown = await handler.request(address, {
             ...put,
             headers: { ...put.headers, prefer: 'return=representation' },
           })
           expect(shown.headers.get('content-location')).toBe(item)
         }
-        await door.request('/things', post('{"name":"y"}', JSON_TYPE))
+        await handler.request('/things', post('{"name":"y"}', JSON_TYPE))
         const links = parseLink(
-          (await door.request('/things.xml?limit=1')).headers.get('link') ?? '',
+          (await handler.request('/things.xml?limit=1')).headers.get('link') ?? '',
         )
         expect(links.map(({ rel }) => rel)).toContain('next')
         expect(links.map(({ href }) => new URL(href).pathname)).toEqual(
           links.map(() => '/things.xml'),
         )
         const next = links.find(({ rel }) => rel === 'next')?.href ?? ''
-        expect((await door.request(next)).headers.get('content-type')).toContain('xml')
+        expect((await handler.request(next)).headers.get('content-type')).toContain('xml')
       })
 
       it('406 lists what exists, 415 what is taken', async () => {
-        const accept = await door.request('/things', { headers: { accept: 'image/png' } })
+        const accept = await handler.request('/things', { headers: { accept: 'image/png' } })
         expect(accept).toMatchObject({ status: 406, text: expect.stringContaining(JSON_TYPE) })
-        const type = await door.request('/things', post('x', 'image/png'))
+        const type = await handler.request('/things', post('x', 'image/png'))
         expect(type.status).toBe(415)
         expect(type.headers.get('accept-post')?.split(', ')).toEqual(
           expect.arrayContaining([JSON_TYPE, XML, FORM, 'multipart/form-data']),
         )
         for (const broken of ['json', 'application/', 'application/json;;', 'a/b/c', ',']) {
-          expect(await door.request('/things', post('{}', broken))).toMatchObject({ status: 415 })
+          expect(await handler.request('/things', post('{}', broken))).toMatchObject({
+            status: 415,
+          })
         }
       })
 
       it('a GET and a DELETE without body may carry any Content-Type', async () => {
         const headers = { 'content-type': 'nonsense' }
-        expect(await door.request('/things', { headers })).toMatchObject({ status: 200 })
+        expect(await handler.request('/things', { headers })).toMatchObject({ status: 200 })
         const path =
-          (await door.request('/things', post('{"name":"x"}', JSON_TYPE))).headers.get(
+          (await handler.request('/things', post('{"name":"x"}', JSON_TYPE))).headers.get(
             'location',
           ) ?? ''
-        expect(await door.request(path, { method: 'DELETE', headers })).toMatchObject({
+        expect(await handler.request(path, { method: 'DELETE', headers })).toMatchObject({
           status: 200,
         })
       })
@@ -276,21 +278,21 @@ describe('what GET gave can be sent back', () => {
       }),
       store: memoryStore(),
     })
-  eachHandler(make, door => {
+  eachHandler(make, handler => {
     it.each(['application/json', 'application/xml'])('what a schema cleaned: %s', async type => {
       const json = { name: ' Ann ', size: '7', tags: ['b', 'a'], color: 'red' }
       const {
         id,
         updated_at: _,
         ...made
-      } = (await door.request('/things', { method: 'POST', json })).json as Item
+      } = (await handler.request('/things', { method: 'POST', json })).json as Item
       expect(made).toMatchObject({ name: 'ann', size: 7, tags: ['a', 'b'] })
       const path = `/things/${id}`
-      const given = await door.request(path, { headers: { accept: type } })
+      const given = await handler.request(path, { headers: { accept: type } })
       const body = given.text.replace('red', 'blue')
       const headers = { 'content-type': type, prefer: 'return=representation' }
       for (const method of ['PUT', 'PATCH']) {
-        const answer = await door.request(path, { method, body, headers })
+        const answer = await handler.request(path, { method, body, headers })
         expect(answer).toMatchObject({ status: 200, json: { ...made, color: 'blue' } })
       }
     })
@@ -418,13 +420,13 @@ describe('bodies that nobody should send', () => {
   ]
   eachHandler(
     things,
-    door => {
+    handler => {
       for (const [name, type, body, status, error] of cases) {
         it(`${name}: ${status}`, async () => {
           const count = async () =>
-            ((await door.request('/things/count')).json as { count: number }).count
+            ((await handler.request('/things/count')).json as { count: number }).count
           const before = await count()
-          const answer = await door.request('/things', post(body, type))
+          const answer = await handler.request('/things', post(body, type))
           expect(answer.status, answer.text.slice(0, 300)).toBe(status)
           if (error !== undefined) expect(answer.json).toMatchObject({ errors: [{ type: error }] })
           expect(await count()).toBe(before + (status === 201 ? 1 : 0))
@@ -438,13 +440,13 @@ describe('bodies that nobody should send', () => {
 
 describe('what is accepted is given back byte for byte', () => {
   it.each(HANDLER_NAMES)('any JSON, through %s', async name => {
-    const door: OpenHandler = await openHandler(name, things())
+    const handler: OpenHandler = await openHandler(name, things())
     const json = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' })
     let accepted = 0
     await fc.assert(
       fc.asyncProperty(json, fc.string({ unit: 'binary' }), async (extra, text) => {
         const value = { name: text, extra: extra as Json }
-        const answer = await door.request('/things', { method: 'POST', json: value })
+        const answer = await handler.request('/things', { method: 'POST', json: value })
         const body = JSON.stringify(value)
         const refused =
           /\\u0000|"(?:__proto__|constructor|prototype)":/.test(body) ||
@@ -454,18 +456,18 @@ describe('what is accepted is given back byte for byte', () => {
         if (refused) return
         accepted++
         const { name: back, extra: again } = (
-          await door.request(answer.headers.get('location') ?? '')
+          await handler.request(answer.headers.get('location') ?? '')
         ).json as Item
         expect(JSON.stringify({ name: back, extra: again })).toBe(body)
       }),
       { numRuns: 150 },
     )
     expect(accepted).toBeGreaterThan(20)
-    await door.close()
+    await handler.close()
   })
 
   it.each(HANDLER_NAMES)('any text in a form, through %s', async name => {
-    const door: OpenHandler = await openHandler(name, things())
+    const handler: OpenHandler = await openHandler(name, things())
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'grapheme' }),
@@ -473,13 +475,13 @@ describe('what is accepted is given back byte for byte', () => {
         async (text, tags) => {
           const pairs = tags.map((tag): [string, string] => ['tags', tag])
           const body = new URLSearchParams([['name', text], ...pairs]).toString()
-          const answer = await door.request('/things', post(body, FORM))
+          const answer = await handler.request('/things', post(body, FORM))
           if ([text, ...tags].some(each => each.includes('\0'))) {
             expect(answer.status).toBe(400)
             return
           }
           expect(answer).toMatchObject({ status: 201 })
-          expect((await door.request(answer.headers.get('location') ?? '')).json).toMatchObject({
+          expect((await handler.request(answer.headers.get('location') ?? '')).json).toMatchObject({
             name: text,
             tags,
           })
@@ -487,6 +489,6 @@ describe('what is accepted is given back byte for byte', () => {
       ),
       { numRuns: 100 },
     )
-    await door.close()
+    await handler.close()
   })
 })

@@ -8,22 +8,22 @@ const NAMES = ['cars', 'options', 'models', 'cars_models', 'accounts', 'photos']
 describe('What the service does', () => {
   eachHandler(
     () => example(),
-    door => {
+    handler => {
       it('GET {base_url}/: an object with url and resources, each with its url', async () => {
-        const { status, json } = await door.request('/')
+        const { status, json } = await handler.request('/')
         expect(status).toBe(200)
         expect(json).toEqual({
-          url: `${door.base}/`,
+          url: `${handler.base}/`,
           resources: Object.fromEntries(
-            NAMES.map(name => [name, expect.objectContaining({ url: `${door.base}/${name}` })]),
+            NAMES.map(name => [name, expect.objectContaining({ url: `${handler.base}/${name}` })]),
           ),
         })
       })
 
       it('the root and OPTIONS name what lies below: count, search, actions, sub-collections', async () => {
-        const { json } = await door.request('/')
+        const { json } = await handler.request('/')
         const { cars } = (json as { resources: Record<string, unknown> }).resources
-        const at = `${door.base}/cars`
+        const at = `${handler.base}/cars`
         const actions = {
           count: { method: 'GET', url: `${at}/count` },
           search: { method: 'GET', url: `${at}/search` },
@@ -36,7 +36,8 @@ describe('What the service does', () => {
           cars_models: { methods, url: `${at}/{id}/cars_models` },
         }
         expect(cars).toEqual({ url: at, actions, resources })
-        const below = async (path: string) => (await door.request(path, { method: 'OPTIONS' })).json
+        const below = async (path: string) =>
+          (await handler.request(path, { method: 'OPTIONS' })).json
         expect(await below('/')).toMatchObject({ 'x-resources': { cars } })
         const named = { 'x-actions': actions, 'x-resources': resources }
         expect(await below('/cars')).toMatchObject(named)
@@ -51,21 +52,21 @@ describe('What the service does', () => {
       })
 
       it('every address of the root answers a list', async () => {
-        const { json } = await door.request('/')
+        const { json } = await handler.request('/')
         // The test before has shown the shape.
         const { resources } = json as { resources: Record<string, { url: string }> }
         for (const { url } of Object.values(resources)) {
-          expect(await door.request(url)).toMatchObject({ status: 200, text: '[]' })
+          expect(await handler.request(url)).toMatchObject({ status: 200, text: '[]' })
         }
       })
 
       it.each(['cars', 'accounts', 'photos'])('illustrative collection: %s', async name => {
-        expect(await door.request(`/${name}`)).toMatchObject({ status: 200, text: '[]' })
+        expect(await handler.request(`/${name}`)).toMatchObject({ status: 200, text: '[]' })
       })
 
       it('HEAD {base_url}/: the headers of GET and no body', async () => {
-        const head = await door.request('/', { method: 'HEAD' })
-        const get = await door.request('/')
+        const head = await handler.request('/', { method: 'HEAD' })
+        const get = await handler.request('/')
         expect(head.status).toBe(200)
         expect(head.text).toBe('')
         expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'))
@@ -75,7 +76,7 @@ describe('What the service does', () => {
       it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
         '%s {base_url}/: 405 with Allow',
         async method => {
-          const answer = await door.request('/', { method })
+          const answer = await handler.request('/', { method })
           expect(answer.status).toBe(405)
           expect(answer.headers.get('allow')).toBe('GET, HEAD, OPTIONS')
           expect(answer.json).toMatchObject({ errors: [{ code: 405, type: 'method_not_allowed' }] })
@@ -85,7 +86,7 @@ describe('What the service does', () => {
       it.each(['/nothing', '/cars/1/2/3', '/Cars', '/car'])(
         'a path that does not exist is 404 in the error shape: %s',
         async path => {
-          const answer = await door.request(path)
+          const answer = await handler.request(path)
           expect(answer.status).toBe(404)
           expect(answer.json).toEqual({
             errors: [{ message: expect.any(String), code: 404, type: 'no_such_path' }],

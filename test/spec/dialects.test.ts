@@ -1,4 +1,4 @@
-// Conventions, "Reading": stock admin clients' parameters through both doors.
+// Conventions, "Reading": stock admin clients' parameters through both handlers.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { jsonServer, simpleRest } from '../../src/dialects/dialects.ts'
@@ -62,10 +62,10 @@ const SAME: readonly (readonly [string, string, string])[] = [
 describe('Dialects', () => {
   eachHandler(
     make,
-    (door, made) => {
+    (handler, made) => {
       it.each(SAME)('%s', async (_row, theirs, ours) => {
-        const answer = await door.request(`/cars?${theirs}`)
-        const expected = await door.request(`/cars?${ours}`)
+        const answer = await handler.request(`/cars?${theirs}`)
+        const expected = await handler.request(`/cars?${ours}`)
         expect(answer.status).toBe(200)
         expect(answer.json).toEqual(expected.json)
         expect((answer.json as Item[]).length).toBeGreaterThan(0)
@@ -74,22 +74,22 @@ describe('Dialects', () => {
       })
 
       it('what the clients look for: Content-Range ends with the total, X-Total-Count is it', async () => {
-        const { headers } = await door.request(`/cars?${encode({ range: [0, 4], filter: {} })}`)
+        const { headers } = await handler.request(`/cars?${encode({ range: [0, 4], filter: {} })}`)
         expect(headers.get('content-range')?.split('/').pop()).toBe('40')
         expect(headers.get('x-total-count')).toBe('40')
         expect(headers.get('access-control-expose-headers')).toBe('*')
       })
 
       it('HEAD has X-Total-Count too', async () => {
-        const { headers } = await door.request('/cars', { method: 'HEAD' })
+        const { headers } = await handler.request('/cars', { method: 'HEAD' })
         expect(headers.get('x-total-count')).toBe('40')
       })
 
       it('links go on in our words and keep the filter', async () => {
-        const { headers } = await door.request('/cars?_start=0&_end=2&_sort=price&color_ne=red')
+        const { headers } = await handler.request('/cars?_start=0&_end=2&_sort=price&color_ne=red')
         const next = parseLink(headers.get('link') ?? '').find(({ rel }) => rel === 'next')?.href
-        const page = await door.request(next ?? '')
-        const all = await door.request('/cars?sort=price&color[ne]=red')
+        const page = await handler.request(next ?? '')
+        const all = await handler.request('/cars?sort=price&color[ne]=red')
         expect(page.json).toEqual((all.json as Item[]).slice(2, 4))
       })
 
@@ -100,7 +100,7 @@ describe('Dialects', () => {
         ['_start=x', '_start'],
         ['_page=1&_page=2', '_page'],
       ])('a issue is 400 that names the parameter that was sent: %s', async (query, field) => {
-        const answer = await door.request(`/cars?${encodeURI(query)}`)
+        const answer = await handler.request(`/cars?${encodeURI(query)}`)
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ field }] } })
       })
 
@@ -109,22 +109,22 @@ describe('Dialects', () => {
         ['jsonServer getMany', (ids: string[]) => ids.map(id => `id=${id}`).join('&')],
       ])('%s gives every item that is asked for, more than a page by default', async (_, query) => {
         const ids = made().items.map(({ id }) => String(id))
-        const answer = await door.request(`/cars?${query(ids)}`)
+        const answer = await handler.request(`/cars?${query(ids)}`)
         expect((answer.json as Item[]).map(({ id }) => id).sort()).toEqual(ids.sort())
-        const many = await door.request(`/cars?${query([...ids, ...ids, ...ids])}`)
+        const many = await handler.request(`/cars?${query([...ids, ...ids, ...ids])}`)
         expect(many).toMatchObject({ status: 400, json: { errors: [{ field: 'id' }] } })
       })
 
       it.each(['q=AA-01', encode({ filter: { q: 'AA-01' } })])('%s searches', async query => {
-        const answer = await door.request(`/cars?${query}`)
-        const expected = await door.request('/cars/search?q=AA-01')
+        const answer = await handler.request(`/cars?${query}`)
+        const expected = await handler.request('/cars/search?q=AA-01')
         expect(answer).toMatchObject({ status: 200, json: expected.json })
         expect((answer.json as Item[]).length).toBeGreaterThan(0)
         expect((answer.json as Item[]).length).toBeLessThan(25)
       })
 
       it('an unknown field is 400 as in our words', async () => {
-        const answer = await door.request(`/cars?${encode({ filter: { colr: 'red' } })}`)
+        const answer = await handler.request(`/cars?${encode({ filter: { colr: 'red' } })}`)
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ type: 'unknown_field' }] } })
         const { message, errors } = answer.json as Record<string, { message: string }[]>
         expect(message).toBe(errors?.[0]?.message)
@@ -132,22 +132,22 @@ describe('Dialects', () => {
 
       it('OPTIONS lists q where it is taken', async () => {
         for (const path of ['/cars', '/cars/count', '/cars/search']) {
-          const options = await door.request(path, { method: 'OPTIONS' })
+          const options = await handler.request(path, { method: 'OPTIONS' })
           expect(options.text).toContain('"name":"q"')
-          expect((await door.request(`${path}?q=red`)).status).toBe(200)
+          expect((await handler.request(`${path}?q=red`)).status).toBe(200)
         }
-        expect((await door.request('/options?q=red')).status).toBe(400)
-        expect((await door.request('/options', { method: 'OPTIONS' })).text).not.toContain('"q"')
+        expect((await handler.request('/options?q=red')).status).toBe(400)
+        expect((await handler.request('/options', { method: 'OPTIONS' })).text).not.toContain('"q"')
       })
 
       it('a POST with If-None-Match: * creates', async () => {
-        const answer = await door.request('/cars', {
+        const answer = await handler.request('/cars', {
           method: 'POST',
           headers: { 'if-none-match': '*' },
           json: { immatriculation: 'new', color: 'red' },
         })
         expect(answer.status).toBe(201)
-        await door.request(answer.headers.get('location') ?? '', { method: 'DELETE' })
+        await handler.request(answer.headers.get('location') ?? '', { method: 'DELETE' })
         expect(made().items).toHaveLength(40)
       })
     },
@@ -156,17 +156,17 @@ describe('Dialects', () => {
 
   eachHandler(
     make,
-    door => {
+    handler => {
       it.each([
         '_start=0&_end=10&_sort=price&_order=DESC&price_gte=1500',
         encode({ sort: ['price', 'DESC'], range: [0, 9], filter: { 'price[gte]': 1500 } }),
       ])('every link of a page leads on: %s', async query => {
         const headers = { accept: 'text/html' }
-        const { text } = await door.request(`/cars?${query}`, { headers })
+        const { text } = await handler.request(`/cars?${query}`, { headers })
         const links = [...text.matchAll(/href="([^"]*\?[^"]*)"/g)]
         expect(links.length).toBeGreaterThan(10)
         for (const [, href = ''] of links) {
-          const { status } = await door.request(href.replaceAll('&amp;', '&'), { headers })
+          const { status } = await handler.request(href.replaceAll('&amp;', '&'), { headers })
           expect([href, status]).toEqual([href, 200])
         }
       })
@@ -195,11 +195,14 @@ describe('Dialects', () => {
       })
       return defineApi({ collections: [cars], dialects: [simpleRest, jsonServer] })
     },
-    door => {
+    handler => {
       it('the input of an action is no list parameter', async () => {
         const input = { price_gte: 3, range: '[0,1]', filter: '{}', _page: '2' }
         const sent = encode({ ...input })
-        expect(await door.request(`/cars/find?${sent}`)).toMatchObject({ status: 200, json: input })
+        expect(await handler.request(`/cars/find?${sent}`)).toMatchObject({
+          status: 200,
+          json: input,
+        })
       })
     },
     { once: true },
@@ -207,18 +210,18 @@ describe('Dialects', () => {
 
   eachHandler(
     () => example(),
-    door => {
+    handler => {
       it.each(['_start=0&_end=5', 'range=[0,4]', 'sort=["price","ASC"]', 'filter={}'])(
         'without the dialects their parameters are unknown: %s',
         async query => {
-          expect((await door.request(`/cars?${encodeURI(query)}`)).status).toBe(400)
+          expect((await handler.request(`/cars?${encodeURI(query)}`)).status).toBe(400)
         },
       )
 
       it('and X-Total-Count is not there', async () => {
-        expect((await door.request('/cars')).headers.get('x-total-count')).toBeNull()
-        expect((await door.request('/cars?colr=red')).json).not.toHaveProperty('message')
-        const options = await door.request('/cars', { method: 'OPTIONS' })
+        expect((await handler.request('/cars')).headers.get('x-total-count')).toBeNull()
+        expect((await handler.request('/cars?colr=red')).json).not.toHaveProperty('message')
+        const options = await handler.request('/cars', { method: 'OPTIONS' })
         expect(options.text).not.toContain('"name":"q"')
       })
     },

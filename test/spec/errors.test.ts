@@ -24,16 +24,16 @@ describe('Status codes', () => {
   ]
   eachHandler(
     () => example(),
-    door => {
+    handler => {
       for (const [status, meaning] of rows) {
         it(`${status}: ${meaning}`, async () => {
-          const made = await door.request('/cars', { method: 'POST', json: carValues(status) })
+          const made = await handler.request('/cars', { method: 'POST', json: carValues(status) })
           const path = made.headers.get('location') ?? ''
           const etag = made.headers.get('etag') ?? ''
           const answers = new Map([
             [201, made],
-            [200, await door.request(path)],
-            [304, await door.request(path, { headers: { 'if-none-match': etag } })],
+            [200, await handler.request(path)],
+            [304, await handler.request(path, { headers: { 'if-none-match': etag } })],
           ])
           expect(answers.get(status)?.status).toBe(status)
         })
@@ -44,10 +44,10 @@ describe('Status codes', () => {
 
   eachHandler(
     () => failingApi(),
-    (door, made) => {
+    (handler, made) => {
       for (const { name, status, type, headers = {}, send } of ERRORS) {
         it(`${status}: ${name}`, async () => {
-          const answer = await send(door, made(), '')
+          const answer = await send(handler, made(), '')
           expect(answer.status).toBe(status)
           expect(answer.headers.get('content-type')).toBe('application/json')
           expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -75,9 +75,9 @@ describe('Status codes', () => {
 describe('Error body', () => {
   eachHandler(
     () => failingApi(),
-    (door, made) => {
+    (handler, made) => {
       it('several errors are returned together', async () => {
-        const answer = await door.request('/things', {
+        const answer = await handler.request('/things', {
           method: 'POST',
           json: { size: 0, colour: 'x', tags: [1, 'a', 2] },
         })
@@ -91,7 +91,7 @@ describe('Error body', () => {
           [400, 'tags.0'],
           [400, 'tags.2'],
         ])
-        const query = await door.request('/things?a=1&sort=b&limit=x&fields=c')
+        const query = await handler.request('/things?a=1&sort=b&limit=x&fields=c')
         expect(entries(query).length).toBe(4)
       })
 
@@ -110,7 +110,7 @@ describe('Error body', () => {
       })
 
       it('application/problem+json (RFC 9457) where it is asked for', async () => {
-        const answer = await door.request('/things/nothing', {
+        const answer = await handler.request('/things/nothing', {
           headers: { accept: 'application/problem+json' },
         })
         expect(answer.status).toBe(404)
@@ -123,17 +123,17 @@ describe('Error body', () => {
           errors: [entry],
         })
         const both = { headers: { accept: 'application/json, application/problem+json' } }
-        expect((await door.request('/things/nothing', both)).headers.get('content-type')).toBe(
+        expect((await handler.request('/things/nothing', both)).headers.get('content-type')).toBe(
           'application/problem+json',
         )
-        expect((await door.request('/things', both)).headers.get('content-type')).toBe(
+        expect((await handler.request('/things', both)).headers.get('content-type')).toBe(
           'application/json',
         )
         const less = {
           headers: { accept: 'application/xml;q=0.5, application/problem+json;q=0.9' },
         }
         const typeOf = async (path: string) =>
-          (await door.request(path, less)).headers.get('content-type')
+          (await handler.request(path, less)).headers.get('content-type')
         expect([await typeOf('/things/nothing'), await typeOf('/things')]).toEqual([
           'application/problem+json',
           'application/xml',
@@ -147,22 +147,22 @@ describe('Error body', () => {
           ',,',
           `a/b, ${'x/y, '.repeat(3000)}`,
         ]) {
-          const answer = await door.request('/nothing', { headers: { accept } })
+          const answer = await handler.request('/nothing', { headers: { accept } })
           expect(answer.headers.get('content-type')).toBe('application/json')
           expect(answer).toMatchObject({ json: { errors: [{ code: answer.status }] } })
         }
       })
 
       it('a HEAD has the status and the headers, and no body', async () => {
-        const head = await door.request('/things/nothing', { method: 'HEAD' })
-        const get = await door.request('/things/nothing')
+        const head = await handler.request('/things/nothing', { method: 'HEAD' })
+        const get = await handler.request('/things/nothing')
         expect(head).toMatchObject({ status: 404, text: '' })
         expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'))
       })
 
       it('an HttpError of an action is answered as it is', async () => {
         for (const status of [400, 402, 409, 418, 451, 500, 502, 599]) {
-          const answer = await door.request('/things/fail', { method: 'POST', json: { status } })
+          const answer = await handler.request('/things/fail', { method: 'POST', json: { status } })
           expect(answer).toMatchObject({
             status,
             json: {
@@ -175,7 +175,7 @@ describe('Error body', () => {
         }
         // It throws a TypeError for a status that is no error: a issue of the program.
         expect(
-          await door.request('/things/fail', { method: 'POST', json: { status: 200 } }),
+          await handler.request('/things/fail', { method: 'POST', json: { status: 200 } }),
         ).toMatchObject({ status: 500 })
       })
 
@@ -192,7 +192,7 @@ describe('Error body', () => {
         async (headers, status) => {
           made().failures.length = 0
           const json = { status: 409, headers }
-          const answer = await door.request('/things/fail', { method: 'POST', json })
+          const answer = await handler.request('/things/fail', { method: 'POST', json })
           expect(answer.status).toBe(status)
           expect(answer.headers.get('x-reason')).toBe(status === 409 ? headers[1] : null)
           const failures = status === 409 ? [] : [{ error: expect.any(TypeError), status: 500 }]
@@ -202,7 +202,7 @@ describe('Error body', () => {
 
       it('a 500 tells a reference, and onError gets it with the cause', async () => {
         made().failures.length = 0
-        const answer = await door.request('/things/crash', { method: 'POST' })
+        const answer = await handler.request('/things/crash', { method: 'POST' })
         expect(made().failures).toEqual([
           {
             error: new Error('secret: select * from users at /srv/app.ts'),
@@ -225,9 +225,10 @@ describe('Error body', () => {
 
       it('onError hears of a 503 too, and of nothing below 500', async () => {
         made().failures.length = 0
-        for (const path of ['/nothing', '/things?x=1', '/things/nothing']) await door.request(path)
+        for (const path of ['/nothing', '/things?x=1', '/things/nothing'])
+          await handler.request(path)
         expect(made().failures).toEqual([])
-        await door.request('/unavailable/x')
+        await handler.request('/unavailable/x')
         expect(made().failures).toMatchObject([{ status: 503 }])
       })
     },

@@ -98,14 +98,14 @@ export interface ErrorCase {
   readonly status: number
   readonly type?: string
   readonly headers?: Readonly<Record<string, string | RegExp>>
-  readonly send: (door: OpenHandler, made: Failing, query: string) => Promise<Answer>
+  readonly send: (handler: OpenHandler, made: Failing, query: string) => Promise<Answer>
 }
 
 const request =
   (target: string, init: Init = {}): ErrorCase['send'] =>
-  (door, _made, query) => {
+  (handler, _made, query) => {
     const mark = target.includes('?') ? '&' : '?'
-    return door.request(query === '' ? target : `${target}${mark}${query}`, init)
+    return handler.request(query === '' ? target : `${target}${mark}${query}`, init)
   }
 
 const fail = (status: number) => request('/things/fail', { method: 'POST', json: { status } })
@@ -113,9 +113,9 @@ const fail = (status: number) => request('/things/fail', { method: 'POST', json:
 /** A request on an item of `things`. */
 const onItem =
   (init: Init): ErrorCase['send'] =>
-  async (door, { api, things }, query) => {
+  async (handler, { api, things }, query) => {
     const { id } = await api.collection(things).create({ name: `n${Math.random()}` })
-    return request(`/things/${id}`, init)(door, { api } as Failing, query)
+    return request(`/things/${id}`, init)(handler, { api } as Failing, query)
   }
 
 /** Every kind of error: who knows of another adds it here, and it is tried everywhere. */
@@ -170,10 +170,10 @@ export const ERRORS: readonly ErrorCase[] = [
     name: 'a value that another item has',
     status: 409,
     type: 'not_unique',
-    send: async (door, made, query) => {
+    send: async (handler, made, query) => {
       const init = { method: 'POST', json: { name: `n${Math.random()}` } }
-      await door.request('/things', init)
-      return request('/things', init)(door, made, query)
+      await handler.request('/things', init)
+      return request('/things', init)(handler, made, query)
     },
   },
   {
@@ -234,15 +234,15 @@ export const ERRORS: readonly ErrorCase[] = [
     name: 'another body under one Idempotency-Key',
     status: 422,
     type: 'idempotency_key',
-    send: async (door, made, query) => {
+    send: async (handler, made, query) => {
       const headers = { 'idempotency-key': `k${Math.random()}` }
       await request('/things', { method: 'POST', json: { name: `a${Math.random()}` }, headers })(
-        door,
+        handler,
         made,
         query,
       )
       return request('/things', { method: 'POST', json: { name: `b${Math.random()}` }, headers })(
-        door,
+        handler,
         made,
         query,
       )
@@ -252,9 +252,9 @@ export const ERRORS: readonly ErrorCase[] = [
     name: 'a change without the precondition that is required',
     status: 428,
     type: 'precondition_required',
-    send: async (door, made, query) => {
+    send: async (handler, made, query) => {
       const { id } = await made.api.collection(made.guarded).create({ name: 'x' })
-      return request(`/guarded/${id}`, { method: 'PATCH', json: {} })(door, made, query)
+      return request(`/guarded/${id}`, { method: 'PATCH', json: {} })(handler, made, query)
     },
   },
   {

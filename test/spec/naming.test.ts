@@ -57,16 +57,16 @@ function named() {
 }
 
 describe('Naming conventions for fields', () => {
-  eachHandler(named, door => {
+  eachHandler(named, handler => {
     const create = async (path: string, json: object) => {
-      const answer = await door.request(path, { method: 'POST', json })
+      const answer = await handler.request(path, { method: 'POST', json })
       return { answer, item: answer.json as Item }
     }
 
     it('identify a resource: id', async () => {
       const { item } = await create('/v1/cars', { name: 'a' })
       expect(Object.keys(item)[0]).toBe('id')
-      expect(await door.request(`/v1/cars/${item.id}`)).toMatchObject({
+      expect(await handler.request(`/v1/cars/${item.id}`)).toMatchObject({
         status: 200,
         json: { id: item.id },
       })
@@ -76,12 +76,12 @@ describe('Naming conventions for fields', () => {
       const { item, answer } = await create('/v1/makers', { name: 'a' })
       expect(item).not.toHaveProperty('id')
       expect(Object.keys(item)[0]).toBe('identifier')
-      expect(answer.headers.get('location')).toBe(`${door.base}/v1/makers/${item.identifier}`)
+      expect(answer.headers.get('location')).toBe(`${handler.base}/v1/makers/${item.identifier}`)
       expect(
-        await door.request(`/v1/makers?identifier=${item.identifier}&fields=identifier`),
+        await handler.request(`/v1/makers?identifier=${item.identifier}&fields=identifier`),
       ).toMatchObject({ json: [{ identifier: item.identifier }] })
-      expect(await door.request('/v1/makers?sort=-identifier')).toMatchObject({ status: 200 })
-      const put = await door.request(`/v1/makers/${item.identifier}`, {
+      expect(await handler.request('/v1/makers?sort=-identifier')).toMatchObject({ status: 200 })
+      const put = await handler.request(`/v1/makers/${item.identifier}`, {
         method: 'PUT',
         json: { ...item, identifier: 'x' },
       })
@@ -90,19 +90,19 @@ describe('Naming conventions for fields', () => {
         json: { errors: [{ field: 'identifier', type: 'immutable_field' }] },
       })
       expect((await create('/v1/numbers', { name: 'a' })).item).toMatchObject({ identifier: 1 })
-      const same = await door.request('/v1/numbers/1', {
+      const same = await handler.request('/v1/numbers/1', {
         method: 'PUT',
         json: { name: 'a', identifier: '1' },
       })
       expect(same).toMatchObject({ status: 303 })
-      const other = await door.request('/v1/numbers/1', {
+      const other = await handler.request('/v1/numbers/1', {
         method: 'PUT',
         json: { name: 'a', identifier: '2' },
       })
       expect(other.status).toBe(400)
       const created = await create('/v1/numbers', { name: 'b', identifier: null })
       expect(created.item).toMatchObject({ identifier: 2 })
-      expect(await door.request('/v1/numbers/1')).toMatchObject({ json: { identifier: 1 } })
+      expect(await handler.request('/v1/numbers/1')).toMatchObject({ json: { identifier: 1 } })
     })
 
     for (const name of ['manual_url', 'manual_href']) {
@@ -110,7 +110,9 @@ describe('Naming conventions for fields', () => {
         const value = 'https://docs.example/clio.pdf?page=1&x=a,b'
         const { item } = await create('/v1/cars', { name: 'a', [name]: value })
         expect(item).toMatchObject({ [name]: value })
-        expect(await door.request(`/v1/cars?${name}=${encodeURIComponent(value)}`)).toMatchObject({
+        expect(
+          await handler.request(`/v1/cars?${name}=${encodeURIComponent(value)}`),
+        ).toMatchObject({
           json: [{ [name]: value }],
         })
         expect(
@@ -123,7 +125,7 @@ describe('Naming conventions for fields', () => {
       const { item: maker } = await create('/v1/makers', { name: 'a' })
       const { item: car } = await create(`/v1/makers/${maker.identifier}/cars`, { name: 'b' })
       expect(car).toMatchObject({ maker_identifier: maker.identifier })
-      expect(await door.request(`/v1/makers/${maker.identifier}/cars`)).toMatchObject({
+      expect(await handler.request(`/v1/makers/${maker.identifier}/cars`)).toMatchObject({
         json: [car],
       })
       expect(
@@ -135,13 +137,13 @@ describe('Naming conventions for fields', () => {
       await create('/v1/numbers', { name: 'a' })
       const { item: car } = await create('/v1/numbers/1/cars', { name: 'b' })
       expect(car).toMatchObject({ number_id: 1 })
-      expect(await door.request('/v1/numbers/1/cars')).toMatchObject({ json: [car] })
+      expect(await handler.request('/v1/numbers/1/cars')).toMatchObject({ json: [car] })
     })
 
     it('binary property, by download address: <property>_url', async () => {
       const { item } = await create('/v1/photos', { photo_data: PNG })
-      expect(item.photo_url).toMatch(new RegExp(`^${door.base}/v1/photos/${item.id}/photo`))
-      expect((await door.request(String(item.photo_url))).headers.get('content-type')).toBe(
+      expect(item.photo_url).toMatch(new RegExp(`^${handler.base}/v1/photos/${item.id}/photo`))
+      expect((await handler.request(String(item.photo_url))).headers.get('content-type')).toBe(
         'image/png',
       )
     })
@@ -149,20 +151,20 @@ describe('Naming conventions for fields', () => {
     it('binary property, by download address: url in an object', async () => {
       const { item } = await create('/v2/photos', { photo: { data: PNG } })
       expect(item.photo).toMatchObject({
-        url: expect.stringContaining(`${door.base}/v2/photos/${item.id}/photo`),
+        url: expect.stringContaining(`${handler.base}/v2/photos/${item.id}/photo`),
       })
     })
 
     it('binary property, inline: <property>_data', async () => {
       const { item } = await create('/v1/photos', { photo_data: PNG })
-      expect(await door.request(`/v1/photos/${item.id}?fields=photo_data`)).toMatchObject({
+      expect(await handler.request(`/v1/photos/${item.id}?fields=photo_data`)).toMatchObject({
         json: { photo_data: PNG },
       })
     })
 
     it('binary property, inline: data in an object', async () => {
       const { item } = await create('/v2/photos', { photo: { data: PNG } })
-      expect(await door.request(`/v2/photos/${item.id}?fields=photo.data`)).toMatchObject({
+      expect(await handler.request(`/v2/photos/${item.id}?fields=photo.data`)).toMatchObject({
         json: { photo: { data: PNG } },
       })
     })

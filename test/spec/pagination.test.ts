@@ -134,10 +134,10 @@ const ROWS: readonly Row[] = [
 describe('Pagination headers', () => {
   eachHandler(
     sixty,
-    (door, made) => {
+    (handler, made) => {
       it.each(ROWS)('$row', async ({ query = '', range, status = 200, page, rels: expected }) => {
         const { items } = made()
-        const answer = await door.request(`/cars?${query}`, {
+        const answer = await handler.request(`/cars?${query}`, {
           ...(range && { headers: { range } }),
         })
         expect(answer.status).toBe(status)
@@ -153,7 +153,7 @@ describe('Pagination headers', () => {
       it.each(['cars=60-', 'cars=60-99', 'cars=999999999999999-', 'cars=99999999999999999999-'])(
         'Range from behind the end is 416: %s',
         async range => {
-          const answer = await door.request('/cars', { headers: { range } })
+          const answer = await handler.request('/cars', { headers: { range } })
           expect(answer.status).toBe(416)
           expect(answer.headers.get('content-range')).toBe('cars */60')
           expect(answer.json).toMatchObject({
@@ -163,23 +163,25 @@ describe('Pagination headers', () => {
       )
 
       it('Range on an empty list is 416', async () => {
-        const answer = await door.request('/accounts', { headers: { range: 'accounts=0-24' } })
+        const answer = await handler.request('/accounts', { headers: { range: 'accounts=0-24' } })
         expect(answer.status).toBe(416)
         expect(answer.headers.get('content-range')).toBe('accounts */0')
       })
 
       it('an empty list', async () => {
-        const answer = await door.request('/accounts')
+        const answer = await handler.request('/accounts')
         expect(answer).toMatchObject({ status: 200, text: '[]' })
         expect(answer.headers.get('x-result-count')).toBe('0')
         expect(answer.headers.get('content-range')).toBe('accounts */0')
       })
 
       it('Range counts for the filtered list', async () => {
-        const answer = await door.request('/cars?color=red', { headers: { range: 'cars=0-4' } })
+        const answer = await handler.request('/cars?color=red', { headers: { range: 'cars=0-4' } })
         expect(answer.status).toBe(206)
         expect(answer.headers.get('content-range')).toBe('cars 0-4/12')
-        const beyond = await door.request('/cars?color=red', { headers: { range: 'cars=12-13' } })
+        const beyond = await handler.request('/cars?color=red', {
+          headers: { range: 'cars=12-13' },
+        })
         expect(beyond.headers.get('content-range')).toBe('cars */12')
       })
 
@@ -190,7 +192,7 @@ describe('Pagination headers', () => {
             : what === 'item'
               ? `/cars/${made().items[0]?.id}`
               : '/cars'
-        const answer = await door.request(path, {
+        const answer = await handler.request(path, {
           method: what === 'HEAD' ? 'HEAD' : 'GET',
           headers: { range: 'cars=90-99' },
         })
@@ -198,13 +200,13 @@ describe('Pagination headers', () => {
       })
 
       it('with If-Range the whole is sent: a page never is the part that was meant', async () => {
-        const { headers } = await door.request('/cars', { headers: { range: 'cars=0-4' } })
+        const { headers } = await handler.request('/cars', { headers: { range: 'cars=0-4' } })
         for (const condition of [
           headers.get('etag') ?? '',
           '"other"',
           'Thu, 01 Jan 1970 00:00:00 GMT',
         ]) {
-          const answer = await door.request('/cars', {
+          const answer = await handler.request('/cars', {
             headers: { range: 'cars=0-4', 'if-range': condition },
           })
           expect([answer.status, answer.headers.get('content-range')]).toEqual([
@@ -215,7 +217,7 @@ describe('Pagination headers', () => {
       })
 
       it('a limit that is cut says what was given', async () => {
-        const { headers, json } = await door.request('/cars?limit=1000&fields=id')
+        const { headers, json } = await handler.request('/cars?limit=1000&fields=id')
         expect(json).toHaveLength(60)
         expect(headers.get('content-range')).toBe('cars 0-59/60')
       })
@@ -234,21 +236,21 @@ const WALKS: readonly (readonly [string, string, Record<string, string>, RegExp]
 describe('Pagination headers: Link', () => {
   eachHandler(
     sixty,
-    (door, made) => {
+    (handler, made) => {
       it.each(WALKS)('%s, forth and back', async (_row, start, headers, form) => {
         const { items } = made()
-        let answer = await door.request(start, { headers })
+        let answer = await handler.request(start, { headers })
         const forth: number[][] = [places(answer, items)]
         for (let next = rels(answer).next; next; next = rels(answer).next) {
           expect(next).toMatch(form)
-          answer = await door.request(next)
+          answer = await handler.request(next)
           forth.push(places(answer, items))
         }
         expect(forth.flat()).toEqual(span(0, COUNT - 1))
         expect(forth.map(page => page.length)).toEqual([7, 7, 7, 7, 7, 7, 7, 7, 4])
         const back: number[][] = [places(answer, items)]
         for (let link = rels(answer).previous; link; link = rels(answer).previous) {
-          answer = await door.request(link)
+          answer = await handler.request(link)
           back.unshift(places(answer, items))
         }
         expect(back).toEqual(forth)
@@ -256,23 +258,23 @@ describe('Pagination headers: Link', () => {
 
       it.each(WALKS)('%s: first and last', async (_row, start, headers) => {
         const { items } = made()
-        const { first = '', last = '' } = rels(await door.request(start, { headers }))
-        expect(places(await door.request(first), items)).toEqual(span(0, 6))
-        const end = await door.request(last)
+        const { first = '', last = '' } = rels(await handler.request(start, { headers }))
+        expect(places(await handler.request(first), items)).toEqual(span(0, 6))
+        const end = await handler.request(last)
         expect(places(end, items).at(-1)).toBe(COUNT - 1)
         expect(end.headers.get('content-range')).toMatch(/^cars 5[36]-59\/60$/)
         expect(rels(end).next).toBeUndefined()
         let seen = places(end, items)
         let answer = end
         for (let link = rels(answer).previous; link; link = rels(answer).previous) {
-          answer = await door.request(link)
+          answer = await handler.request(link)
           seen = [...places(answer, items), ...seen]
         }
         expect(seen).toEqual(span(0, COUNT - 1))
       })
 
       it('previous and prev are the same, each as its own entry', async () => {
-        const answer = await door.request('/cars?offset=20&limit=10')
+        const answer = await handler.request('/cars?offset=20&limit=10')
         const { previous, prev } = rels(answer)
         expect(previous).toBe(prev)
         expect(answer.headers.get('link')).toContain('>; rel="previous", <')
@@ -281,14 +283,14 @@ describe('Pagination headers: Link', () => {
 
       it('is printed for stock parsers: absolute, rel first and quoted, no comma inside', async () => {
         const query = 'fields=id,color&color[in]=red,blue&immatriculation[like]=*;"*&limit=2'
-        const link = (await door.request(`/cars?${query}&immatriculation=`)).headers.get('link')
+        const link = (await handler.request(`/cars?${query}&immatriculation=`)).headers.get('link')
         const full =
-          (await door.request('/cars?fields=id,color&color[in]=red,blue&limit=2')).headers.get(
+          (await handler.request('/cars?fields=id,color&color[in]=red,blue&limit=2')).headers.get(
             'link',
           ) ?? ''
         for (const entry of [...(link ?? '').split(', '), ...full.split(', ')]) {
           expect(entry).toMatch(/^<[^<>,;"]+>; rel="[a-z]+"$/)
-          expect(entry.startsWith(`<${door.base}/cars?`)).toBe(true)
+          expect(entry.startsWith(`<${handler.base}/cars?`)).toBe(true)
         }
         expect(full).toContain('fields=id%2Ccolor&color%5Bin%5D=red%2Cblue&limit=2')
       })
@@ -296,7 +298,7 @@ describe('Pagination headers: Link', () => {
       it('keeps every filter, fields and sort, but for the place', async () => {
         const query =
           'color[in]=red,blue&price[gte]=1000&fields=id&sort=-price&limit=3&since=2024-01-01&suppress_error_codes'
-        const answer = await door.request(`/cars?offset=3&${query}`)
+        const answer = await handler.request(`/cars?offset=3&${query}`)
         const { next = '', previous = '', first = '', last = '' } = rels(answer)
         for (const href of [next, previous, first, last]) {
           const url = new URL(href)
@@ -313,57 +315,61 @@ describe('Pagination headers: Link', () => {
           ])
           expect(url.searchParams.get('color[in]')).toBe('red,blue')
         }
-        const all = await door.request('/cars?color[in]=red,blue&fields=id&sort=-price&limit=100')
-        const page = await door.request(next)
+        const all = await handler.request(
+          '/cars?color[in]=red,blue&fields=id&sort=-price&limit=100',
+        )
+        const page = await handler.request(next)
         expect(page.json).toEqual((all.json as Item[]).slice(6, 9))
       })
 
       it('keeps a Range’s size as limit', async () => {
         const { next = '' } = rels(
-          await door.request('/cars?color=red', { headers: { range: 'cars=0-3' } }),
+          await handler.request('/cars?color=red', { headers: { range: 'cars=0-3' } }),
         )
         expect(new URL(next).search).toBe('?color=red&limit=4&offset=4')
       })
 
       it('previous of an offset that is no multiple of the limit does not overlap', async () => {
         const { items } = made()
-        const { previous = '' } = rels(await door.request('/cars?offset=3&limit=5'))
-        expect(places(await door.request(previous), items)).toEqual([0, 1, 2])
+        const { previous = '' } = rels(await handler.request('/cars?offset=3&limit=5'))
+        expect(places(await handler.request(previous), items)).toEqual([0, 1, 2])
       })
 
       it('nothing has no page before it', async () => {
-        const { previous, first } = rels(await door.request('/cars?immatriculation=none&offset=10'))
+        const { previous, first } = rels(
+          await handler.request('/cars?immatriculation=none&offset=10'),
+        )
         expect(previous).toBeUndefined()
         expect(first).toContain('offset=0')
       })
 
       it('a cursor of another sort is 400', async () => {
-        const { next = '' } = rels(await door.request('/cars?sort=price&limit=5'))
-        const answer = await door.request(next.replace('sort=price', 'sort=-price'))
+        const { next = '' } = rels(await handler.request('/cars?sort=price&limit=5'))
+        const answer = await handler.request(next.replace('sort=price', 'sort=-price'))
         expect(answer.status).toBe(400)
         expect(answer.json).toMatchObject({ errors: [{ field: 'cursor', type: 'invalid_cursor' }] })
       })
 
       it('a cursor that was tampered with is 400', async () => {
-        const { next = '' } = rels(await door.request('/cars?limit=5'))
+        const { next = '' } = rels(await handler.request('/cars?limit=5'))
         const url = new URL(next)
         const cursor = url.searchParams.get('cursor') ?? ''
         url.searchParams.set('cursor', `${cursor.slice(0, -3)}AAA`)
-        const answer = await door.request(url.href)
+        const answer = await handler.request(url.href)
         expect(answer.status).toBe(400)
         expect(answer.json).toMatchObject({ errors: [{ field: 'cursor', type: 'invalid_cursor' }] })
       })
 
       it('a cursor of another collection is 400 where it does not fit', async () => {
-        await door.request('/models', { method: 'POST', json: { name: 'Clio' } })
-        await door.request('/models', { method: 'POST', json: { name: 'Zoé' } })
-        const { next = '' } = rels(await door.request('/cars?sort=id&limit=5'))
-        const answer = await door.request(
+        await handler.request('/models', { method: 'POST', json: { name: 'Clio' } })
+        await handler.request('/models', { method: 'POST', json: { name: 'Zoé' } })
+        const { next = '' } = rels(await handler.request('/cars?sort=id&limit=5'))
+        const answer = await handler.request(
           `/models?sort=id&cursor=${new URL(next).searchParams.get('cursor')}`,
         )
         expect(answer.status).toBe(400)
         expect(answer.json).toMatchObject({ errors: [{ type: 'invalid_cursor' }] })
-        const head = await door.request(
+        const head = await handler.request(
           `/models?sort=id&cursor=${new URL(next).searchParams.get('cursor')}`,
           { method: 'HEAD' },
         )
@@ -371,40 +377,41 @@ describe('Pagination headers: Link', () => {
       })
 
       it('offset and cursor together are 400', async () => {
-        const { next = '' } = rels(await door.request('/cars?limit=5'))
-        expect((await door.request(`${next}&offset=5`)).status).toBe(400)
+        const { next = '' } = rels(await handler.request('/cars?limit=5'))
+        expect((await handler.request(`${next}&offset=5`)).status).toBe(400)
       })
     },
     { once: true },
   )
 
-  eachHandler(sixty, (door, made) => {
+  eachHandler(sixty, (handler, made) => {
     it('pages by cursor neither skip nor repeat while others delete and create', async () => {
       const { items } = made()
-      const first = await door.request('/cars?limit=10')
+      const first = await handler.request('/cars?limit=10')
       for (const at of [2, 9, 12])
-        await door.request(`/cars/${items[at]?.id}`, { method: 'DELETE' })
-      const second = await door.request(rels(first).next ?? '')
+        await handler.request(`/cars/${items[at]?.id}`, { method: 'DELETE' })
+      const second = await handler.request(rels(first).next ?? '')
       expect(places(second, items)).toEqual([10, 11, 13, 14, 15, 16, 17, 18, 19, 20])
-      const back = await door.request(rels(second).previous ?? '')
+      const back = await handler.request(rels(second).previous ?? '')
       expect(places(back, items)).toEqual([0, 1, 3, 4, 5, 6, 7, 8])
     })
 
     it('the end page says its exact place whatever was deleted before it', async () => {
       const { items } = made()
-      const first = await door.request('/cars?limit=50')
-      for (const at of [0, 1, 2]) await door.request(`/cars/${items[at]?.id}`, { method: 'DELETE' })
-      const second = await door.request(rels(first).next ?? '')
+      const first = await handler.request('/cars?limit=50')
+      for (const at of [0, 1, 2])
+        await handler.request(`/cars/${items[at]?.id}`, { method: 'DELETE' })
+      const second = await handler.request(rels(first).next ?? '')
       expect(second.headers.get('content-range')).toBe('cars 47-56/57')
     })
 
     it('the page that a last link gives says its exact place when items were added', async () => {
-      const { last = '' } = rels(await door.request('/cars?limit=50'))
-      await door.request('/cars', {
+      const { last = '' } = rels(await handler.request('/cars?limit=50'))
+      await handler.request('/cars', {
         method: 'POST',
         json: { immatriculation: 'new', color: 'red' },
       })
-      const answer = await door.request(last)
+      const answer = await handler.request(last)
       expect(answer.headers.get('content-range')).toBe('cars 11-60/61')
     })
   })
@@ -434,7 +441,7 @@ async function sixtyCounted() {
 describe('Pagination headers: no more work than needed', () => {
   eachHandler(
     sixtyCounted,
-    (door, made) => {
+    (handler, made) => {
       it.each([
         ['HEAD', '/cars', ['count']],
         ['HEAD', '/cars?color=red&offset=5&limit=2', ['count']],
@@ -451,7 +458,7 @@ describe('Pagination headers: no more work than needed', () => {
       ])('%s %s asks the store for %j', async (method, path, expected) => {
         const { calls, items } = made()
         calls.length = 0
-        await door.request(path.replace('<id>', String(items[0]?.id)), { method })
+        await handler.request(path.replace('<id>', String(items[0]?.id)), { method })
         expect(calls).toEqual(expected)
       })
 
@@ -462,8 +469,8 @@ describe('Pagination headers: no more work than needed', () => {
         '/cars?offset=999',
         '/cars?sort=-price&fields=id',
       ])('HEAD %s has the headers of GET', async path => {
-        const get = await door.request(path)
-        const head = await door.request(path, { method: 'HEAD' })
+        const get = await handler.request(path)
+        const head = await handler.request(path, { method: 'HEAD' })
         expect([head.status, head.text]).toEqual([200, ''])
         const names = [
           'x-result-count',
@@ -481,22 +488,25 @@ describe('Pagination headers: no more work than needed', () => {
         expect(Object.keys(rels(head))).toEqual(Object.keys(rels(get)))
         const { next } = rels(head)
         if (next) {
-          const [one, other] = [await door.request(next), await door.request(rels(get).next ?? '')]
+          const [one, other] = [
+            await handler.request(next),
+            await handler.request(rels(get).next ?? ''),
+          ]
           expect(one.json).toEqual(other.json)
         }
       })
 
       it('links go by names, however they are escaped', async () => {
-        const { previous = '' } = rels(await door.request('/cars?offset=3&%6Cimit=5'))
-        expect(await door.request(previous)).toMatchObject({ status: 200 })
+        const { previous = '' } = rels(await handler.request('/cars?offset=3&%6Cimit=5'))
+        expect(await handler.request(previous)).toMatchObject({ status: 200 })
         expect(previous).toContain('offset=0&limit=3')
       })
 
       it('HEAD with a condition on the tag answers as GET does', async () => {
-        const get = await door.request('/cars?limit=3')
+        const get = await handler.request('/cars?limit=3')
         const tag = get.headers.get('etag') ?? ''
         const ask = (headers: Record<string, string>) =>
-          door.request('/cars?limit=3', { method: 'HEAD', headers })
+          handler.request('/cars?limit=3', { method: 'HEAD', headers })
         expect((await ask({ 'if-none-match': tag })).status).toBe(304)
         expect((await ask({ 'if-none-match': '"other"' })).status).toBe(200)
         expect((await ask({ 'if-match': tag })).status).toBe(200)
@@ -510,13 +520,13 @@ describe('Pagination headers: no more work than needed', () => {
 describe('Pagination headers: Prefer: count', () => {
   eachHandler(
     sixty,
-    (door, made) => {
+    (handler, made) => {
       it.each([
         ['exact', '60', 'cars 0-24/60'],
         ['estimated', '60', 'cars 0-24/60'],
         ['none', null, 'cars 0-24/*'],
       ])('count=%s', async (mode, total, contentRange) => {
-        const { headers, json } = await door.request('/cars', {
+        const { headers, json } = await handler.request('/cars', {
           headers: { prefer: `count=${mode}` },
         })
         expect(json).toHaveLength(25)
@@ -529,11 +539,11 @@ describe('Pagination headers: Prefer: count', () => {
       it('next does not depend on the total', async () => {
         const { items } = made()
         const headers = { prefer: 'count=none' }
-        let answer = await door.request('/cars?limit=7', { headers })
+        let answer = await handler.request('/cars?limit=7', { headers })
         const seen = [places(answer, items)]
         for (let next = rels(answer).next; next; next = rels(answer).next) {
           expect(rels(answer).last).toBeUndefined()
-          answer = await door.request(next, { headers })
+          answer = await handler.request(next, { headers })
           seen.push(places(answer, items))
         }
         expect(seen.flat()).toEqual(span(0, COUNT - 1))
@@ -541,7 +551,7 @@ describe('Pagination headers: Prefer: count', () => {
 
       it('without a total an empty page has no Content-Range', async () => {
         const headers = { prefer: 'count=none' }
-        const answer = await door.request('/cars?offset=100', { headers })
+        const answer = await handler.request('/cars?offset=100', { headers })
         expect(answer).toMatchObject({ status: 200, text: '[]' })
         expect(answer.headers.get('content-range')).toBeNull()
       })
@@ -554,7 +564,7 @@ describe('Pagination headers: Prefer: count', () => {
         '%s of a list that is streamed whole does not say that %s was applied',
         async (method, prefer) => {
           const headers = { prefer, range: 'cars=0-1' }
-          const answer = await door.request('/cars.ndjson', { method, headers })
+          const answer = await handler.request('/cars.ndjson', { method, headers })
           expect(answer.status).toBe(200)
           for (const name of ['preference-applied', 'x-result-count', 'content-range', 'vary'])
             expect([name, answer.headers.get(name)]).toEqual([name, null])
@@ -563,13 +573,13 @@ describe('Pagination headers: Prefer: count', () => {
 
       it('without a total a Range from behind the end is 416 still', async () => {
         const headers = { prefer: 'count=none', range: 'cars=100-109' }
-        const answer = await door.request('/cars', { headers })
+        const answer = await handler.request('/cars', { headers })
         expect(answer.status).toBe(416)
       })
 
       it('HEAD with count=none asks nobody and says no total', async () => {
         const headers = { prefer: 'count=none' }
-        const answer = await door.request('/cars', { method: 'HEAD', headers })
+        const answer = await handler.request('/cars', { method: 'HEAD', headers })
         expect(answer.status).toBe(200)
         expect(answer.headers.get('x-result-count')).toBeNull()
         expect(answer.headers.get('preference-applied')).toBe('count=none')
@@ -580,8 +590,8 @@ describe('Pagination headers: Prefer: count', () => {
         async mode => {
           const headers = { prefer: `count=${mode}` }
           for (const path of ['/cars', '/cars?offset=30&limit=5', '/cars?limit=0']) {
-            const get = await door.request(path, { headers })
-            const head = await door.request(path, { method: 'HEAD', headers })
+            const get = await handler.request(path, { headers })
+            const head = await handler.request(path, { method: 'HEAD', headers })
             expect(head.status).toBe(200)
             for (const name of ['accept-ranges', 'x-result-count', 'preference-applied', 'vary'])
               expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)])
@@ -598,7 +608,7 @@ describe('Pagination headers: Prefer: count', () => {
         ['estimated', 'count=estimated'],
         ['none', null],
       ])('GET /<collection>/count with count=%s applies what it can', async (mode, applied) => {
-        const { headers, json } = await door.request('/cars/count', {
+        const { headers, json } = await handler.request('/cars/count', {
           headers: { prefer: `count=${mode}` },
         })
         expect(json).toEqual({ count: 60 })
@@ -608,7 +618,7 @@ describe('Pagination headers: Prefer: count', () => {
       it.each([undefined, 'count=many', 'return=minimal'])(
         'no preference that counts: %s',
         async prefer => {
-          const { headers } = await door.request('/cars', {
+          const { headers } = await handler.request('/cars', {
             headers: { ...(prefer && { prefer }) },
           })
           expect(headers.get('x-result-count')).toBe('60')
@@ -633,28 +643,28 @@ describe('Pagination headers: sub-collections and relations', () => {
   }
   eachHandler(
     make,
-    (door, made) => {
+    (handler, made) => {
       it('pages of /<collection>/<id>/<sub_collection>', async () => {
         const [one] = made().items
         const path = `/cars/${one?.id}/options`
-        const answer = await door.request(`${path}?limit=10`)
+        const answer = await handler.request(`${path}?limit=10`)
         expect(answer.json).toHaveLength(10)
         expect((answer.json as Item[]).every(({ car_id }) => car_id === one?.id)).toBe(true)
         expect(answer.headers.get('content-range')).toBe('options 0-9/15')
         const { next = '' } = rels(answer)
-        expect(next.startsWith(`${door.base}${path}?limit=10&cursor=`)).toBe(true)
-        expect((await door.request(next)).json).toHaveLength(5)
-        expect((await door.request(`${path}/count`)).json).toEqual({ count: 15 })
+        expect(next.startsWith(`${handler.base}${path}?limit=10&cursor=`)).toBe(true)
+        expect((await handler.request(next)).json).toHaveLength(5)
+        expect((await handler.request(`${path}/count`)).json).toEqual({ count: 15 })
       })
 
       it('a parent without any, and a parent that does not exist', async () => {
         const [, , three] = made().items
-        expect(await door.request(`/cars/${three?.id}/options`)).toMatchObject({
+        expect(await handler.request(`/cars/${three?.id}/options`)).toMatchObject({
           status: 200,
           text: '[]',
         })
-        expect((await door.request('/cars/nobody/options')).status).toBe(404)
-        expect((await door.request('/cars/nobody/options/count')).status).toBe(404)
+        expect((await handler.request('/cars/nobody/options')).status).toBe(404)
+        expect((await handler.request('/cars/nobody/options/count')).status).toBe(404)
       })
     },
     { once: true },
@@ -674,12 +684,12 @@ describe('Pagination headers: a place that no link can hold', () => {
     for (const text of TEXTS) await api.collection(notes).create({ text })
     return { api }
   }
-  eachHandler(make, door => {
+  eachHandler(make, handler => {
     it.each([
       ['', ''],
       ['the total unknown', 'count=none'],
     ])('is gone on from by position %s', async (_row, prefer) => {
-      const page = (href: string) => door.request(href, { headers: { prefer } })
+      const page = (href: string) => handler.request(href, { headers: { prefer } })
       let answer = await page('/notes?sort=text&fields=id&limit=1')
       const forth = [ids(answer)]
       const forms: string[] = []
@@ -695,25 +705,25 @@ describe('Pagination headers: a place that no link can hold', () => {
 
     it('leads on by headers that nginx reads unless told otherwise, 4 KiB, for a filter of 2 KiB', async () => {
       const values = Array.from({ length: 54 }, () => randomUUID())
-      const answer = await door.request(`/notes?text[in]=${['a', 'z', ...values]}&limit=1`)
+      const answer = await handler.request(`/notes?text[in]=${['a', 'z', ...values]}&limit=1`)
       expect(Object.keys(rels(answer))).toEqual(['next'])
       const lines = [...answer.headers].map(([name, value]) => `${name}: ${value}\r\n`)
       expect(lines.join('').length).toBeLessThan(4096 - 100)
     })
 
     it('backwards too; the length of the sort does not count', async () => {
-      let answer = await door.request('/notes?sort=text&fields=id&limit=2')
-      answer = await door.request(rels(answer).last ?? '')
+      let answer = await handler.request('/notes?sort=text&fields=id&limit=2')
+      answer = await handler.request(rels(answer).last ?? '')
       expect(ids(answer)).toEqual([4, 5])
       const { previous = '' } = rels(answer)
       expect(new URL(previous).search).toBe('?sort=text&fields=id&limit=2&offset=1')
-      expect(ids(await door.request(previous))).toEqual([2, 3])
+      expect(ids(await handler.request(previous))).toEqual([2, 3])
 
       const sort = `more.${'x'.repeat(800)}`
-      answer = await door.request(`/notes?sort=${sort}&fields=id&limit=2`)
+      answer = await handler.request(`/notes?sort=${sort}&fields=id&limit=2`)
       const { next = '', last = '' } = rels(answer)
       expect([next, last].every(href => new URL(href).searchParams.has('cursor'))).toBe(true)
-      expect(ids(await door.request(next))).toEqual([3, 4])
+      expect(ids(await handler.request(next))).toEqual([3, 4])
     })
   })
 
@@ -731,20 +741,20 @@ describe('Pagination headers: a place that no link can hold', () => {
       await api.collection(things).create({ a })
     return { api }
   }
-  eachHandler(mixed, door => {
+  eachHandler(mixed, handler => {
     it.each([
       ['a', [5, 2, 1, 3, 4]],
       ['-a', [4, 3, 1, 2, 5]],
     ])('an object or a list, which sort=%s puts among the texts', async (sort, order) => {
-      let answer = await door.request(`/things?sort=${sort}&fields=id&limit=1`)
+      let answer = await handler.request(`/things?sort=${sort}&fields=id&limit=1`)
       const forth = ids(answer)
       for (let { next } = rels(answer); next; { next } = rels(answer)) {
-        answer = await door.request(next)
+        answer = await handler.request(next)
         forth.push(...ids(answer))
       }
       const back = ids(answer)
       for (let { previous } = rels(answer); previous; { previous } = rels(answer)) {
-        answer = await door.request(previous)
+        answer = await handler.request(previous)
         back.unshift(...ids(answer))
       }
       expect([forth, back]).toEqual([order, order])

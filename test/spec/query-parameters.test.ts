@@ -156,13 +156,13 @@ const FILTERS: readonly (readonly [string, string, Test])[] = [
 describe('Query parameters: filters and bounds', () => {
   eachHandler(
     forty,
-    (door, made) => {
+    (handler, made) => {
       it.each(FILTERS)('%s: %s', async (_row, query, holds) => {
         const expected = made().items.filter(holds)
-        const list = await door.request(`/cars?${query}&limit=100`)
+        const list = await handler.request(`/cars?${query}&limit=100`)
         expect(list.json).toEqual(expected)
         expect(list.headers.get('x-result-count')).toBe(String(expected.length))
-        const count = await door.request(`/cars/count?${query}`)
+        const count = await handler.request(`/cars/count?${query}`)
         expect(count.json).toEqual({ count: expected.length })
       })
 
@@ -175,13 +175,13 @@ describe('Query parameters: filters and bounds', () => {
 
       it('since_id: strictly after that item', async () => {
         const { items } = made()
-        const { json } = await door.request(`/cars?since_id=${at(items[9], 'id')}&limit=100`)
+        const { json } = await handler.request(`/cars?since_id=${at(items[9], 'id')}&limit=100`)
         expect(json).toEqual(items.slice(10))
       })
 
       it('max_id: up to and including that item', async () => {
         const { items } = made()
-        const { json } = await door.request(`/cars?max_id=${at(items[9], 'id')}`)
+        const { json } = await handler.request(`/cars?max_id=${at(items[9], 'id')}`)
         expect(json).toEqual(items.slice(0, 10))
       })
 
@@ -198,21 +198,21 @@ describe('Query parameters: filters and bounds', () => {
           [`id[prefix]=${upper}`, items.slice(9, 10)],
           [`id[like]=*${upper.slice(-30)}`, items.slice(9, 10)],
         ] as const) {
-          expect((await door.request(`/cars?${query}&limit=100`)).json).toEqual(expected)
+          expect((await handler.request(`/cars?${query}&limit=100`)).json).toEqual(expected)
         }
       })
 
       it('since_id and max_id together', async () => {
         const { items } = made()
         const [from, to] = [at(items[4], 'id'), at(items[9], 'id')]
-        const { json } = await door.request(`/cars?since_id=${from}&max_id=${to}`)
+        const { json } = await handler.request(`/cars?since_id=${from}&max_id=${to}`)
         expect(json).toEqual(items.slice(5, 10))
       })
 
       it('filters narrow a search and its count', async () => {
         const { items } = made()
         const expected = items.filter(item => model(item)?.name === 'Clio' && item.color === 'red')
-        const { json } = await door.request('/cars/search?q=clio&color=red&limit=100')
+        const { json } = await handler.request('/cars/search?q=clio&color=red&limit=100')
         expect(json).toEqual(expected)
         expect(expected.length).toBeGreaterThan(0)
       })
@@ -222,7 +222,7 @@ describe('Query parameters: filters and bounds', () => {
         const expected = items.filter(
           item => model(item)?.name === 'Clio' && text(item, 'immatriculation').includes('-01'),
         )
-        const { json } = await door.request('/cars/search?q=+CLIO++aa-01')
+        const { json } = await handler.request('/cars/search?q=+CLIO++aa-01')
         expect(json).toEqual(expected)
         expect(expected.length).toBeGreaterThan(0)
       })
@@ -230,20 +230,20 @@ describe('Query parameters: filters and bounds', () => {
     { once: true },
   )
 
-  eachHandler(forty, (door, made) => {
+  eachHandler(forty, (handler, made) => {
     it('an id that no longer exists still works as a bound', async () => {
       const { items } = made()
-      await door.request(`/cars/${at(items[9], 'id')}`, { method: 'DELETE' })
-      const since = await door.request(`/cars?since_id=${at(items[9], 'id')}&limit=100`)
+      await handler.request(`/cars/${at(items[9], 'id')}`, { method: 'DELETE' })
+      const since = await handler.request(`/cars?since_id=${at(items[9], 'id')}&limit=100`)
       expect(since.json).toEqual(items.slice(10))
-      const max = await door.request(`/cars?max_id=${at(items[9], 'id')}&limit=100`)
+      const max = await handler.request(`/cars?max_id=${at(items[9], 'id')}&limit=100`)
       expect(max.json).toEqual(items.slice(0, 9))
     })
 
     it('since_id and max_id of counted ids go by number', async () => {
       for (let year = 1990; year < 2002; year++)
-        await door.request('/models', { method: 'POST', json: { name: 'Clio', year } })
-      const { json } = await door.request('/models?since_id=8&max_id=11&fields=id')
+        await handler.request('/models', { method: 'POST', json: { name: 'Clio', year } })
+      const { json } = await handler.request('/models?since_id=8&max_id=11&fields=id')
       expect(json).toEqual([{ id: 9 }, { id: 10 }, { id: 11 }])
     })
   })
@@ -274,13 +274,13 @@ const FIELDS: readonly (readonly [string, string, (item: Item) => unknown])[] = 
 describe('Query parameters: fields', () => {
   eachHandler(
     forty,
-    (door, made) => {
+    (handler, made) => {
       it.each(FIELDS)('fields, %s: %s', async (_row, query, shown) => {
         const { items } = made()
-        const list = await door.request(`/cars?${query}`)
+        const list = await handler.request(`/cars?${query}`)
         expect(JSON.stringify(list.json)).toBe(JSON.stringify(items.slice(0, 25).map(shown)))
         const item = items[6] ?? {}
-        const one = await door.request(`/cars/${at(item, 'id')}?${query}`)
+        const one = await handler.request(`/cars/${at(item, 'id')}?${query}`)
         expect(JSON.stringify(one.json)).toBe(JSON.stringify(shown(item)))
       })
 
@@ -288,7 +288,7 @@ describe('Query parameters: fields', () => {
         'an unknown field is 400 with a suggestion: %s',
         async path => {
           const target = path.replace('<id>', String(at(made().items[0], 'id')))
-          const { status, json } = await door.request(`${target}?fields=id,colour,model.nam`)
+          const { status, json } = await handler.request(`${target}?fields=id,colour,model.nam`)
           expect(status).toBe(400)
           expect(json).toEqual({
             errors: [
@@ -310,7 +310,7 @@ describe('Query parameters: fields', () => {
       )
 
       it.each(['fields=', 'fields=,'])('no field at all is 400: %s', async query => {
-        expect((await door.request(`/cars?${query}`)).status).toBe(400)
+        expect((await handler.request(`/cars?${query}`)).status).toBe(400)
       })
     },
     { once: true },
@@ -359,9 +359,9 @@ const SORTS: readonly (readonly [string, string, (one: Item, other: Item) => num
 describe('Query parameters: sort', () => {
   eachHandler(
     forty,
-    (door, made) => {
+    (handler, made) => {
       it.each(SORTS)('%s: %s', async (_row, query, compare) => {
-        const { json } = await door.request(`/cars?limit=100&${query}`)
+        const { json } = await handler.request(`/cars?limit=100&${query}`)
         expect(json).toEqual([...made().items].sort(compare))
       })
     },
@@ -390,7 +390,7 @@ describe('Query parameters: a field whose name is reserved', () => {
   }
   eachHandler(
     make,
-    door => {
+    handler => {
       it.each([
         ['filter[limit]=5', [5]],
         ['filter[limit][gte]=5&filter[offset]=b&limit=2', [5, 6]],
@@ -399,7 +399,7 @@ describe('Query parameters: a field whose name is reserved', () => {
         ['filter[_method][exists]=true', []],
         ['q=1&limit=2', [1, 3]],
       ])('%s', async (query, expected) => {
-        const { status, json } = await door.request(`/boxes?${query}`)
+        const { status, json } = await handler.request(`/boxes?${query}`)
         expect(status).toBe(200)
         expect((json as Item[]).map(({ limit }) => limit)).toEqual(expected)
       })
@@ -425,15 +425,15 @@ const UNESCAPED = [
 describe('Query parameters: some characters are deliberately left unescaped', () => {
   eachHandler(
     () => example(),
-    door => {
+    handler => {
       it.each(UNESCAPED)('%s', async character => {
         const immatriculation = decodeURIComponent(`x${character}y`)
-        await door.request('/cars', { method: 'POST', json: { immatriculation, color: 'red' } })
-        await door.request('/cars', {
+        await handler.request('/cars', { method: 'POST', json: { immatriculation, color: 'red' } })
+        await handler.request('/cars', {
           method: 'POST',
           json: { immatriculation: 'other', color: 'red' },
         })
-        const { json } = await door.request(
+        const { json } = await handler.request(
           `/cars?immatriculation=x${character}y&fields=immatriculation`,
         )
         expect(json).toEqual([{ immatriculation }])
@@ -441,8 +441,11 @@ describe('Query parameters: some characters are deliberately left unescaped', ()
 
       it('[in] takes an escaped comma as part of a value', async () => {
         for (const immatriculation of ['a,b', 'a', 'b', 'c\\'])
-          await door.request('/cars', { method: 'POST', json: { immatriculation, color: 'red' } })
-        const { json } = await door.request(
+          await handler.request('/cars', {
+            method: 'POST',
+            json: { immatriculation, color: 'red' },
+          })
+        const { json } = await handler.request(
           '/cars?immatriculation[in]=a\\,b,c\\\\&fields=immatriculation',
         )
         expect(json).toEqual([{ immatriculation: 'a,b' }, { immatriculation: 'c\\' }])
@@ -454,9 +457,12 @@ describe('Query parameters: some characters are deliberately left unescaped', ()
         ['*', 'a*c', ['a*c']],
       ])('%s in a plain value is itself', async (_character, value, expected) => {
         for (const immatriculation of ['100%', '1000', 'a_c', 'abc', 'a*c', 'abbc'])
-          await door.request('/cars', { method: 'POST', json: { immatriculation, color: 'red' } })
+          await handler.request('/cars', {
+            method: 'POST',
+            json: { immatriculation, color: 'red' },
+          })
         const query = `immatriculation=${encodeURIComponent(value)}`
-        const { json } = await door.request(`/cars?${query}`)
+        const { json } = await handler.request(`/cars?${query}`)
         expect((json as Item[]).map(item => item.immatriculation)).toEqual(expected)
       })
     },
@@ -588,11 +594,11 @@ const MISTAKES: readonly (readonly [string, readonly (readonly [string, string, 
 describe('Query parameters: issues are 400, all reported together', () => {
   eachHandler(
     () => example(),
-    door => {
+    handler => {
       it.each(MISTAKES.map(([query, entries]) => [query.slice(0, 60), query, entries] as const))(
         '%s',
         async (_short, query, entries) => {
-          const { status, json } = await door.request(`/cars?${query}`)
+          const { status, json } = await handler.request(`/cars?${query}`)
           expect(status).toBe(400)
           expect(json).toEqual({
             errors: entries.map(([field, type, message]) => ({
@@ -611,7 +617,7 @@ describe('Query parameters: issues are 400, all reported together', () => {
         ['the character U+0000', 'immatriculation=a%00b', 'invalid_query'],
         ['501 parameters', many(501, () => 'color=red', '&'), 'too_many_parameters'],
       ])('%s: 400', async (_row, query, type) => {
-        const { status, json } = await door.request(`/cars?${query}`)
+        const { status, json } = await handler.request(`/cars?${query}`)
         expect(status).toBe(400)
         expect(json).toMatchObject({ errors: [{ code: 400, type }] })
       })
@@ -619,22 +625,22 @@ describe('Query parameters: issues are 400, all reported together', () => {
       it('a list of any length up to the cap means the same', async () => {
         for (const count of [1, 2, 19, 20, 21, 99, 100]) {
           const repeated = many(count, each => `immatriculation=${each}`, '&')
-          expect((await door.request(`/cars?${repeated}`)).status).toBe(200)
+          expect((await handler.request(`/cars?${repeated}`)).status).toBe(200)
         }
       })
 
       it('a issue in a long value is quoted in part', async () => {
-        const { text: body } = await door.request(`/cars?price=${'9x'.repeat(2000)}`)
+        const { text: body } = await handler.request(`/cars?price=${'9x'.repeat(2000)}`)
         expect(body.length).toBeLessThan(400)
       })
 
       it('a parameter without a meaning for a single item is 400', async () => {
-        const { json } = await door.request('/accounts', {
+        const { json } = await handler.request('/accounts', {
           method: 'POST',
           json: { id: 'a', name: 'A' },
         })
         expect(json).toMatchObject({ id: 'a' })
-        const { status, json: error } = await door.request('/accounts/a?color=red')
+        const { status, json: error } = await handler.request('/accounts/a?color=red')
         expect(status).toBe(400)
         expect(error).toMatchObject({ errors: [{ field: 'color', type: 'unknown_parameter' }] })
       })

@@ -38,10 +38,10 @@ function form(text: string, headers: Record<string, string> = {}): Init {
 describe('POST /<collection>', () => {
   eachHandler(
     () => example(),
-    door => {
+    handler => {
       it('201: redirect to the created resource, with the item as the body', async () => {
         const values = carValues(0)
-        const answer = await door.request('/cars', { method: 'POST', json: values })
+        const answer = await handler.request('/cars', { method: 'POST', json: values })
         expect(answer.status).toBe(201)
         const made = item(answer)
         expect(made).toEqual({
@@ -51,20 +51,20 @@ describe('POST /<collection>', () => {
           created_at: expect.stringMatching(DATE_TIME),
           updated_at: made.created_at,
         })
-        const location = `${door.base}/cars/${made.id}`
+        const location = `${handler.base}/cars/${made.id}`
         expect(answer.headers.get('location')).toBe(location)
         expect(answer.headers.get('content-location')).toBe(location)
         expect(answer.headers.get('content-type')).toBe('application/json')
         expect(answer.headers.get('etag')).toMatch(/^"[^"]+"$/)
         expect(answer.headers.get('vary')).toMatch(/\bPrefer\b/)
         expect(answer.headers.get('vary')).toMatch(/\bAccept\b/)
-        const read = await door.request(location)
+        const read = await handler.request(location)
         expect(read).toMatchObject({ status: 200, text: answer.text })
         expect(read.headers.get('etag')).toBe(answer.headers.get('etag'))
       })
 
       it('defaults are filled in', async () => {
-        const answer = await door.request('/cars', {
+        const answer = await handler.request('/cars', {
           method: 'POST',
           json: { immatriculation: 'A', color: 'red' },
         })
@@ -73,7 +73,7 @@ describe('POST /<collection>', () => {
       })
 
       it('If-None-Match: * creates', async () => {
-        const answer = await door.request('/models', {
+        const answer = await handler.request('/models', {
           method: 'POST',
           json: { name: 'Clio' },
           headers: { 'if-none-match': '*' },
@@ -82,10 +82,10 @@ describe('POST /<collection>', () => {
       })
 
       it('If-Match of a tag creates nothing: a collection has none', async () => {
-        const count = async () => (await door.request('/models/count')).json
+        const count = async () => (await handler.request('/models/count')).json
         const before = await count()
         const post = (tag: string) =>
-          door.request('/models', {
+          handler.request('/models', {
             method: 'POST',
             json: { name: 'Clio' },
             headers: { 'if-match': tag },
@@ -100,18 +100,21 @@ describe('POST /<collection>', () => {
 
       it('counted ids are whole numbers from 1', async () => {
         for (const id of [1, 2]) {
-          const answer = await door.request('/models', { method: 'POST', json: { name: 'Clio' } })
+          const answer = await handler.request('/models', {
+            method: 'POST',
+            json: { name: 'Clio' },
+          })
           expect(answer).toMatchObject({ status: 201, json: { id } })
-          expect(answer.headers.get('location')).toBe(`${door.base}/models/${id}`)
+          expect(answer.headers.get('location')).toBe(`${handler.base}/models/${id}`)
         }
       })
 
       it('an id that clients choose', async () => {
         const json = { id: 'ann', name: 'Ann' }
-        const answer = await door.request('/accounts', { method: 'POST', json })
+        const answer = await handler.request('/accounts', { method: 'POST', json })
         expect(answer).toMatchObject({ status: 201, json })
-        expect(answer.headers.get('location')).toBe(`${door.base}/accounts/ann`)
-        const again = await door.request('/accounts', { method: 'POST', json })
+        expect(answer.headers.get('location')).toBe(`${handler.base}/accounts/ann`)
+        const again = await handler.request('/accounts', { method: 'POST', json })
         expect(again).toMatchObject({
           status: 409,
           json: { errors: [{ code: 409, field: 'id', type: 'not_unique' }] },
@@ -136,7 +139,7 @@ describe('POST /<collection>', () => {
       ]
       for (const [id, status, path] of ids) {
         it(`an id ${JSON.stringify(id.slice(0, 20))} of ${id.length}: ${status}`, async () => {
-          const answer = await door.request('/accounts', {
+          const answer = await handler.request('/accounts', {
             method: 'POST',
             json: { id, name: 'Ann' },
           })
@@ -144,8 +147,8 @@ describe('POST /<collection>', () => {
           if (path === undefined)
             expect(answer.json).toMatchObject({ errors: [{ field: 'id', type: 'invalid_id' }] })
           else {
-            expect(answer.headers.get('location')).toBe(`${door.base}/accounts/${path}`)
-            expect(await door.request(`/accounts/${path}`)).toMatchObject({
+            expect(answer.headers.get('location')).toBe(`${handler.base}/accounts/${path}`)
+            expect(await handler.request(`/accounts/${path}`)).toMatchObject({
               status: 200,
               json: { id },
             })
@@ -173,23 +176,23 @@ describe('POST /<collection>', () => {
       ]
       for (const [name, json, errors] of refused) {
         it(`400 for ${name}`, async () => {
-          const answer = await door.request('/cars', { method: 'POST', json })
+          const answer = await handler.request('/cars', { method: 'POST', json })
           expect(answer).toMatchObject({
             status: 400,
             json: { errors: errors.map(each => ({ ...each, code: 400 })) },
           })
-          expect(await door.request('/cars/count')).toMatchObject({ json: { count: 0 } })
+          expect(await handler.request('/cars/count')).toMatchObject({ json: { count: 0 } })
         })
       }
 
       it('400 without a body', async () => {
-        const answer = await door.request('/cars', { method: 'POST' })
+        const answer = await handler.request('/cars', { method: 'POST' })
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ type: 'missing_body' }] } })
       })
 
       it('the dates that the server sets are ignored', async () => {
         const dates = { created_at: '1999-01-01T00:00:00Z', updated_at: 'nonsense' }
-        const answer = await door.request('/models', {
+        const answer = await handler.request('/models', {
           method: 'POST',
           json: { name: 'x', ...dates },
         })
@@ -199,8 +202,8 @@ describe('POST /<collection>', () => {
       })
 
       it('409 where a unique field has the value already', async () => {
-        await door.request('/cars', { method: 'POST', json: carValues(0) })
-        const answer = await door.request('/cars', { method: 'POST', json: carValues(0) })
+        await handler.request('/cars', { method: 'POST', json: carValues(0) })
+        const answer = await handler.request('/cars', { method: 'POST', json: carValues(0) })
         expect(answer).toMatchObject({
           status: 409,
           json: { errors: [{ code: 409, field: 'immatriculation', type: 'not_unique' }] },
@@ -211,15 +214,15 @@ describe('POST /<collection>', () => {
 })
 
 describe('PUT /<collection>/<id>', () => {
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     const path = () => `/cars/${made().clio.id}`
 
     it('303: redirect to the updated resource', async () => {
       const json = { immatriculation: 'NEW', color: 'blue' }
-      const answer = await door.request(path(), { method: 'PUT', json })
+      const answer = await handler.request(path(), { method: 'PUT', json })
       expect(answer).toMatchObject({ status: 303, text: '' })
-      expect(answer.headers.get('location')).toBe(door.base + path())
-      const after = item(await door.request(path()))
+      expect(answer.headers.get('location')).toBe(handler.base + path())
+      const after = item(await handler.request(path()))
       const { id, created_at } = made().clio
       // What was not sent is removed or takes its default.
       expect(after).toEqual({
@@ -234,28 +237,28 @@ describe('PUT /<collection>/<id>', () => {
     })
 
     it('takes what GET gave as it is', async () => {
-      const before = await door.request(path())
-      expect(await door.request(path(), { method: 'PUT', json: before.json })).toMatchObject({
+      const before = await handler.request(path())
+      expect(await handler.request(path(), { method: 'PUT', json: before.json })).toMatchObject({
         status: 303,
       })
-      const after = await door.request(path())
+      const after = await handler.request(path())
       expect({ ...item(after), updated_at: null }).toEqual({ ...item(before), updated_at: null })
       expect(after.headers.get('etag')).not.toBe(before.headers.get('etag'))
     })
 
     it('400 where a required field is missing, and nothing changes', async () => {
-      const before = await door.request(path())
-      const answer = await door.request(path(), { method: 'PUT', json: { color: 'red' } })
+      const before = await handler.request(path())
+      const answer = await handler.request(path(), { method: 'PUT', json: { color: 'red' } })
       expect(answer).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'immatriculation', type: 'required' }] },
       })
-      expect((await door.request(path())).text).toBe(before.text)
+      expect((await handler.request(path())).text).toBe(before.text)
     })
 
     it('400 for another id', async () => {
       const json = { ...carValues(9), id: String(made().zoe.id) }
-      const answer = await door.request(path(), { method: 'PUT', json })
+      const answer = await handler.request(path(), { method: 'PUT', json })
       expect(answer).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'id', type: 'immutable_field' }] },
@@ -263,16 +266,16 @@ describe('PUT /<collection>/<id>', () => {
     })
 
     it('404 where there is none: it does not create', async () => {
-      const answer = await door.request('/cars/nothing', { method: 'PUT', json: carValues(9) })
+      const answer = await handler.request('/cars/nothing', { method: 'PUT', json: carValues(9) })
       expect(answer).toMatchObject({
         status: 404,
         json: { errors: [{ code: 404, type: 'not_found' }] },
       })
-      expect(await door.request('/cars/count')).toMatchObject({ json: { count: 2 } })
+      expect(await handler.request('/cars/count')).toMatchObject({ json: { count: 2 } })
     })
 
     it('409 where a unique field has the value already', async () => {
-      const answer = await door.request(path(), { method: 'PUT', json: carValues(1) })
+      const answer = await handler.request(path(), { method: 'PUT', json: carValues(1) })
       expect(answer).toMatchObject({
         status: 409,
         json: { errors: [{ field: 'immatriculation' }] },
@@ -281,43 +284,47 @@ describe('PUT /<collection>/<id>', () => {
 
     it('creates where the collection says so: 201', async () => {
       const json = { name: 'Bob' }
-      const answer = await door.request('/accounts/bob', { method: 'PUT', json })
+      const answer = await handler.request('/accounts/bob', { method: 'PUT', json })
       expect(answer).toMatchObject({ status: 201, json: { id: 'bob', name: 'Bob' } })
-      expect(answer.headers.get('location')).toBe(`${door.base}/accounts/bob`)
-      expect(await door.request('/accounts/bob', { method: 'PUT', json })).toMatchObject({
+      expect(answer.headers.get('location')).toBe(`${handler.base}/accounts/bob`)
+      expect(await handler.request('/accounts/bob', { method: 'PUT', json })).toMatchObject({
         status: 303,
       })
-      expect(await door.request('/accounts/count', { method: 'PUT', json })).toMatchObject({
+      expect(await handler.request('/accounts/count', { method: 'PUT', json })).toMatchObject({
         status: 405,
       })
     })
 
     it('with If-None-Match: * only creates', async () => {
       const init = { method: 'PUT', json: { name: 'Bob' }, headers: { 'if-none-match': '*' } }
-      expect(await door.request('/accounts/bob', init)).toMatchObject({ status: 201 })
-      expect(await door.request('/accounts/bob', init)).toMatchObject({ status: 412 })
+      expect(await handler.request('/accounts/bob', init)).toMatchObject({ status: 201 })
+      expect(await handler.request('/accounts/bob', init)).toMatchObject({ status: 412 })
     })
 
     it('with If-Match only updates', async () => {
       const init = { method: 'PUT', json: { name: 'Bob' }, headers: { 'if-match': '*' } }
-      expect(await door.request('/accounts/bob', init)).toMatchObject({ status: 412 })
-      expect(await door.request('/accounts/bob')).toMatchObject({ status: 404 })
+      expect(await handler.request('/accounts/bob', init)).toMatchObject({ status: 412 })
+      expect(await handler.request('/accounts/bob')).toMatchObject({ status: 404 })
     })
   })
 })
 
 describe('PATCH /<collection>/<id>', () => {
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     const path = () => `/cars/${made().clio.id}`
     const patch = (type: string, json: unknown, headers = {}) =>
-      door.request(path(), { method: 'PATCH', json, headers: { 'content-type': type, ...headers } })
+      handler.request(path(), {
+        method: 'PATCH',
+        json,
+        headers: { 'content-type': type, ...headers },
+      })
 
     it('303: redirect to the updated resource', async () => {
       const answer = await patch('application/json', { color: 'green' })
       expect(answer).toMatchObject({ status: 303, text: '' })
-      expect(answer.headers.get('location')).toBe(door.base + path())
-      const { updated_at } = item(await door.request(path()))
-      expect(item(await door.request(path()))).toEqual({
+      expect(answer.headers.get('location')).toBe(handler.base + path())
+      const { updated_at } = item(await handler.request(path()))
+      expect(item(await handler.request(path()))).toEqual({
         ...made().clio,
         color: 'green',
         updated_at,
@@ -330,7 +337,7 @@ describe('PATCH /<collection>/<id>', () => {
           await patch(type, { model: { brand: null }, price: null, tags: ['x'] }),
         ).toMatchObject({ status: 303 })
         const { price: _price, ...rest } = made().clio
-        expect(item(await door.request(path()))).toEqual({
+        expect(item(await handler.request(path()))).toEqual({
           ...rest,
           model: { name: 'Clio' },
           tags: ['x'],
@@ -348,7 +355,7 @@ describe('PATCH /<collection>/<id>', () => {
       ]
       expect(await patch(PATCH, operations)).toMatchObject({ status: 303 })
       const { price: _price, ...rest } = made().clio
-      expect(item(await door.request(path()))).toEqual({
+      expect(item(await handler.request(path()))).toEqual({
         ...rest,
         model: { name: 'Clio II', brand: 'Renault' },
         tags: ['family', 'sale', 'new'],
@@ -362,8 +369,8 @@ describe('PATCH /<collection>/<id>', () => {
         body: 'model[name]=Clio+II&doors=3',
         headers: { 'content-type': FORM },
       }
-      expect(await door.request(path(), init)).toMatchObject({ status: 303 })
-      expect(item(await door.request(path()))).toMatchObject({
+      expect(await handler.request(path(), init)).toMatchObject({ status: 303 })
+      expect(item(await handler.request(path()))).toMatchObject({
         model: { name: 'Clio II', brand: 'Renault' },
         doors: 3,
       })
@@ -380,9 +387,9 @@ describe('PATCH /<collection>/<id>', () => {
     ]
     for (const [type, json] of unchanged) {
       it(`${type} ${JSON.stringify(json)} leaves the item byte-identical`, async () => {
-        const before = await door.request(path())
+        const before = await handler.request(path())
         expect(await patch(type, json)).toMatchObject({ status: 303 })
-        const after = await door.request(path())
+        const after = await handler.request(path())
         expect(after.text).toBe(before.text)
         expect(after.headers.get('etag')).toBe(before.headers.get('etag'))
       })
@@ -407,34 +414,34 @@ describe('PATCH /<collection>/<id>', () => {
     ]
     for (const [type, json, status, error] of refused) {
       it(`${status} for ${type} ${JSON.stringify(json)}, and nothing changes`, async () => {
-        const before = await door.request(path())
+        const before = await handler.request(path())
         const answer = await patch(type, json)
         expect(answer).toMatchObject({ status, json: { errors: [{ code: status, ...error }] } })
-        expect((await door.request(path())).text).toBe(before.text)
+        expect((await handler.request(path())).text).toBe(before.text)
       })
     }
 
     it('the dates that the server sets are ignored', async () => {
-      const before = await door.request(path())
+      const before = await handler.request(path())
       expect(await patch(MERGE, { created_at: 'x', updated_at: 'y' })).toMatchObject({
         status: 303,
       })
-      expect((await door.request(path())).text).toBe(before.text)
+      expect((await handler.request(path())).text).toBe(before.text)
     })
 
     it('400 for a PUT of a part, and nothing changes', async () => {
-      const before = await door.request(path())
+      const before = await handler.request(path())
       const put = { method: 'PUT', json: { immatriculation: 'x', color: 'red' } }
       const headers = { 'content-range': 'bytes 0-1/10' }
-      expect(await door.request(path(), { ...put, headers })).toMatchObject({
+      expect(await handler.request(path(), { ...put, headers })).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'content-range' }] },
       })
-      expect((await door.request(path())).text).toBe(before.text)
+      expect((await handler.request(path())).text).toBe(before.text)
     })
 
     it('404 where there is none', async () => {
-      const answer = await door.request('/cars/nothing', {
+      const answer = await handler.request('/cars/nothing', {
         method: 'PATCH',
         json: { color: 'red' },
       })
@@ -444,29 +451,31 @@ describe('PATCH /<collection>/<id>', () => {
 })
 
 describe('DELETE /<collection>/<id>', () => {
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     it('200 with the last representation', async () => {
       const path = `/cars/${made().clio.id}`
-      const before = await door.request(path)
-      const answer = await door.request(path, { method: 'DELETE' })
+      const before = await handler.request(path)
+      const answer = await handler.request(path, { method: 'DELETE' })
       expect(answer).toMatchObject({ status: 200, text: before.text })
       expect(answer.headers.get('etag')).toBeNull()
-      expect(await door.request(path)).toMatchObject({ status: 404 })
-      expect(await door.request(path, { method: 'DELETE' })).toMatchObject({ status: 404 })
-      expect(await door.request('/cars/count')).toMatchObject({ json: { count: 1 } })
+      expect(await handler.request(path)).toMatchObject({ status: 404 })
+      expect(await handler.request(path, { method: 'DELETE' })).toMatchObject({ status: 404 })
+      expect(await handler.request('/cars/count')).toMatchObject({ json: { count: 1 } })
     })
 
     it('a body and its type are of no interest', async () => {
       const path = `/cars/${made().clio.id}`
       const init = { method: 'DELETE', body: '<x>', headers: { 'content-type': 'nonsense/x' } }
-      expect(await door.request(path, init)).toMatchObject({ status: 200 })
+      expect(await handler.request(path, init)).toMatchObject({ status: 200 })
     })
 
     it('404 where there is none', async () => {
-      expect(await door.request('/cars/nothing', { method: 'DELETE' })).toMatchObject({
+      expect(await handler.request('/cars/nothing', { method: 'DELETE' })).toMatchObject({
         status: 404,
       })
-      expect(await door.request('/models/0', { method: 'DELETE' })).toMatchObject({ status: 404 })
+      expect(await handler.request('/models/0', { method: 'DELETE' })).toMatchObject({
+        status: 404,
+      })
     })
   })
 })
@@ -492,12 +501,12 @@ describe('Prefer: return (RFC 7240)', () => {
     ['PUT', 'return=nonsense', 303, 'nothing', null],
     ['DELETE', 'return=nonsense', 200, 'item', null],
   ]
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     for (const [method, prefer, status, has, applied] of cases) {
       it(`${method} with ${prefer}: ${status}`, async () => {
         const path = method === 'POST' ? '/cars' : `/cars/${made().clio.id}`
         const sent = method === 'DELETE' ? {} : { json: body }
-        const answer = await door.request(path, { method, headers: { prefer }, ...sent })
+        const answer = await handler.request(path, { method, headers: { prefer }, ...sent })
         expect(answer.status).toBe(status)
         expect(answer.headers.get('preference-applied')).toBe(applied)
         expect(answer.headers.get('vary')).toMatch(/\bPrefer\b/)
@@ -507,8 +516,8 @@ describe('Prefer: return (RFC 7240)', () => {
         if (method === 'POST' && has === 'nothing')
           expect(answer.headers.get('content-location')).toBeNull()
         if (status === 200 && method !== 'DELETE') {
-          expect(answer.headers.get('content-location')).toBe(door.base + path)
-          expect(answer.headers.get('etag')).toBe((await door.request(path)).headers.get('etag'))
+          expect(answer.headers.get('content-location')).toBe(handler.base + path)
+          expect(answer.headers.get('etag')).toBe((await handler.request(path)).headers.get('etag'))
         }
       })
     }
@@ -628,27 +637,27 @@ describe('a change that is answered by no redirect', () => {
   const json = { immatriculation: 'P', color: 'blue' }
   const later = () => new Date(Date.now() + 2000).toUTCString()
 
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     const path = () => `/cars/${made().clio.id}`
-    const tagOf = async () => (await door.request(path())).headers.get('etag') ?? ''
+    const tagOf = async () => (await handler.request(path())).headers.get('etag') ?? ''
 
     it.each(cases)('%s: %s', async (_what, method, headersFor, status) => {
       const headers = headersFor(await tagOf())
-      const answer = await door.request(path(), { method, json, headers })
+      const answer = await handler.request(path(), { method, json, headers })
       expect(answer.status).toBe(status)
       expect(answer.headers.get('vary')).toMatch(/\bPrefer\b/)
-      const after = await door.request(path())
+      const after = await handler.request(path())
       expect(item(after)).toMatchObject(json)
       if (status !== 200) return
       expect(answer.text).toBe(after.text)
       expect(answer.headers.get('etag')).toBe(after.headers.get('etag'))
-      expect(answer.headers.get('content-location')).toBe(door.base + path())
+      expect(answer.headers.get('content-location')).toBe(handler.base + path())
       expect(answer.headers.get('preference-applied')).toBeNull()
     })
 
     it('but a form, whose If-Match is a field', async () => {
       const text = `_method=PATCH&color=blue&_if_match=${encodeURIComponent(await tagOf())}`
-      expect(await door.request(path(), form(text))).toMatchObject({ status: 303 })
+      expect(await handler.request(path(), form(text))).toMatchObject({ status: 303 })
     })
   })
 
@@ -665,16 +674,16 @@ describe('a change that is answered by no redirect', () => {
 })
 
 describe('HEAD /<collection>/<id>', () => {
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     it('no body; tells whether the resource exists', async () => {
       const path = `/cars/${made().clio.id}`
-      const get = await door.request(path)
-      const head = await door.request(path, { method: 'HEAD' })
+      const get = await handler.request(path)
+      const head = await handler.request(path, { method: 'HEAD' })
       expect(head).toMatchObject({ status: 200, text: '' })
       for (const name of ['etag', 'content-type', 'content-length', 'vary', 'cache-control']) {
         expect(head.headers.get(name)).toBe(get.headers.get(name))
       }
-      expect(await door.request('/cars/nothing', { method: 'HEAD' })).toMatchObject({
+      expect(await handler.request('/cars/nothing', { method: 'HEAD' })).toMatchObject({
         status: 404,
         text: '',
       })
@@ -694,12 +703,12 @@ describe('methods that do not exist', () => {
   ]
   eachHandler(
     withCars,
-    (door, made) => {
+    (handler, made) => {
       for (const [template, allow, methods] of cases) {
         for (const method of methods) {
           it(`${method} ${template}: 405 with Allow`, async () => {
             const path = template.replace(':id', String(made().clio.id))
-            const answer = await door.request(path, { method })
+            const answer = await handler.request(path, { method })
             expect(answer.status).toBe(405)
             const allowed = new Set(answer.headers.get('allow')?.split(', '))
             expect(allowed).toEqual(new Set(allow.split(', ')))
@@ -718,7 +727,7 @@ describe('methods that do not exist', () => {
 describe('OPTIONS /<collection>', () => {
   eachHandler(
     withCars,
-    (door, made) => {
+    (handler, made) => {
       const cases: readonly [path: string, allow: string][] = [
         ['/', 'GET, HEAD, OPTIONS'],
         ['/cars', 'GET, POST, HEAD, OPTIONS'],
@@ -729,7 +738,7 @@ describe('OPTIONS /<collection>', () => {
       for (const [template, allow] of cases) {
         it(`${template}: the possible actions in headers and in the body`, async () => {
           const path = template.replace(':id', String(made().clio.id))
-          const answer = await door.request(path, { method: 'OPTIONS' })
+          const answer = await handler.request(path, { method: 'OPTIONS' })
           expect(answer.status).toBe(200)
           const methods = new Set(allow.split(', '))
           expect(new Set(answer.headers.get('allow')?.split(', '))).toEqual(methods)
@@ -747,7 +756,7 @@ describe('OPTIONS /<collection>', () => {
       }
 
       it('describes the parameters and the schema of each method', async () => {
-        const { get, post } = (await door.request('/cars', { method: 'OPTIONS' })).json as {
+        const { get, post } = (await handler.request('/cars', { method: 'OPTIONS' })).json as {
           get: { parameters: { name: string; schema: unknown }[] }
           post: {
             requestBody: {
@@ -776,7 +785,7 @@ describe('OPTIONS /<collection>', () => {
         const { schema } = post.requestBody.content['application/json'] ?? {}
         expect(schema?.required).toEqual(['immatriculation', 'color'])
         expect(schema?.properties.color).toMatchObject({ enum: expect.arrayContaining(['red']) })
-        const patched = (await door.request(`/cars/${made().clio.id}`, { method: 'OPTIONS' }))
+        const patched = (await handler.request(`/cars/${made().clio.id}`, { method: 'OPTIONS' }))
           .json as { patch: { requestBody: { content: object } } }
         expect(Object.keys(patched.patch.requestBody.content)).toEqual(
           expect.arrayContaining(['application/json', MERGE, PATCH]),
@@ -784,18 +793,20 @@ describe('OPTIONS /<collection>', () => {
       })
 
       it('names the types that PATCH and POST take (RFC 5789 §3.1)', async () => {
-        const answer = await door.request(`/cars/${made().clio.id}`, { method: 'OPTIONS' })
+        const answer = await handler.request(`/cars/${made().clio.id}`, { method: 'OPTIONS' })
         expect(answer.headers.get('accept-patch')?.split(', ')).toEqual(
           expect.arrayContaining(['application/json', MERGE, PATCH]),
         )
-        const list = await door.request('/cars', { method: 'OPTIONS' })
+        const list = await handler.request('/cars', { method: 'OPTIONS' })
         expect(list.headers.get('accept-post')?.split(', ')).toEqual(
           expect.arrayContaining(['application/json', FORM]),
         )
       })
 
       it('404 where there is nothing', async () => {
-        expect(await door.request('/nothing', { method: 'OPTIONS' })).toMatchObject({ status: 404 })
+        expect(await handler.request('/nothing', { method: 'OPTIONS' })).toMatchObject({
+          status: 404,
+        })
       })
     },
     { once: true },
@@ -803,52 +814,55 @@ describe('OPTIONS /<collection>', () => {
 })
 
 describe('GET /<collection>/<id>/<sub_collection>', () => {
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     const options = () => `/cars/${made().clio.id}/options`
-    const create = (json: object, path = options()) => door.request(path, { method: 'POST', json })
+    const create = (json: object, path = options()) =>
+      handler.request(path, { method: 'POST', json })
 
     it('the options of a car, and of no other', async () => {
-      expect(await door.request(options())).toMatchObject({ status: 200, text: '[]' })
+      expect(await handler.request(options())).toMatchObject({ status: 200, text: '[]' })
       const answer = await create({ name: 'ABS' })
       const { id: car_id } = made().clio
       expect(answer).toMatchObject({ status: 201, json: { name: 'ABS', price: 0, car_id } })
-      expect(answer.headers.get('location')).toBe(`${door.base}${options()}/${item(answer).id}`)
-      expect(await door.request(options())).toMatchObject({ json: [answer.json] })
-      expect(await door.request(`${options()}/count`)).toMatchObject({ json: { count: 1 } })
-      expect(await door.request(`/cars/${made().zoe.id}/options`)).toMatchObject({ text: '[]' })
-      expect(await door.request(`/options/${item(answer).id}`)).toMatchObject({ text: answer.text })
+      expect(answer.headers.get('location')).toBe(`${handler.base}${options()}/${item(answer).id}`)
+      expect(await handler.request(options())).toMatchObject({ json: [answer.json] })
+      expect(await handler.request(`${options()}/count`)).toMatchObject({ json: { count: 1 } })
+      expect(await handler.request(`/cars/${made().zoe.id}/options`)).toMatchObject({ text: '[]' })
+      expect(await handler.request(`/options/${item(answer).id}`)).toMatchObject({
+        text: answer.text,
+      })
     })
 
     it('ids that are UUIDs are read in either case (RFC 9562 §4)', async () => {
       const { clio } = made()
       const car = `/cars/${String(clio.id).toUpperCase()}`
-      expect(await door.request(car)).toMatchObject({ status: 200, json: clio })
+      expect(await handler.request(car)).toMatchObject({ status: 200, json: clio })
       const answer = await create({ name: 'ABS' }, `${car}/options`)
       expect(answer).toMatchObject({ status: 201, json: { car_id: clio.id } })
-      expect(answer.headers.get('location')).toBe(`${door.base}${options()}/${item(answer).id}`)
-      expect(await door.request(options())).toMatchObject({ json: [answer.json] })
-      expect(await door.request(`${car}x`)).toMatchObject({ status: 404 })
+      expect(answer.headers.get('location')).toBe(`${handler.base}${options()}/${item(answer).id}`)
+      expect(await handler.request(options())).toMatchObject({ json: [answer.json] })
+      expect(await handler.request(`${car}x`)).toMatchObject({ status: 404 })
     })
 
     it('everything a collection does works there', async () => {
       for (const name of ['ABS', 'GPS', 'Radio']) await create({ name, price: name.length })
-      const page = await door.request(`${options()}?sort=-name&limit=1&fields=name&price=3`)
+      const page = await handler.request(`${options()}?sort=-name&limit=1&fields=name&price=3`)
       expect(page.json).toEqual([{ name: 'GPS' }])
       expect(page.headers.get('content-range')).toBe('options 0-0/2')
-      expect(page.headers.get('link')).toContain(`<${door.base}${options()}?`)
+      expect(page.headers.get('link')).toContain(`<${handler.base}${options()}?`)
       const path = `${options()}/${item(await create({ name: 'Roof' })).id}`
-      expect(await door.request(path)).toMatchObject({ status: 200, json: { name: 'Roof' } })
-      const patched = await door.request(path, { method: 'PATCH', json: { price: 9 } })
+      expect(await handler.request(path)).toMatchObject({ status: 200, json: { name: 'Roof' } })
+      const patched = await handler.request(path, { method: 'PATCH', json: { price: 9 } })
       expect(patched.status).toBe(303)
-      expect(patched.headers.get('location')).toBe(door.base + path)
-      expect(await door.request(path, { method: 'PUT', json: { name: 'Top' } })).toMatchObject({
+      expect(patched.headers.get('location')).toBe(handler.base + path)
+      expect(await handler.request(path, { method: 'PUT', json: { name: 'Top' } })).toMatchObject({
         status: 303,
       })
-      expect(await door.request(path)).toMatchObject({
+      expect(await handler.request(path)).toMatchObject({
         json: { name: 'Top', price: 0, car_id: made().clio.id },
       })
-      expect(await door.request(path, { method: 'DELETE' })).toMatchObject({ status: 200 })
-      expect(await door.request(path)).toMatchObject({ status: 404 })
+      expect(await handler.request(path, { method: 'DELETE' })).toMatchObject({ status: 200 })
+      expect(await handler.request(path)).toMatchObject({ status: 404 })
     })
 
     it('the parent may be said again, but no other', async () => {
@@ -860,23 +874,25 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
       })
       const path = `${options()}/${item(await create({ name: 'b' })).id}`
       expect(
-        await door.request(path, { method: 'PATCH', json: { car_id: zoe.id ?? '' } }),
+        await handler.request(path, { method: 'PATCH', json: { car_id: zoe.id ?? '' } }),
       ).toMatchObject({ status: 400 })
-      expect(await door.request(path, { method: 'PATCH', json: { car_id: null } })).toMatchObject({
+      expect(
+        await handler.request(path, { method: 'PATCH', json: { car_id: null } }),
+      ).toMatchObject({
         status: 303,
       })
-      expect(await door.request(path)).toMatchObject({ json: { car_id: clio.id } })
+      expect(await handler.request(path)).toMatchObject({ json: { car_id: clio.id } })
     })
 
     it('404 when the parent is missing', async () => {
       const nowhere = '/cars/nothing/options'
-      expect(await door.request(nowhere)).toMatchObject({
+      expect(await handler.request(nowhere)).toMatchObject({
         status: 404,
         json: { errors: [{ type: 'not_found' }] },
       })
-      expect(await door.request(`${nowhere}/count`)).toMatchObject({ status: 404 })
+      expect(await handler.request(`${nowhere}/count`)).toMatchObject({ status: 404 })
       expect(await create({ name: 'ABS' }, nowhere)).toMatchObject({ status: 404 })
-      expect(await door.request('/options/count')).toMatchObject({ json: { count: 0 } })
+      expect(await handler.request('/options/count')).toMatchObject({ json: { count: 0 } })
     })
 
     it("404 for another parent's item, whatever the method", async () => {
@@ -884,9 +900,9 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
       const path = `/cars/${made().zoe.id}/options/${id}`
       for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
         const sent = method.startsWith('P') ? { json: { name: 'stolen' } } : {}
-        expect(await door.request(path, { method, ...sent })).toMatchObject({ status: 404 })
+        expect(await handler.request(path, { method, ...sent })).toMatchObject({ status: 404 })
       }
-      expect(await door.request(`${options()}/${id}`)).toMatchObject({ json: { name: 'ABS' } })
+      expect(await handler.request(`${options()}/${id}`)).toMatchObject({ json: { name: 'ABS' } })
     })
 
     it('400 for a parent that does not exist, named in the body', async () => {
@@ -900,8 +916,8 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
 })
 
 describe('ids that are UUIDs in a body (RFC 9562 §4)', () => {
-  eachHandler(withCars, (door, made) => {
-    const post = (path: string, json: object) => door.request(path, { method: 'POST', json })
+  eachHandler(withCars, (handler, made) => {
+    const post = (path: string, json: object) => handler.request(path, { method: 'POST', json })
     const ids = () => {
       const id = String(made().clio.id)
       return { id, upper: id.toUpperCase() }
@@ -913,9 +929,9 @@ describe('ids that are UUIDs in a body (RFC 9562 §4)', () => {
         { method: 'PUT', json: { ...carValues(7), id: upper } },
         { method: 'PATCH', json: { id: upper, color: 'green' } },
       ]) {
-        expect(await door.request(`/cars/${upper}`, init)).toMatchObject({ status: 303 })
+        expect(await handler.request(`/cars/${upper}`, init)).toMatchObject({ status: 303 })
       }
-      expect((await door.request(`/cars/${id}`)).json).toMatchObject({ id, color: 'green' })
+      expect((await handler.request(`/cars/${id}`)).json).toMatchObject({ id, color: 'green' })
     })
 
     it('a reference is kept in lower case', async () => {
@@ -924,7 +940,7 @@ describe('ids that are UUIDs in a body (RFC 9562 §4)', () => {
         const answer = await post(path, { car_id: upper, name: 'roof' })
         expect(answer).toMatchObject({ status: 201, json: { car_id: id } })
       }
-      expect((await door.request(`/cars/${id}/options/count`)).json).toEqual({ count: 2 })
+      expect((await handler.request(`/cars/${id}/options/count`)).json).toEqual({ count: 2 })
     })
 
     it('a change may name it in either case, and one that changes nothing else writes nothing', async () => {
@@ -932,10 +948,10 @@ describe('ids that are UUIDs in a body (RFC 9562 §4)', () => {
       const { json } = await post('/options', { car_id: id, name: 'roof' })
       const option = json as Item
       const path = `/options/${option.id}`
-      await door.request(path, { method: 'PATCH', json: { car_id: upper } })
-      expect((await door.request(path)).json).toEqual(option)
-      await door.request(path, { method: 'PUT', json: { car_id: upper, name: 'door' } })
-      expect((await door.request(path)).json).toMatchObject({ car_id: id, name: 'door' })
+      await handler.request(path, { method: 'PATCH', json: { car_id: upper } })
+      expect((await handler.request(path)).json).toEqual(option)
+      await handler.request(path, { method: 'PUT', json: { car_id: upper, name: 'door' } })
+      expect((await handler.request(path)).json).toMatchObject({ car_id: id, name: 'door' })
     })
 
     it('a pair of a relation is the same in either case', async () => {
@@ -955,9 +971,9 @@ describe('ids that are UUIDs in a body (RFC 9562 §4)', () => {
         `car_id[in]=${upper}`,
         `car_id[prefix]=${upper.slice(0, 9)}`,
       ]) {
-        expect((await door.request(`/options?${query}`)).json, query).toEqual([json])
+        expect((await handler.request(`/options?${query}`)).json, query).toEqual([json])
       }
-      expect(await door.request('/options?car_id=clio')).toMatchObject({
+      expect(await handler.request('/options?car_id=clio')).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'car_id', type: 'invalid_value' }] },
       })
@@ -972,53 +988,55 @@ describe('GET /<relation_collection>', () => {
     await base.api.collection(base.models).create({ name: 'Zoé' })
     return base
   }
-  eachHandler(withModels, (door, made) => {
+  eachHandler(withModels, (handler, made) => {
     it('relations between two kinds of resource', async () => {
       const json = { car_id: made().clio.id, model_id: 1 }
-      const answer = await door.request('/cars_models', { method: 'POST', json })
+      const answer = await handler.request('/cars_models', { method: 'POST', json })
       expect(answer).toMatchObject({ status: 201, json })
-      expect(await door.request('/cars_models')).toMatchObject({ status: 200, json: [json] })
+      expect(await handler.request('/cars_models')).toMatchObject({ status: 200, json: [json] })
     })
 
     it('from either side', async () => {
       const fromCar = `/cars/${made().clio.id}/cars_models`
       const fromModel = '/models/2/cars_models'
-      expect(await door.request(fromCar, { method: 'POST', json: { model_id: 1 } })).toMatchObject({
+      expect(
+        await handler.request(fromCar, { method: 'POST', json: { model_id: 1 } }),
+      ).toMatchObject({
         status: 201,
         json: { car_id: made().clio.id, model_id: 1 },
       })
       expect(
-        await door.request(fromModel, { method: 'POST', json: { car_id: made().clio.id } }),
+        await handler.request(fromModel, { method: 'POST', json: { car_id: made().clio.id } }),
       ).toMatchObject({ status: 201, json: { car_id: made().clio.id, model_id: 2 } })
-      expect(await door.request(fromCar)).toMatchObject({
+      expect(await handler.request(fromCar)).toMatchObject({
         json: [{ model_id: 1 }, { model_id: 2 }],
       })
-      expect(await door.request(fromModel)).toMatchObject({ json: [{ model_id: 2 }] })
-      expect(await door.request('/models/1/cars_models/count')).toMatchObject({
+      expect(await handler.request(fromModel)).toMatchObject({ json: [{ model_id: 2 }] })
+      expect(await handler.request('/models/1/cars_models/count')).toMatchObject({
         json: { count: 1 },
       })
     })
 
     it('unique on the pair: 409', async () => {
       const json = { car_id: made().clio.id, model_id: 1 }
-      await door.request('/cars_models', { method: 'POST', json })
+      await handler.request('/cars_models', { method: 'POST', json })
       for (const [path, sent] of [
         ['/cars_models', json],
         ['/models/1/cars_models', { car_id: made().clio.id }],
       ] as const) {
-        const answer = await door.request(path, { method: 'POST', json: sent })
+        const answer = await handler.request(path, { method: 'POST', json: sent })
         expect(answer).toMatchObject({
           status: 409,
           json: { errors: [{ field: 'car_id', type: 'not_unique' }, { field: 'model_id' }] },
         })
       }
       expect(
-        await door.request('/cars_models', { method: 'POST', json: { ...json, model_id: 2 } }),
+        await handler.request('/cars_models', { method: 'POST', json: { ...json, model_id: 2 } }),
       ).toMatchObject({ status: 201 })
     })
 
     it('400 where one side does not exist', async () => {
-      const answer = await door.request('/cars_models', {
+      const answer = await handler.request('/cars_models', {
         method: 'POST',
         json: { car_id: 'x', model_id: 99 },
       })
@@ -1031,17 +1049,17 @@ describe('GET /<relation_collection>', () => {
 })
 
 describe('actions', () => {
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     const buy = () => `/cars/${made().clio.id}/buy`
 
     it('POST /cars/<id>/buy: buys the car', async () => {
-      const answer = await door.request(buy(), { method: 'POST', json: { account_id: 'ann' } })
+      const answer = await handler.request(buy(), { method: 'POST', json: { account_id: 'ann' } })
       expect(answer).toMatchObject({ status: 200, json: { id: made().clio.id, sold_to: 'ann' } })
-      expect(await door.request(`/cars/${made().clio.id}`)).toMatchObject({
+      expect(await handler.request(`/cars/${made().clio.id}`)).toMatchObject({
         json: { sold_to: 'ann' },
       })
       expect(
-        await door.request(buy(), { method: 'POST', json: { account_id: 'bob' } }),
+        await handler.request(buy(), { method: 'POST', json: { account_id: 'bob' } }),
       ).toMatchObject({
         status: 409,
         json: { errors: [{ message: 'The car is sold', code: 409 }] },
@@ -1049,7 +1067,7 @@ describe('actions', () => {
     })
 
     it('takes a form', async () => {
-      expect(await door.request(buy(), form('account_id=ann'))).toMatchObject({
+      expect(await handler.request(buy(), form('account_id=ann'))).toMatchObject({
         status: 200,
         json: { sold_to: 'ann' },
       })
@@ -1057,51 +1075,57 @@ describe('actions', () => {
 
     it('400 for an input that its schema refuses', async () => {
       for (const json of [{}, { account_id: 7 }, { account_id: 'x', more: 1 }, []]) {
-        expect(await door.request(buy(), { method: 'POST', json })).toMatchObject({ status: 400 })
+        expect(await handler.request(buy(), { method: 'POST', json })).toMatchObject({
+          status: 400,
+        })
       }
-      expect(await door.request(buy(), { method: 'POST' })).toMatchObject({
+      expect(await handler.request(buy(), { method: 'POST' })).toMatchObject({
         status: 400,
         json: { errors: [{ field: 'account_id', type: 'required' }] },
       })
-      expect(await door.request(`/cars/${made().clio.id}`)).toMatchObject({
+      expect(await handler.request(`/cars/${made().clio.id}`)).toMatchObject({
         json: { sold_to: null },
       })
     })
 
     it('404 where the item is missing', async () => {
       expect(
-        await door.request('/cars/nothing/buy', { method: 'POST', json: { account_id: 'x' } }),
+        await handler.request('/cars/nothing/buy', { method: 'POST', json: { account_id: 'x' } }),
       ).toMatchObject({ status: 404 })
     })
 
     it('obeys If-Match', async () => {
-      const etag = (await door.request(`/cars/${made().clio.id}`)).headers.get('etag') ?? ''
-      await door.request(`/cars/${made().clio.id}`, { method: 'PATCH', json: { price: 1 } })
+      const etag = (await handler.request(`/cars/${made().clio.id}`)).headers.get('etag') ?? ''
+      await handler.request(`/cars/${made().clio.id}`, { method: 'PATCH', json: { price: 1 } })
       const init = { method: 'POST', json: { account_id: 'ann' } }
-      expect(await door.request(buy(), { ...init, headers: { 'if-match': etag } })).toMatchObject({
+      expect(
+        await handler.request(buy(), { ...init, headers: { 'if-match': etag } }),
+      ).toMatchObject({
         status: 412,
       })
-      expect(await door.request(buy(), { ...init, headers: { 'if-match': '*' } })).toMatchObject({
-        status: 200,
-      })
+      expect(await handler.request(buy(), { ...init, headers: { 'if-match': '*' } })).toMatchObject(
+        {
+          status: 200,
+        },
+      )
     })
 
     it('GET /cars/search: searches the declared fields', async () => {
-      const answer = await door.request('/cars/search?q=clio&fields=immatriculation')
+      const answer = await handler.request('/cars/search?q=clio&fields=immatriculation')
       expect(answer).toMatchObject({ status: 200, json: [{ immatriculation: 'AA-000-ZZ' }] })
       expect(answer.headers.get('x-result-count')).toBe('1')
     })
 
     it('a safe action answers GET and HEAD', async () => {
-      expect(await door.request('/cars/cheapest')).toMatchObject({
+      expect(await handler.request('/cars/cheapest')).toMatchObject({
         status: 200,
         json: { id: made().clio.id },
       })
-      expect(await door.request('/cars/cheapest', { method: 'HEAD' })).toMatchObject({
+      expect(await handler.request('/cars/cheapest', { method: 'HEAD' })).toMatchObject({
         status: 200,
         text: '',
       })
-      expect(await door.request('/cars/cheapest?x=1')).toMatchObject({ status: 400 })
+      expect(await handler.request('/cars/cheapest?x=1')).toMatchObject({ status: 400 })
     })
   })
 })
@@ -1109,22 +1133,25 @@ describe('actions', () => {
 /** How a client says which method it means. */
 const PLACES: readonly [
   name: string,
-  send: (door: OpenHandler, path: string, method: string) => Promise<Answer>,
+  send: (handler: OpenHandler, path: string, method: string) => Promise<Answer>,
 ][] = [
   [
     'the query',
-    (door, path, method) =>
-      door.request(`${path}?_method=${method}`, { method: 'POST', json: PATCHED }),
+    (handler, path, method) =>
+      handler.request(`${path}?_method=${method}`, { method: 'POST', json: PATCHED }),
   ],
   [
     'the query, with a form',
-    (door, path, method) => door.request(`${path}?_method=${method}`, form(PATCHED_FORM)),
+    (handler, path, method) => handler.request(`${path}?_method=${method}`, form(PATCHED_FORM)),
   ],
-  ['a form', (door, path, method) => door.request(path, form(`${PATCHED_FORM}&_method=${method}`))],
+  [
+    'a form',
+    (handler, path, method) => handler.request(path, form(`${PATCHED_FORM}&_method=${method}`)),
+  ],
   [
     'X-HTTP-Method-Override',
-    (door, path, method) =>
-      door.request(path, {
+    (handler, path, method) =>
+      handler.request(path, {
         method: 'POST',
         json: PATCHED,
         headers: { 'x-http-method-override': method },
@@ -1135,21 +1162,25 @@ const PATCHED = { immatriculation: 'P', color: 'blue' }
 const PATCHED_FORM = 'immatriculation=P&color=blue'
 
 describe('_method', () => {
-  eachHandler(withCars, (door, made) => {
+  eachHandler(withCars, (handler, made) => {
     const path = () => `/cars/${made().clio.id}`
     for (const [place, send] of PLACES) {
       // Whoever followed a redirect would send the header again.
       const status = place.startsWith('X-') ? 200 : 303
       for (const method of ['PUT', 'put', 'Put', 'pUt']) {
         it(`${method} in ${place}`, async () => {
-          expect(await send(door, path(), method)).toMatchObject({ status })
-          expect(item(await door.request(path()))).toMatchObject({ ...PATCHED, doors: 5, tags: [] })
+          expect(await send(handler, path(), method)).toMatchObject({ status })
+          expect(item(await handler.request(path()))).toMatchObject({
+            ...PATCHED,
+            doors: 5,
+            tags: [],
+          })
         })
       }
       for (const method of ['PATCH', 'patch']) {
         it(`${method} in ${place}`, async () => {
-          expect(await send(door, path(), method)).toMatchObject({ status })
-          expect(item(await door.request(path()))).toMatchObject({
+          expect(await send(handler, path(), method)).toMatchObject({ status })
+          expect(item(await handler.request(path()))).toMatchObject({
             ...PATCHED,
             tags: ['family', 'sale'],
           })
@@ -1157,57 +1188,57 @@ describe('_method', () => {
       }
       for (const method of ['DELETE', 'delete']) {
         it(`${method} in ${place}`, async () => {
-          expect(await send(door, path(), method)).toMatchObject({ status: 200 })
-          expect(await door.request(path())).toMatchObject({ status: 404 })
+          expect(await send(handler, path(), method)).toMatchObject({ status: 200 })
+          expect(await handler.request(path())).toMatchObject({ status: 404 })
         })
       }
       // What surrounds the value of a header is none of it.
       const odd = place.startsWith('X-') ? ['-DELETE'] : ['%20DELETE']
       for (const method of ['POST', 'OPTIONS', 'TRACE', 'LOCK', ...odd, '']) {
         it(`400 for ${JSON.stringify(method)} in ${place}, and nothing changes`, async () => {
-          const before = await door.request(path())
-          expect(await send(door, path(), method)).toMatchObject({
+          const before = await handler.request(path())
+          expect(await send(handler, path(), method)).toMatchObject({
             status: 400,
             json: { errors: [{ field: '_method', code: 400 }] },
           })
-          expect((await door.request(path())).text).toBe(before.text)
+          expect((await handler.request(path())).text).toBe(before.text)
         })
       }
     }
 
     it('DELETE with no body at all, as a link in a page sends it', async () => {
-      expect(await door.request(`${path()}?_method=DELETE`, { method: 'POST' })).toMatchObject({
+      expect(await handler.request(`${path()}?_method=DELETE`, { method: 'POST' })).toMatchObject({
         status: 200,
       })
     })
 
     it('400 where two places disagree', async () => {
-      const before = await door.request(path())
+      const before = await handler.request(path())
       const answers = [
-        await door.request(`${path()}?_method=DELETE&_method=PUT`, { method: 'POST' }),
-        await door.request(
+        await handler.request(`${path()}?_method=DELETE&_method=PUT`, { method: 'POST' }),
+        await handler.request(
           `${path()}?_method=DELETE`,
           form('_method=PUT&immatriculation=x&color=red'),
         ),
-        await door.request(path(), form('_method=PUT&_method=DELETE')),
-        await door.request(`${path()}?_method=DELETE`, {
+        await handler.request(path(), form('_method=PUT&_method=DELETE')),
+        await handler.request(`${path()}?_method=DELETE`, {
           method: 'POST',
           headers: { 'x-http-method-override': 'PUT' },
         }),
       ]
       for (const answer of answers) expect(answer).toMatchObject({ status: 400 })
-      expect((await door.request(path())).text).toBe(before.text)
+      expect((await handler.request(path())).text).toBe(before.text)
     })
 
     it.each([
       ['DELETE', 'PUT'],
       ['DELETE', 'anything'],
     ])('400 where two parts of a multipart form disagree: %s, %s', async (...methods) => {
-      const before = await door.request(path())
+      const before = await handler.request(path())
       const parts = methods.map(
         method => `--b\r\nContent-Disposition: form-data; name="_method"\r\n\r\n${method}\r\n`,
       )
-      const answer = await door.request(path(), {
+      const answer = await handler.request(path(), {
         method: 'POST',
         headers: { 'content-type': 'multipart/form-data; boundary=b' },
         body: `${parts.join('')}--b--\r\n`,
@@ -1216,11 +1247,11 @@ describe('_method', () => {
         status: 400,
         json: { errors: [{ field: '_method', type: 'conflicting_methods' }] },
       })
-      expect((await door.request(path())).text).toBe(before.text)
+      expect((await handler.request(path())).text).toBe(before.text)
     })
 
     it('in JSON it is a field like any other', async () => {
-      const answer = await door.request('/cars', {
+      const answer = await handler.request('/cars', {
         method: 'POST',
         json: { ...carValues(5), _method: 'DELETE' },
       })
@@ -1233,24 +1264,24 @@ describe('_method', () => {
     for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
       for (const override of ['DELETE', 'GET', 'POST', 'x', '']) {
         it(`400 for a ${method} with _method=${override}, and nothing changes`, async () => {
-          const before = await door.request(path())
+          const before = await handler.request(path())
           const sent = method.startsWith('P') ? { json: PATCHED } : {}
-          const query = await door.request(`${path()}?_method=${override}`, { method, ...sent })
+          const query = await handler.request(`${path()}?_method=${override}`, { method, ...sent })
           expect(query.status).toBe(400)
-          const header = await door.request(path(), {
+          const header = await handler.request(path(), {
             method,
             ...sent,
             headers: { 'x-http-method-override': override || 'x' },
           })
           expect(header.status).toBe(400)
-          expect((await door.request(path())).text).toBe(before.text)
+          expect((await handler.request(path())).text).toBe(before.text)
         })
       }
     }
 
     it('a preflight of a POST that stands for PUT is answered, and nothing changes', async () => {
-      const before = await door.request(path())
-      const answer = await door.request(`${path()}?_method=PUT`, {
+      const before = await handler.request(path())
+      const answer = await handler.request(`${path()}?_method=PUT`, {
         method: 'OPTIONS',
         headers: {
           origin: 'https://app.example',
@@ -1259,16 +1290,16 @@ describe('_method', () => {
         },
       })
       expect(answer.status).toBe(204)
-      expect((await door.request(path())).text).toBe(before.text)
+      expect((await handler.request(path())).text).toBe(before.text)
     })
 
     it.each(['GET', 'get', 'HEAD'])('400 for a POST that stands for %s', async method => {
       for (const answer of [
-        await door.request(`/cars?_method=${method}`, { method: 'POST' }),
-        await door.request(`/cars?_method=${method}`, form('color=red')),
-        await door.request('/cars', form(`_method=${method}&color=red`)),
-        await door.request(path(), form(`_method=${method}`)),
-        await door.request('/cars', {
+        await handler.request(`/cars?_method=${method}`, { method: 'POST' }),
+        await handler.request(`/cars?_method=${method}`, form('color=red')),
+        await handler.request('/cars', form(`_method=${method}&color=red`)),
+        await handler.request(path(), form(`_method=${method}`)),
+        await handler.request('/cars', {
           method: 'POST',
           headers: { 'x-http-method-override': method },
         }),
@@ -1277,14 +1308,14 @@ describe('_method', () => {
           status: 400,
           json: { errors: [{ field: '_method', type: 'invalid_method' }] },
         })
-      expect(await door.request('/cars/count')).toMatchObject({ json: { count: 2 } })
+      expect(await handler.request('/cars/count')).toMatchObject({ json: { count: 2 } })
     })
 
     it('405 for a method that the target has not', async () => {
-      const answer = await door.request('/cars?_method=DELETE', { method: 'POST' })
+      const answer = await handler.request('/cars?_method=DELETE', { method: 'POST' })
       expect(answer.status).toBe(405)
       expect(answer.headers.get('allow')).toMatch(/\bGET\b.*\bPOST\b/)
-      expect(await door.request('/cars/count')).toMatchObject({ json: { count: 2 } })
+      expect(await handler.request('/cars/count')).toMatchObject({ json: { count: 2 } })
     })
   })
 })

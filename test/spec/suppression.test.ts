@@ -20,11 +20,11 @@ async function created({ api, things }: Failing) {
 describe('Suppression of error codes', () => {
   eachHandler(
     () => failingApi(),
-    (door, made) => {
+    (handler, made) => {
       for (const { name, status, send } of ERRORS) {
         const expected = status >= 500 ? 500 : 200
         it(`${name}: ${status} is told in the body of a ${expected}`, async () => {
-          const answer = await send(door, made(), 'suppress_error_codes=true')
+          const answer = await send(handler, made(), 'suppress_error_codes=true')
           expect(answer.status).toBe(expected)
           expect(answer.headers.get('cache-control')).toBe('no-store')
           expect(answer.json).toMatchObject({
@@ -36,7 +36,7 @@ describe('Suppression of error codes', () => {
 
       for (const flag of FLAGS) {
         it(`present in any way: ?${flag}`, async () => {
-          const answer = await door.request(`/things/nothing?${flag}`)
+          const answer = await handler.request(`/things/nothing?${flag}`)
           expect(answer).toMatchObject({ status: 200, json: { errors: [{ code: 404 }] } })
         })
       }
@@ -48,14 +48,14 @@ describe('Suppression of error codes', () => {
           'xsuppress_error_codes',
           'q=suppress_error_codes',
         ]) {
-          const { status } = await door.request(`/nothing?${name}`)
+          const { status } = await handler.request(`/nothing?${name}`)
           expect(status).toBe(404)
         }
       })
 
       it('in a form it counts only where the form is the query', async () => {
         const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-        const answer = await door.request('/things', {
+        const answer = await handler.request('/things', {
           method: 'POST',
           headers,
           body: 'name=x&suppress_error_codes=1',
@@ -70,14 +70,14 @@ describe('Suppression of error codes', () => {
       const successes: readonly [
         name: string,
         status: number,
-        send: (door: OpenHandler, made: Failing, query: string) => Promise<Answer>,
+        send: (handler: OpenHandler, made: Failing, query: string) => Promise<Answer>,
         body: (value: unknown) => void,
       ][] = [
         [
           'a creation',
           201,
           (_door, _made, query) =>
-            door.request(`/things${query}`, {
+            handler.request(`/things${query}`, {
               method: 'POST',
               json: { name: `n${Math.random()}` },
             }),
@@ -87,7 +87,7 @@ describe('Suppression of error codes', () => {
           'a creation of which nothing shall be told',
           201,
           (_door, _made, query) =>
-            door.request(`/things${query}`, {
+            handler.request(`/things${query}`, {
               method: 'POST',
               json: { name: `n${Math.random()}` },
               headers: { prefer: 'return=minimal' },
@@ -98,7 +98,7 @@ describe('Suppression of error codes', () => {
           'a replacement',
           303,
           async (_door, failing, query) =>
-            door.request((await created(failing)).path + query, {
+            handler.request((await created(failing)).path + query, {
               method: 'PUT',
               json: { name: `n${Math.random()}` },
             }),
@@ -108,7 +108,7 @@ describe('Suppression of error codes', () => {
           'a patch',
           303,
           async (_door, failing, query) =>
-            door.request((await created(failing)).path + query, {
+            handler.request((await created(failing)).path + query, {
               method: 'PATCH',
               json: { size: 3 },
             }),
@@ -118,7 +118,7 @@ describe('Suppression of error codes', () => {
           'a patch of which nothing shall be told',
           204,
           async (_door, failing, query) =>
-            door.request((await created(failing)).path + query, {
+            handler.request((await created(failing)).path + query, {
               method: 'PATCH',
               json: { size: 3 },
               headers: { prefer: 'return=minimal' },
@@ -129,7 +129,7 @@ describe('Suppression of error codes', () => {
           'a patch by _method',
           303,
           async (_door, failing, query) =>
-            door.request(`${(await created(failing)).path}${query || '?'}&_method=patch`, {
+            handler.request(`${(await created(failing)).path}${query || '?'}&_method=patch`, {
               method: 'POST',
               json: { size: 3 },
             }),
@@ -139,7 +139,7 @@ describe('Suppression of error codes', () => {
           'a deletion of which nothing shall be told',
           204,
           async (_door, failing, query) =>
-            door.request((await created(failing)).path + query, {
+            handler.request((await created(failing)).path + query, {
               method: 'DELETE',
               headers: { prefer: 'return=minimal' },
             }),
@@ -149,22 +149,22 @@ describe('Suppression of error codes', () => {
           'an action on an item that gives nothing',
           303,
           async (_door, failing, query) =>
-            door.request(`${(await created(failing)).path}/touch${query}`, { method: 'POST' }),
+            handler.request(`${(await created(failing)).path}/touch${query}`, { method: 'POST' }),
           value => expect(value).toMatchObject({ size: 7 }),
         ],
         [
           'an action on the collection that gives nothing',
           303,
-          (_door, _made, query) => door.request(`/things/rest${query}`, { method: 'POST' }),
-          value => expect(value).toEqual({ url: `${door.base}/things` }),
+          (_door, _made, query) => handler.request(`/things/rest${query}`, { method: 'POST' }),
+          value => expect(value).toEqual({ url: `${handler.base}/things` }),
         ],
         [
           'an item that is not modified',
           304,
           async (_door, failing, query) => {
             const { path } = await created(failing)
-            const etag = (await door.request(path)).headers.get('etag') ?? ''
-            return door.request(path + query, { headers: { 'if-none-match': etag } })
+            const etag = (await handler.request(path)).headers.get('etag') ?? ''
+            return handler.request(path + query, { headers: { 'if-none-match': etag } })
           },
           value => expect(value).toHaveProperty('updated_at'),
         ],
@@ -174,16 +174,16 @@ describe('Suppression of error codes', () => {
           async (_door, failing, query) => {
             await created(failing)
             await created(failing)
-            return door.request(`/things${query}`, { headers: { range: 'things=0-0' } })
+            return handler.request(`/things${query}`, { headers: { range: 'things=0-0' } })
           },
           value => expect(value).toHaveLength(1),
         ],
       ]
       for (const [name, status, send, body] of successes) {
         it(`${name}: ${status} becomes 200 with a body`, async () => {
-          const plain = await send(door, made(), '')
+          const plain = await send(handler, made(), '')
           expect(plain.status).toBe(status)
-          const answer = await send(door, made(), '?suppress_error_codes')
+          const answer = await send(handler, made(), '?suppress_error_codes')
           expect(answer.status).toBe(200)
           expect(answer.headers.get('cache-control')).toBe('no-store')
           body(answer.json)
@@ -198,10 +198,10 @@ describe('Suppression of error codes', () => {
       ]
       for (const [name, target, init] of plain) {
         it(`${name}: 200 stays 200, and is not stored`, async () => {
-          const answer = await door.request(target, init)
+          const answer = await handler.request(target, init)
           expect(answer.status).toBe(200)
           expect(answer.headers.get('cache-control')).toBe('no-store')
-          const { json } = await door.request(target.replace('?suppress_error_codes', ''), init)
+          const { json } = await handler.request(target.replace('?suppress_error_codes', ''), init)
           expect(answer.json).toEqual(json)
         })
       }

@@ -142,10 +142,10 @@ describe('Odd requests as bytes on the wire', () => {
   })
 })
 
-describe('Odd requests through both doors', () => {
+describe('Unusual requests through both handlers', () => {
   eachHandler(
     () => example({ formats: [json, xml] }),
-    door => {
+    handler => {
       it.each<[string, number]>([
         ['//', 404],
         ['//evil.example/cars', 404],
@@ -173,9 +173,9 @@ describe('Odd requests through both doors', () => {
         [`/cars/${'a'.repeat(5000)}`, 404],
         [`/cars?color=${'a'.repeat(8192)}`, 414],
       ])('%s: %d', async (path, status) => {
-        const answer = await door.request(path)
+        const answer = await handler.request(path)
         expect(answer.status).toBe(status)
-        for (const address of addresses(answer)) expect(address.startsWith(door.base)).toBe(true)
+        for (const address of addresses(answer)) expect(address.startsWith(handler.base)).toBe(true)
       })
 
       // Negotiation grows with the square of their number: 2,000 in 8 KB took 7 ms.
@@ -186,7 +186,7 @@ describe('Odd requests through both doors', () => {
       ]
       for (const [what, accept, status, type] of ACCEPTS) {
         it(`an Accept ${what}: ${status}, errors in JSON`, async () => {
-          const answer = await door.request('/cars', { headers: { accept } })
+          const answer = await handler.request('/cars', { headers: { accept } })
           expect(answer.status).toBe(status)
           if (type) expect(answer.json).toMatchObject({ errors: [{ type }] })
         })
@@ -194,9 +194,9 @@ describe('Odd requests through both doors', () => {
 
       it('extensions: registered ones name the format, others belong to the id, %2E escapes the dot', async () => {
         for (const id of ['a', 'a.json', 'a.b', 'a.xml', '.json', 'a.JSON'])
-          await door.request('/accounts', { method: 'POST', json: { id, name: id } })
+          await handler.request('/accounts', { method: 'POST', json: { id, name: id } })
         const read = async (path: string) => {
-          const answer = await door.request(`/accounts/${path}?fields=name`)
+          const answer = await handler.request(`/accounts/${path}?fields=name`)
           return [
             answer.headers.get('content-type')?.split(';')[0],
             /[^<>"{}:]+(?=[<"}]+[^<>"]*$|<\/name)/.exec(answer.text)?.[0] ?? answer.text,
@@ -227,16 +227,19 @@ describe('Odd requests through both doors', () => {
         'b#c',
         'b.json.json',
       ])('the Location of an id leads back to it: %s', async id => {
-        const made = await door.request('/accounts', { method: 'POST', json: { id, name: 'x' } })
+        const made = await handler.request('/accounts', { method: 'POST', json: { id, name: 'x' } })
         expect(made.status).toBe(201)
-        const read = await door.request(made.headers.get('location') ?? '')
+        const read = await handler.request(made.headers.get('location') ?? '')
         expect(read).toMatchObject({ status: 200, json: { id } })
       })
 
       it.each(['', '.', '..', 'count', 'a/b', 'a\\b', 'a\u0000', 'a\n', 'x'.repeat(256)])(
         'an id that no path could name is refused: %j',
         async id => {
-          const made = await door.request('/accounts', { method: 'POST', json: { id, name: 'x' } })
+          const made = await handler.request('/accounts', {
+            method: 'POST',
+            json: { id, name: 'x' },
+          })
           expect(made.status).toBe(400)
         },
       )

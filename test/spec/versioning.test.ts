@@ -34,14 +34,14 @@ function versions(policies: { baseUrl?: string; prefix?: string } = {}) {
 describe('Versioning', () => {
   eachHandler(
     () => versions(),
-    door => {
+    handler => {
       it('an error says too that a version is deprecated, also where no operation was found', async () => {
         for (const path of [
           '/v1/cars?_method=TRACE',
           '/v1/cars?color=x&color[gt',
           '/v1/cars/x/y/z',
         ]) {
-          const { status, headers } = await door.request(path)
+          const { status, headers } = await handler.request(path)
           const expected = path.endsWith('z') ? null : `@${DEPRECATED.getTime() / 1000}`
           expect([path, status >= 400, headers.get('deprecation')]).toEqual([path, true, expected])
         }
@@ -49,54 +49,54 @@ describe('Versioning', () => {
 
       it('{base_url}/v<number>/: each version has its own root', async () => {
         for (const path of ['/v2/', '/v2', '/v2.json']) {
-          expect(await door.request(path)).toMatchObject({
+          expect(await handler.request(path)).toMatchObject({
             status: 200,
             json: {
-              url: `${door.base}/v2/`,
+              url: `${handler.base}/v2/`,
               resources: {
-                cars: { url: `${door.base}/v2/cars` },
-                accounts: { url: `${door.base}/v2/accounts` },
+                cars: { url: `${handler.base}/v2/cars` },
+                accounts: { url: `${handler.base}/v2/accounts` },
               },
             },
           })
         }
-        expect((await door.request('/v1/')).json).toEqual({
-          url: `${door.base}/v1/`,
-          resources: { cars: expect.objectContaining({ url: `${door.base}/v1/cars` }) },
+        expect((await handler.request('/v1/')).json).toEqual({
+          url: `${handler.base}/v1/`,
+          resources: { cars: expect.objectContaining({ url: `${handler.base}/v1/cars` }) },
         })
       })
 
       it('{base_url}/: the newest version that is not deprecated, and the list of versions', async () => {
-        expect((await door.request('/')).json).toEqual({
-          url: `${door.base}/`,
+        expect((await handler.request('/')).json).toEqual({
+          url: `${handler.base}/`,
           resources: {
-            cars: expect.objectContaining({ url: `${door.base}/v2/cars` }),
-            accounts: expect.objectContaining({ url: `${door.base}/v2/accounts` }),
+            cars: expect.objectContaining({ url: `${handler.base}/v2/cars` }),
+            accounts: expect.objectContaining({ url: `${handler.base}/v2/accounts` }),
           },
           versions: {
-            v10: { url: `${door.base}/v10/` },
-            v2: { url: `${door.base}/v2/` },
-            v1: { url: `${door.base}/v1/` },
+            v10: { url: `${handler.base}/v10/` },
+            v2: { url: `${handler.base}/v2/` },
+            v1: { url: `${handler.base}/v1/` },
           },
         })
       })
 
       it('a version is its own api: its items, its addresses', async () => {
-        const made = await door.request('/v2/cars', { method: 'POST', json: { color: 'red' } })
+        const made = await handler.request('/v2/cars', { method: 'POST', json: { color: 'red' } })
         expect(made.status).toBe(201)
         const location = made.headers.get('location') ?? ''
-        expect(location.startsWith(`${door.base}/v2/cars/`)).toBe(true)
-        expect((await door.request(location)).status).toBe(200)
-        expect((await door.request(location.replace('/v2/', '/v1/'))).status).toBe(404)
-        const { headers } = await door.request('/v2/cars?limit=1')
+        expect(location.startsWith(`${handler.base}/v2/cars/`)).toBe(true)
+        expect((await handler.request(location)).status).toBe(200)
+        expect((await handler.request(location.replace('/v2/', '/v1/'))).status).toBe(404)
+        const { headers } = await handler.request('/v2/cars?limit=1')
         for (const { href } of parseLink(headers.get('link') ?? ''))
-          expect(href.startsWith(`${door.base}/v2/cars?limit=1`)).toBe(true)
+          expect(href.startsWith(`${handler.base}/v2/cars?limit=1`)).toBe(true)
       })
 
       it.each(['/cars', '/v3/cars', '/v1/accounts', '/V2/cars', '/v02/cars', '/v2/v2/cars'])(
         'there is nothing at %s',
         async path => {
-          expect((await door.request(path)).status).toBe(404)
+          expect((await handler.request(path)).status).toBe(404)
         },
       )
 
@@ -111,7 +111,7 @@ describe('Versioning', () => {
         ['OPTIONS', '/v1/cars', 200],
         ['POST', '/v1/cars', 201],
       ])('a deprecated version says so: %s %s (%d)', async (method, path, status) => {
-        const answer = await door.request(path, {
+        const answer = await handler.request(path, {
           method,
           ...(method === 'POST' && { json: { color: 'red' } }),
         })
@@ -121,18 +121,18 @@ describe('Versioning', () => {
         expect(answer.headers.get('sunset')).toBe('Sun, 30 Jun 2030 23:59:59 GMT')
         const links = parseLink(answer.headers.get('link') ?? '')
         expect(links.filter(({ rel }) => rel === 'successor-version')).toEqual([
-          { rel: 'successor-version', href: `${door.base}/v2/` },
+          { rel: 'successor-version', href: `${handler.base}/v2/` },
         ])
       })
 
       it('a deprecated version without an end has no Sunset', async () => {
-        const { headers } = await door.request('/v10/cars')
+        const { headers } = await handler.request('/v10/cars')
         expect(headers.get('deprecation')).toBe('@1704067200')
         expect(headers.get('sunset')).toBeNull()
       })
 
       it.each(['/', '/v2/', '/v2/cars'])('what is not deprecated says nothing: %s', async path => {
-        const { headers } = await door.request(path)
+        const { headers } = await handler.request(path)
         expect(headers.get('deprecation')).toBeNull()
         expect(headers.get('sunset')).toBeNull()
         expect(headers.get('link') ?? '').not.toContain('successor-version')
@@ -143,9 +143,9 @@ describe('Versioning', () => {
 
   eachHandler(
     () => versions({ baseUrl: 'https://api.example/base', prefix: '/api' }),
-    door => {
+    handler => {
       it('the successor is named by the public address', async () => {
-        const { headers } = await door.request('/api/v1/cars')
+        const { headers } = await handler.request('/api/v1/cars')
         const links = parseLink(headers.get('link') ?? '')
         expect(links.find(({ rel }) => rel === 'successor-version')?.href).toBe(
           'https://api.example/base/v2/',
@@ -157,15 +157,15 @@ describe('Versioning', () => {
 
   eachHandler(
     () => example({ version: 3 }),
-    door => {
+    handler => {
       it('an api of one version', async () => {
-        const { json } = await door.request('/')
+        const { json } = await handler.request('/')
         expect(json).toMatchObject({
-          url: `${door.base}/`,
-          resources: { cars: { url: `${door.base}/v3/cars` } },
-          versions: { v3: { url: `${door.base}/v3/` } },
+          url: `${handler.base}/`,
+          resources: { cars: { url: `${handler.base}/v3/cars` } },
+          versions: { v3: { url: `${handler.base}/v3/` } },
         })
-        expect((await door.request('/v3/cars/count')).json).toEqual({ count: 0 })
+        expect((await handler.request('/v3/cars/count')).json).toEqual({ count: 0 })
       })
     },
     { once: true },
