@@ -239,10 +239,15 @@ test('what is built names built files, and no type is any', async () => {
   expect(wrong).toEqual([])
 })
 
+const IMPORTS = `
+import { z } from 'zod'
+import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
+`
+
 const USE = `
 const Car = z.object({ color: z.string(), price: z.int() })
 const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore() })
-const api = defineApi({ version: 1, collections: [cars] })
+const api = defineApi({ version: 1, collections: { cars } })
 `
 
 test('JavaScript defines a collection and is answered', async () => {
@@ -483,13 +488,47 @@ test.each([
     noEmit: true,
     types: ['node'],
   }
-  const config = `tsconfig.${module}.json`
-  await write(config, JSON.stringify({ compilerOptions: options, files: ['typed.ts'] }))
+  expect(await compile(module, options, 'typed.ts')).toBe('')
+})
+
+/** Compiles a file; gives what the compiler prints. */
+async function compile(name: string, compilerOptions: object, file: string): Promise<string> {
+  const config = `tsconfig.${name}.json`
+  await write(config, JSON.stringify({ compilerOptions, files: [file] }))
   const { bin } = await json<{ bin: { tsc: string } }>(
     join(project, 'node_modules/typescript/package.json'),
   )
-  const tsc = join('node_modules/typescript', bin.tsc)
-  expect(await run('node', [tsc, '-p', config])).toBe('')
+  return run('node', [join('node_modules/typescript', bin.tsc), '-p', config])
+}
+
+test('a page has the types of the client without those of Node', async () => {
+  await write('api.ts', `${IMPORTS}${USE}export { api }`)
+  await write(
+    'page.ts',
+    `import { ConflictError, createClient } from 'rest-conventions/client'
+    import type { api } from './api.js'
+    const client = createClient<typeof api>('https://api.example')
+    export async function raise(id: string): Promise<number> {
+      const car = await client.cars.read(id)
+      const { price } = await client.cars.patch(car, { price: car.price + 1 })
+      // @ts-expect-error The schema has no such property.
+      car.colour
+      document.title = String(ConflictError)
+      return price
+    }`,
+  )
+  const options = {
+    target: 'es2023',
+    lib: ['es2023', 'dom'],
+    module: 'esnext',
+    moduleResolution: 'bundler',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: true,
+    noEmit: true,
+    types: [],
+  }
+  expect(await compile('page', options, 'page.ts')).toBe('')
 })
 
 test('the lock file is in step with the manifest and names no addresses of a registry', async () => {
