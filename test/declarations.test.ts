@@ -222,7 +222,7 @@ describe('a TypeError of what the types refuse', () => {
     [
       'a row rule that is none',
       { visible: { owner: 1 } },
-      /visible must be a function, not an obj/,
+      /visible must be a function that gives filters, or .*, not an obj/,
     ],
     [
       'options that are none',
