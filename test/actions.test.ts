@@ -208,7 +208,7 @@ describe('actions', () => {
       expect((await handler.request(path())).text).toBe(before.text)
     })
 
-    it('a body without a byte is none, whether or not its length was told', async () => {
+    it('an empty body counts as none, with and without a length', async () => {
       const { port, close } = await listen(made().api.handler)
       for (const length of ['Content-Length: 0', 'Transfer-Encoding: chunked']) {
         for (const type of ['', 'Content-Type: application/json\r\n']) {

@@ -459,7 +459,7 @@ test.each<[string, unknown]>([
   expect(wrong).toThrow(/takes a server of node:http or node:https: harden\(createServer\(app\)\)/)
 })
 
-test('the most connections are told to the server', () => {
+test('maxConnections is set on the server', () => {
   const server = createServer()
   harden(server, { maxConnections: 7 })
   expect(server.maxConnections).toBe(7)

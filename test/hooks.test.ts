@@ -92,7 +92,7 @@ async function watched(hooks: AnyHooks = {}) {
 
 const json = (method: string, value: unknown): Init => ({ method, json: value })
 
-describe('what hooks are told', () => {
+describe('what hooks receive', () => {
   const ITEM = Symbol('the item as it was')
   const AFTER = Symbol('the item as it is')
   const cases: readonly [
@@ -249,7 +249,7 @@ describe('what hooks are told', () => {
       ['grow', '/things/:id/grow', { by: 1 }],
       ['forget', '/things/forget', {}],
     ] as const) {
-      it(`${operation}: an answer given again by its key is told to none`, async () => {
+      it(`${operation}: hooks do not run for an answer given again by its key`, async () => {
         const { told, item } = made()
         const init = { ...json('POST', value), headers: { 'idempotency-key': 'k' } }
         const answers = []
@@ -556,7 +556,7 @@ describe('what a hook throws', () => {
   })
 
   for (const hook of ['before', 'after', 'error'] as const) {
-    it(`an Error in ${hook} is a 500, told to onError and to nobody else`, async () => {
+    it(`an Error in ${hook} is a 500, and only onError gets it`, async () => {
       const broken = new Error('secret')
       const made = await watched({
         [hook]: ({ operation }: OperationEvent) => {
@@ -648,7 +648,7 @@ describe('the signal', () => {
   })
 })
 
-it('a download too is told to before, which may refuse it', async () => {
+it('before runs for a download too, and may refuse it', async () => {
   const told: unknown[] = []
   const files = defineCollection({
     name: 'files',

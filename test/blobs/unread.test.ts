@@ -236,7 +236,7 @@ describe('a blob store that takes no more of an upload', () => {
   })
 })
 
-test('a blob store is told of a program that has given up before it was asked', async () => {
+test('a blob store gets the signal of a program that has given up before the call', async () => {
   const given: (boolean | undefined)[] = []
   const kept = memoryBlobs()
   const put: BlobStore['put'] = (content, options) => {

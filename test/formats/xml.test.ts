@@ -248,7 +248,7 @@ describe('ill-typed: every issue with its place', () => {
   })
 })
 
-it('of very many issues the first hundred are told', async () => {
+it('of very many issues the first hundred are reported', async () => {
   const refusal = await refusalOf(readBody(xml, `<x>${'<a/>'.repeat(4000)}</x>`))
   expect(refusal.errors.length).toBe(100)
 })

@@ -212,7 +212,7 @@ describe('refusals', () => {
     expect(problemBody(error)).toMatchObject({ title: phrase, status, detail: phrase })
   })
 
-  it('are told from failures', () => {
+  it('are distinguished from failures', () => {
     const refusal = new HttpError(409, 'Sold')
     expect(toHttpError(refusal)).toBe(refusal)
     expect(() => toHttpError(new RangeError('broken'))).toThrow(RangeError)

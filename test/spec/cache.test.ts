@@ -198,7 +198,7 @@ describe('Cache headers: conditional reads', () => {
         expect(answer.status).toBe(status)
       })
 
-      it('under suppress_error_codes a read is sent again rather than 304, and 412 is told in the body', async () => {
+      it('under suppress_error_codes a read is sent again rather than 304, and 412 is in the body', async () => {
         const path = `${target('item')}?suppress_error_codes`
         const { headers } = await handler.request(path)
         const tag = headers.get('etag') ?? ''
@@ -434,7 +434,7 @@ describe('Cache headers: Cache-Control and Vary', () => {
   eachHandler(
     () => example({ cors: { origins: ['https://app.example'] } }),
     handler => {
-      it('names Origin where origins are told apart', async () => {
+      it('names Origin where origins are distinguished', async () => {
         for (const headers of [
           {},
           { origin: 'https://app.example' },

@@ -414,7 +414,7 @@ describe('parameters', () => {
     expect((await ask('/things/search', '/things/search?filter[q]=d&q=c')).json).toEqual([])
   })
 
-  it('each filter is told with the operators that it takes', async () => {
+  it('each filter is described with the operators that it takes', async () => {
     const described = await describedBy(thingsOf(DECLARED.plain as Declared), PATHS)
     const operators = ['ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'prefix', 'exists']
     const filters = Object.values(described.at('paths', '/things', 'get', 'parameters')).filter(

@@ -703,7 +703,7 @@ describe('Pagination headers: a place that no link can hold', () => {
       expect(forms).toEqual(['cursor', 'offset', 'offset', 'offset'])
     })
 
-    it('leads on by headers that nginx reads unless told otherwise, 4 KiB, for a filter of 2 KiB', async () => {
+    it('leads on by headers that nginx reads unless configured otherwise, 4 KiB, for a filter of 2 KiB', async () => {
       const values = Array.from({ length: 54 }, () => randomUUID())
       const answer = await handler.request(`/notes?text[in]=${['a', 'z', ...values]}&limit=1`)
       expect(Object.keys(rels(answer))).toEqual(['next'])

@@ -23,7 +23,7 @@ describe('Suppression of error codes', () => {
     (handler, made) => {
       for (const { name, status, send } of ERRORS) {
         const expected = status >= 500 ? 500 : 200
-        it(`${name}: ${status} is told in the body of a ${expected}`, async () => {
+        it(`${name}: ${status} is in the body of a ${expected}`, async () => {
           const answer = await send(handler, made(), 'suppress_error_codes=true')
           expect(answer.status).toBe(expected)
           expect(answer.headers.get('cache-control')).toBe('no-store')

@@ -26,7 +26,7 @@ const addresses = ({ text, headers }: Answer) => [
   ...[headers.get('location') ?? []].flat(),
 ]
 
-describe('Odd requests as bytes on the wire', () => {
+describe('Unusual requests as bytes on the wire', () => {
   let server: Listening
   beforeAll(async () => {
     server = await start()

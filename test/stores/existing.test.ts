@@ -526,7 +526,7 @@ describe.each([
     expect(await refused.json()).toMatchObject({ errors: [{ field: 'color' }] })
   })
 
-  it('what a trigger says is not told', async () => {
+  it('the message of a trigger is not shown', async () => {
     const refused = await answer('POST', '/cars', { ...car, color: 'no' })
     expect(await refused.text()).not.toContain('secret')
   })

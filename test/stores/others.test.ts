@@ -516,7 +516,7 @@ describe('columns of others in SQLite', () => {
     },
   )
 
-  it('of text that is no JSON are told by name', async () => {
+  it('of text that is not JSON are reported by name', async () => {
     const made = ['create table TABLE (id integer primary key, value text)']
     const table = await tableOf(await openDatabase(), made, NULLISH)
     await table.say("insert into TABLE values (1, '030')")

@@ -427,7 +427,7 @@ export function severalStores(database: Database): void {
     })
   })
 
-  test('indexes whose names are too long for the database are told apart', async () => {
+  test('indexes whose names are too long for the database stay distinct', async () => {
     const [one, other] = ['a', 'b'].map(end => `${'long'.repeat(15)}${end}`)
     const fields = new Map(SHAPE.fields)
     for (const name of [one, other]) if (name) fields.set(name, { kind: 'string', ...plain })
