@@ -10,8 +10,12 @@ let arrived = false
 /** Until when those who come are served before the next turn, by `performance.now()`; 0 while a turn lasts. */
 let until = 0
 
-/** For how long others are served first, in milliseconds. */
-const PATIENCE_MS = 50
+/** When the last turn began. */
+let began = 0
+
+/** Others are served first for as long as the last turn took, within these milliseconds. */
+const MIN_PATIENCE_MS = 5
+const MAX_PATIENCE_MS = 50
 
 /**
  * Takes the one turn of this pass of the event loop, or waits for one, first come first served.
@@ -34,6 +38,7 @@ export function noteArrival(): void {
 function schedule(): void {
   scheduled = true
   until = 0
+  began = performance.now()
   setImmediate(serveNext)
 }
 
@@ -53,6 +58,6 @@ function serveNext(): void {
 /** Whether those who come are still served first. */
 function isPatient(): boolean {
   const now = performance.now()
-  if (until === 0) until = now + PATIENCE_MS
+  if (until === 0) until = now + Math.min(Math.max(now - began, MIN_PATIENCE_MS), MAX_PATIENCE_MS)
   return now < until
 }

@@ -3,7 +3,7 @@
 import { takeTurn } from '../http/turns.ts'
 import { sameJson } from '../schema/values.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
-import type { ListOptions, Slice, Stored } from '../store/store.ts'
+import { type ListOptions, type Slice, type Stored, throwIfAborted } from '../store/store.ts'
 import { BoundedColumns } from './bounded-columns.ts'
 import {
   type Beside,
@@ -35,6 +35,9 @@ interface Rows extends Pick<Found, 'leftOut'> {
 
 const MAX_TOTALS = 1000
 
+/** Long rows are there, and are to be read in a turn. */
+const LONG = Symbol('long')
+
 /** For how long rows are taken to be long after some were, in milliseconds. */
 const LONG_MS = 1000
 
@@ -52,6 +55,8 @@ export class SqlReads {
   #state: unknown
   /** Until when rows are taken to be long. */
   #longUntil = 0
+  /** The last page of long rows. */
+  #lastLong: Promise<unknown> = Promise.resolve()
   readonly #bounded: BoundedColumns
   readonly #walk: TableWalk | undefined
 
@@ -142,15 +147,10 @@ export class SqlReads {
       'key' in slice
         ? { limit: values.length, key: undefined, backward: slice.backward }
         : { limit: values.length, offset: 0 }
-    return this.#session.read(
-      async runner =>
-        this.#toItems(
-          await this.#rows({ where, sort }, found, NOTHING, runner, maxBytes),
-          selection,
-          slice,
-        ),
-      options,
-    )
+    return this.#readList(async (runner, long) => {
+      const rows = await this.#rows({ where, sort }, found, NOTHING, runner, long, maxBytes)
+      return rows === LONG ? LONG : this.#toItems(rows, selection, slice)
+    }, options)
   }
 
   async #count(filters: Filters, key: string, runner: Runner): Promise<number> {
@@ -164,21 +164,28 @@ export class SqlReads {
   }
 
   /**
-   * Reads a list. Where rows are long it waits for its turn: a driver that is synchronous would read one
-   * such page after another.
+   * Reads a list. Pages of long rows are read one after another, each in its turn: they keep the driver and
+   * this process busy.
+   * @param work is told whether it may read long rows.
    */
   async #readList<T>(
-    work: (runner: Runner) => Promise<T>,
+    work: (runner: Runner, long: boolean) => Promise<T | typeof LONG>,
     options: ListOptions | undefined,
   ): Promise<T> {
     const first = await this.#session.read(
-      async runner =>
-        this.#walk && this.#expectsLong() ? undefined : { result: await work(runner) },
+      async runner => (this.#expectsLong() ? LONG : work(runner, false)),
       options,
     )
-    if (first) return first.result
-    await takeTurn(true)
-    return this.#session.read(work, options)
+    if (first !== LONG) return first
+    const read = this.#lastLong.then(async () => {
+      throwIfAborted(options)
+      await takeTurn(true)
+      return this.#session.read(runner => work(runner, true), options)
+    })
+    this.#lastLong = read.catch(() => undefined)
+    const result = await read
+    if (result === LONG) throw new Error('Long rows were not read in their turn')
+    return result
   }
 
   /** Finds the items of a slice. */
@@ -190,15 +197,10 @@ export class SqlReads {
   ): Promise<Found> {
     const walked = this.#walk && (await this.#walked(selection, slice, options, maxBytes))
     if (walked) return walked
-    return this.#readList(
-      async runner =>
-        this.#toItems(
-          await this.#rows(selection, slice, NOTHING, runner, maxBytes),
-          selection,
-          slice,
-        ),
-      options,
-    )
+    return this.#readList(async (runner, long) => {
+      const rows = await this.#rows(selection, slice, NOTHING, runner, long, maxBytes)
+      return rows === LONG ? LONG : this.#toItems(rows, selection, slice)
+    }, options)
   }
 
   /** Finds the items of a slice, and estimates the total: never less than the items show. */
@@ -222,15 +224,17 @@ export class SqlReads {
     const maxBytes = options?.maxBytes
     const walked = this.#walk && (await this.#walked(selection, slice, options, maxBytes))
     if (walked) return { ...walked, total: await this.total(selection, 'exact', options) }
-    const page = await this.#readList(async runner => {
+    const page = await this.#readList(async (runner, long) => {
       if (this.#totals.has(key) && !runner.beside) {
         const beside = { total: false, state: true }
-        const found = await this.#rows(selection, slice, beside, runner, maxBytes)
+        const found = await this.#rows(selection, slice, beside, runner, long, maxBytes)
+        if (found === LONG) return LONG
         const total = this.#recall(key, found.rows[0])
         if (total !== undefined) return { ...this.#toItems(found, selection, slice), total }
       }
       const beside = { total: true, state: this.#remembers && !runner.beside }
-      const found = await this.#rows(selection, slice, beside, runner, maxBytes)
+      const found = await this.#rows(selection, slice, beside, runner, long, maxBytes)
+      if (found === LONG) return LONG
       const [first] = found.rows
       if (!first) return undefined
       return { ...this.#toItems(found, selection, slice), total: this.#remember(key, first) }
@@ -240,11 +244,12 @@ export class SqlReads {
     const whole = 'offset' in slice ? slice.offset === 0 : slice.key === undefined
     if (whole) return { items: [], total: 0 }
     return this.#session.snapshot(async runner => {
-      const found = await this.#rows(selection, slice, NOTHING, runner, maxBytes)
-      return {
-        ...this.#toItems(found, selection, slice),
-        total: await this.#count(selection, key, runner),
-      }
+      const found = await this.#rows(selection, slice, NOTHING, runner, true, maxBytes)
+      const total = await this.#count(selection, key, runner)
+      // Long rows may be read here.
+      return found === LONG
+        ? { items: [], total }
+        : { ...this.#toItems(found, selection, slice), total }
     }, options)
   }
 
@@ -258,8 +263,9 @@ export class SqlReads {
     slice: Slice,
     beside: Beside,
     { run }: Runner,
+    long: boolean,
     maxBytes?: number,
-  ): Promise<Rows> {
+  ): Promise<Rows | typeof LONG> {
     const mapping = this.#mapping
     const bounded = this.#bounded
     const select = async (part: Slice, what: Beside, columns?: Fragment) => {
@@ -269,13 +275,14 @@ export class SqlReads {
     const decode = (row: Row) => mapping.decode(row)
     const columns = maxBytes === undefined ? undefined : bounded.select(slice.limit, maxBytes)
     if (maxBytes === undefined || !columns) return { rows: await select(slice, beside), decode }
-    // Even to pass over a long value takes long: where some are expected, their sizes are asked for first.
-    if (!this.#expectsLong()) {
+    if (!long) {
       const rows = await select(slice, beside, columns)
       const isLong = rows.some(row => bounded.isMarked(row))
       if (!isLong) return { rows, decode: row => bounded.decode(row) }
       this.#longUntil = performance.now() + LONG_MS
+      return LONG
     }
+    // Even to pass over a long value takes long in SQLite: the sizes are asked for first.
     const sizes = await select(slice, NOTHING, bounded.size)
     const limit = bounded.fitting(sizes, maxBytes)
     return {

@@ -5,7 +5,10 @@ import { z } from 'zod'
 import type { LimitOptions } from '../../src/http/limits.ts'
 import { defineApi, defineCollection, memoryStore, type Store } from '../../src/index.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
+import { openPostgres, usePostgres } from './postgres.ts'
 import { openDatabase } from './sqlite.ts'
+
+usePostgres()
 
 const COUNT = 500
 
@@ -138,3 +141,15 @@ test.each([
   expect((await ask('/items?text[prefix]=ab&fields=id')).json.length).toBe(2)
   await store.close()
 })
+
+test('PostgreSQL stops a statement by its own time limit: 503', async () => {
+  const db = openPostgres()
+  const filled = serveStore(sqlStore({ db, create: true }))
+  await filled.fill(8, 'ab'.repeat(500_000))
+  const limited = openPostgres()
+  const { store, ask } = serveStore(sqlStore({ db: limited, timeout: 5 }))
+  const { status, json } = await ask(`/items?text[like]=${pattern}`)
+  expect([status, json.errors[0].type]).toEqual([503, 'unavailable'])
+  expect((await ask('/items?price=1&fields=id')).status).toBe(200)
+  await Promise.all([store.close(), filled.store.close()])
+}, 30_000)
