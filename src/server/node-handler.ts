@@ -1,6 +1,6 @@
 // node:http in and out: a request listener over the same core as `fetch`. Works under Express, Connect
 // and whatever else calls `(req, res, next)`.
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -11,7 +11,6 @@ import {
   type BodyStream,
   endBody,
   getHeader,
-  type HeaderList,
   type HttpRequest,
   type HttpResponse,
   isStream,
@@ -25,6 +24,7 @@ import { BodyTimer } from '../http/timeouts.ts'
 import { noteArrival, takeTurn } from '../http/turns.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
+import { mergeHostHeaders } from './host-headers.ts'
 
 /** Called with `next` it leaves every path that is not its own to what follows. */
 export type Handler = (
@@ -332,41 +332,6 @@ function endSent(response: ServerResponse): void {
       response.end()
     })
   }
-}
-
-/**
- * Headers that go with what a host server has said already: who may read its answers is its word, and
- * what they vary by is not lost.
- */
-function mergeHostHeaders(
-  response: ServerResponse,
-  headers: HeaderList,
-): HeaderList | OutgoingHttpHeaders {
-  const replaced = Object.hasOwn(response, 'writeHead')
-  if (!replaced && response.getHeaderNames().length === 0) return headers
-  const vary = response.getHeader('vary')
-  const own = headers.indexOf('Vary')
-  if (vary !== undefined && own !== -1) headers[own + 1] = `${vary}, ${headers[own + 1]}`
-  if (!response.hasHeader('access-control-allow-origin')) return groupFields(headers)
-  return groupFields(
-    headers.filter((_, at) => !headers[at - (at % 2)]?.startsWith('Access-Control-')),
-  )
-}
-
-/**
- * Each field once, with all its values, in an object: of a list Node 20 sends the last of repeated fields
- * alone where a host has said others, and middleware that replaces `writeHead` (on-headers 1.0, which
- * compression, express-session and morgan used) takes it for pairs.
- */
-function groupFields(headers: HeaderList): OutgoingHttpHeaders {
-  const fields = new Map<string, [name: string, value: string | string[]]>()
-  for (let at = 0; at < headers.length; at += 2) {
-    const [name = '', value = ''] = headers.slice(at, at + 2)
-    const known = fields.get(name.toLowerCase())
-    if (known) known[1] = [known[1], value].flat()
-    else fields.set(name.toLowerCase(), [name, value])
-  }
-  return Object.fromEntries(fields.values())
 }
 
 /** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */

@@ -26,11 +26,15 @@ export function cutPage(page: Page, slice: Slice, maxBytes: number | undefined):
   const { items } = page
   const backward = 'key' in slice && slice.backward
   let left = maxBytes
-  for (let count = 0; count < items.length; count++) {
-    const stored = items[backward ? items.length - 1 - count : count]
-    if (stored) left -= printItem(stored).bytes
-    if (left >= 0 || count === 0) continue
-    return { ...page, items: backward ? items.slice(-count) : items.slice(0, count), more: true }
+  for (const stored of items) left -= (stored.printed ?? printItem(stored)).bytes
+  if (left >= 0) return page
+  // As many as are too many are left out, at the end that is read last.
+  let kept = items.length
+  while (left < 0 && kept > 1) {
+    kept--
+    const stored = items[backward ? items.length - 1 - kept : kept]
+    if (stored) left += printItem(stored).bytes
   }
-  return page
+  if (kept === items.length) return page
+  return { ...page, items: backward ? items.slice(-kept) : items.slice(0, kept), more: true }
 }
