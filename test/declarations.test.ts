@@ -222,11 +222,7 @@ describe('a TypeError of what the types refuse', () => {
     [
       'a row rule that is none',
       { visible: { owner: 1 } },
-<<<<<<< HEAD
       /visible must be a function that gives filters, or .*, not an obj/,
-=======
-      /visible must be a function .*, not an object/,
->>>>>>> efe4eec (A refused visible names its other form)
     ],
     [
       'options that are none',
