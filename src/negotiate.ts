@@ -6,6 +6,7 @@ import { type Format, isWriter, type Reader } from './formats/format.ts'
 import { json, PROBLEM_TYPE } from './formats/json.ts'
 import { splitList } from './http/message.ts'
 import { Remembered } from './http/remembered.ts'
+import { memoize } from './schema/memoize.ts'
 
 /** A media type with its parameters (RFC 9110 §8.3.1). */
 export interface MediaType {
@@ -92,13 +93,13 @@ function tooLong(message: string): HttpError {
   return new HttpError(400, [{ message, field: 'accept', type: 'header_too_long' }])
 }
 
-const kept = new WeakMap<readonly Format[], Remembered<Negotiated | undefined>>()
+const kept = memoize(
+  (_formats: readonly Format[]) => new Remembered<Negotiated | undefined>(200, 256),
+)
 
 /** Returns the earlier result for the same `Accept`: negotiator takes a third of the time of a read. */
 function recall(formats: readonly Format[], accept: string): Negotiated | undefined {
-  const results = kept.get(formats) ?? new Remembered(200, 256)
-  if (results.isEmpty) kept.set(formats, results)
-  return results.get(accept, () => {
+  return kept(formats).get(accept, () => {
     const writers = formats.filter(isWriter)
     return accept.trim() === '' ? toNegotiated(writers[0]) : byAccept(writers, accept)
   })

@@ -11,10 +11,6 @@ export class Remembered<T> {
     this.#longest = longest
   }
 
-  get isEmpty(): boolean {
-    return this.#results.size === 0
-  }
-
   /** Gives the result of a text, made where it is not kept. */
   get(text: string, make: (text: string) => T): T {
     const known = this.#results.get(text)

@@ -1,4 +1,5 @@
 // Cursors: opaque texts that name a place in a sorted list, `<seal>-<position><direction>[-<key>]`.
+import { memoize } from '../schema/memoize.ts'
 import type { Json } from '../schema/values.ts'
 import type { SortKey } from '../store/selection.ts'
 import { printSort } from '../store/sort.ts'
@@ -59,16 +60,11 @@ const OFFSET_BASIS = 0x811c9dc5
 const PRIME = 0x01000193
 
 /** The hashes of the sorts, which readers remember. */
-const sortHashes = new WeakMap<readonly SortKey[], number>()
+const hashSort = memoize((sort: readonly SortKey[]) => hash(`${printSort(sort)} `, OFFSET_BASIS))
 
 /** FNV-1a over the sort and the place: any one changed character changes it. */
 function sealOf(place: string, sort: readonly SortKey[]): string {
-  let known = sortHashes.get(sort)
-  if (known === undefined) {
-    known = hash(`${printSort(sort)} `, OFFSET_BASIS)
-    sortHashes.set(sort, known)
-  }
-  return (hash(place, known) >>> 0).toString(36)
+  return (hash(place, hashSort(sort)) >>> 0).toString(36)
 }
 
 function hash(text: string, start: number): number {

@@ -19,6 +19,7 @@ import type { ApiDefinition } from '../model/definition.ts'
 import { authorize } from '../operations/authorize.ts'
 import type { OperationContext, RequestContext } from '../operations/context.ts'
 import { chooseWriteResponse } from '../operations/write-results.ts'
+import { memoize } from '../schema/memoize.ts'
 
 /** The path below the api's own prefix; `undefined` where it does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {
@@ -101,7 +102,7 @@ function listOverrides(
 
 const NONE: readonly string[] = []
 
-const bases = new WeakMap<ApiDefinition, Remembered<string>>()
+const bases = memoize((_api: ApiDefinition) => new Remembered<string>(100, 300))
 
 /** Resolves the base URL; where only `Host` decides it, once for each host. */
 function findBase({ api, request }: RequestContext, addressed: boolean): string {
@@ -112,11 +113,8 @@ function findBase({ api, request }: RequestContext, addressed: boolean): string 
     request.prefix === '' &&
     request.target.startsWith('/')
   if (!plain || host === undefined) return resolveBaseUrl(api, request, addressed)
-  const known = bases.get(api) ?? new Remembered(100, 300)
-  if (known.isEmpty) bases.set(api, known)
-  return known.get(request.secure ? `s${host}` : host, () =>
-    resolveBaseUrl(api, request, addressed),
-  )
+  const key = request.secure ? `s${host}` : host
+  return bases(api).get(key, () => resolveBaseUrl(api, request, addressed))
 }
 
 /** Reads the preconditions, which a form may say too. @throws HttpError 400 */

@@ -20,6 +20,7 @@ import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { printPath } from '../model/routes.ts'
 import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { memoize } from '../schema/memoize.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
 import { buildView } from './build-page-view.ts'
 import { getRequestId } from './events.ts'
@@ -197,12 +198,13 @@ function addCommon(
 }
 
 const NO_NAMES: readonly string[] = []
-const varies = new WeakMap<ApiDefinition, Map<readonly string[], readonly [string, string]>>()
+const varies = memoize(
+  (_api: ApiDefinition) => new Map<readonly string[], readonly [string, string]>(),
+)
 
 /** Prints what the answer depended on, for caches: exactly what was consulted. */
 function printVary(api: ApiDefinition, negotiated: boolean, vary = NO_NAMES): string {
-  const known = varies.get(api) ?? new Map<readonly string[], readonly [string, string]>()
-  if (known.size === 0) varies.set(api, known)
+  const known = varies(api)
   let printed = known.get(vary)
   if (!printed) {
     const always = [...(api.cors.origins === '*' ? [] : ['Origin']), ...api.credentialHeaders]

@@ -1,5 +1,6 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 import type { Fields } from '../schema/fields.ts'
+import { memoize } from '../schema/memoize.ts'
 import type { MemoryIndex, Part } from './memory-index.ts'
 import {
   type Filter,
@@ -99,15 +100,9 @@ export function isWalkable({ where, sort }: Selection, source: Source): boolean 
 }
 
 /** Each sort the other way, remembered: plans go by the sort itself. */
-const reversed = new WeakMap<readonly SortKey[], readonly SortKey[]>()
-
-function reverse(sort: readonly SortKey[]): readonly SortKey[] {
-  const known = reversed.get(sort)
-  if (known) return known
-  const made = sort.map(({ path, descending }) => ({ path, descending: !descending }))
-  reversed.set(sort, made)
-  return made
-}
+const reverse = memoize((sort: readonly SortKey[]): readonly SortKey[] =>
+  sort.map(({ path, descending }) => ({ path, descending: !descending })),
+)
 
 function isExact({ rest }: Part, { search }: Filters): boolean {
   return rest.length === 0 && search === undefined
