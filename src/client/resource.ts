@@ -77,7 +77,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
 
   /** Remembers the version of an item, and gives the item. */
   const remember = ({ value, headers }: Reply): Item => {
-    if (isObject(value)) sources.set(value, tagOf(headers) ?? '')
+    if (isObject(value) && id in value) sources.set(value, tagOf(headers) ?? '')
     return value as Item // The server's word: nothing is checked again.
   }
 

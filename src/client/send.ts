@@ -47,22 +47,21 @@ export type Send = (message: Message) => Promise<Reply>
 
 export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: SendOptions): Send {
   /** Whether writes are safe to repeat, by method and place. */
-  const keyed = new Map<string, boolean>()
+  const takers = new Map<string, boolean>()
 
-  async function attempt(message: Message, key: string | undefined): Promise<Reply> {
-    const { method, url, body, signal, place } = message
+  async function attempt(message: Message, body: FormData | string | undefined): Promise<Reply> {
+    const { method, url, signal, place } = message
     const isForm = body instanceof FormData
     const sent = {
       accept: 'application/json',
       authorization: typeof auth === 'function' ? await auth() : auth,
-      'idempotency-key': key,
-      'content-type': isForm || body === undefined ? undefined : 'application/json',
+      'content-type': isForm || !body ? undefined : 'application/json',
       ...message.headers,
     }
     const response = await (options.fetch ?? fetch)(url, {
       method,
       headers: Object.entries(sent).filter((each): each is [string, string] => !!each[1]),
-      body: isForm ? body : JSON.stringify(body),
+      body: body ?? null,
       // A redirect may turn a write into a GET, whose answer would be taken for the item.
       redirect: place ? 'manual' : 'follow',
       signal: anyOf(signal, isForm ? undefined : AbortSignal.timeout(timeout)),
@@ -72,20 +71,18 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
     const value = parse(text)
     if ((ok && (value !== undefined || !text)) || status === 304) return { status, headers, value }
     const { errors } = (value ?? {}) as { errors?: readonly ErrorEntry[] }
-    const other = {
-      message: `The server answered ${status}, with no error of the api`,
-      code: status,
-    }
+    const other = { message: `An answer with status ${status} is not of the api`, code: status }
     throw new HttpError(status, Array.isArray(errors) ? errors : [other], headers)
   }
 
   async function send(message: Message): Promise<Reply> {
-    const { method, place, signal } = message
-    const key = place && createKey()
+    const { method, place, signal, body, headers } = message
+    const keyed = { ...message, headers: { ...headers, 'idempotency-key': place && createKey() } }
+    const text = body instanceof FormData ? body : JSON.stringify(body)
     for (let count = 0; ; count++) {
       signal?.throwIfAborted()
       try {
-        return await attempt(message, key)
+        return await attempt(keyed, text)
       } catch (error) {
         signal?.throwIfAborted()
         const after = findWait(error)
@@ -101,12 +98,12 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
   /** Asks OPTIONS, once for each place: a write is sent again only where its key is known to count. */
   async function takesKeys(method: string, place: string, url: string): Promise<boolean> {
     const name = `${method} ${place}`
-    const known = keyed.get(name)
+    const known = takers.get(name)
     if (known !== undefined) return known
     const { value } = await send({ method: 'OPTIONS', url, signal: undefined })
     const described = (value as Readonly<Record<string, unknown>>)[method.toLowerCase()]
     const takes = /idempotency-?key/i.test(JSON.stringify(described))
-    keyed.set(name, takes)
+    takers.set(name, takes)
     return takes
   }
 

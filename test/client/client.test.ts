@@ -187,7 +187,7 @@ describe('a list', () => {
     const rest = async () => {
       for (;;) if ((await items.next()).done) return
     }
-    await expect(rest()).rejects.toThrow('The server answered 400, with no error of the api')
+    await expect(rest()).rejects.toThrow('An answer with status 400 is not of the api')
   })
 })
 

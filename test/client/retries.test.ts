@@ -106,6 +106,13 @@ describe('a write is sent again with its key', () => {
     expect(left?.price).toBe(price)
   })
 
+  test('but not a value that is no JSON', async () => {
+    const circular = { price: 1 }
+    Object.assign(circular, { circular })
+    await expect(client.cars.create(circular)).rejects.toThrow('circular')
+    expect(reached()).toEqual([])
+  })
+
   test('after 409 while the first one runs', async () => {
     const before = await client.cars.count()
     const slow = await openLine(server.url, { repeat: 1 })
