@@ -91,11 +91,13 @@ function toDoomed(collection: CollectionDefinition, { id, version, item }: Store
 
 /** Lists the collections that a deletion reads: those that refer to it, and so on where they cascade. */
 function listReached(collection: CollectionDefinition, collections: Collections) {
+  const cascading = new Set([collection])
   const reached = new Set([collection])
-  for (const each of reached) {
-    for (const { name } of each.children) {
+  for (const each of cascading) {
+    for (const { name, onDelete } of each.children) {
       const child = collections.get(name)
       if (child) reached.add(child)
+      if (child && onDelete === 'cascade') cascading.add(child)
     }
   }
   return [...reached]
