@@ -19,7 +19,7 @@ usePostgres()
 let tables = 0
 const STORES: Readonly<Record<string, () => Promise<() => Store>>> = {
   memory: async () => () => memoryStore(),
-  'memory, keys in the process': async () => processKeyed,
+  'memory, keys in the process': async () => () => processKeyed(),
   async SQLite() {
     const db = await openDatabase()
     return () => sqlStore({ db, create: true })
@@ -40,13 +40,14 @@ const STORES: Readonly<Record<string, () => Promise<() => Store>>> = {
 const inners = new WeakMap<Store, Store>()
 const PROCESS = {}
 
-/** A store with transactions whose idempotency keys are kept in the process. */
-function processKeyed(): Store {
+/** A store with transactions whose idempotency keys are kept in the process, or by itself. */
+function processKeyed(idempotency: 'process' | 'store' = 'process'): Store {
   const inner = memoryStore()
-  const { claim: _claim, complete: _complete, ...methods } = inner
+  const { claim, complete, ...methods } = inner
   const store: Store = {
     ...methods,
-    idempotency: 'process',
+    ...(idempotency === 'store' && claim && complete && { claim, complete }),
+    idempotency,
     database: PROCESS,
     transaction: (stores, work, options) =>
       inner.transaction?.(
@@ -300,6 +301,11 @@ describe.each(Object.entries(STORES))('%s', (_name, open) => {
 const named = (name: string, store: Store) =>
   defineCollection({ name, schema: z.object({ name: z.string() }), store })
 
+/** Asks for no collection, as JavaScript may. */
+function findNothing(tx: object): unknown {
+  return Object(tx).collection()
+}
+
 describe('several databases', () => {
   it('a transaction is in one of them: TypeError before anything is written', async () => {
     const api = defineApi({
@@ -339,11 +345,53 @@ describe('several databases', () => {
     await api.close()
   })
 
+  it('stores of one database with keys of their own, or without', async () => {
+    const [cars, parts] = [named('cars', processKeyed()), named('parts', processKeyed('store'))]
+    const api = defineApi({ collections: { cars, parts } })
+    await api.open()
+    await api.transaction(async tx => {
+      await tx.collection(cars).create({ name: 'a' })
+      await tx.collection(parts).create({ name: 'a' })
+    })
+    expect([await api.collection(cars).count(), await api.collection(parts).count()]).toEqual([
+      1, 1,
+    ])
+  })
+
+  it('a parent in another database is read outside', async () => {
+    const cars = named('cars', sqlStore({ db: await openDatabase(), create: true }))
+    const parts = defineCollection({
+      name: 'parts',
+      schema: z.object({ car_id: z.string() }),
+      store: memoryStore(),
+      parents: { car_id: 'cars' },
+    })
+    const api = defineApi({ collections: { cars, parts } })
+    const { id } = await api.collection(cars).create({ name: 'a' })
+    await api.transaction(tx => tx.collection(parts).create({ car_id: id }), { of: 'parts' })
+    expect(await api.collection(parts).count({ car_id: id })).toBe(1)
+    const found = api.transaction(async tx => findNothing(tx) !== undefined, { of: 'parts' })
+    expect(await found).toBe(true)
+    await api.close()
+  })
+
   it('a store without transactions: TypeError', async () => {
     const { transaction: _none, database: _no, ...store } = memoryStore()
-    const api = defineApi({ collections: { cars: named('cars', store) } })
+    const plain = defineCollection({
+      name: 'cars',
+      schema: z.object({ name: z.string() }),
+      store,
+      actions: {
+        move: { on: 'collection', run: ({ transaction }) => transaction(async () => 1) },
+      },
+    })
+    const api = defineApi({ collections: { cars: plain } })
+    const other = defineApi({ collections: { cars: named('cars', memoryStore()) } })
+    const unnamed = other.transaction(async tx => findNothing(tx))
+    await expect(unnamed).rejects.toThrow('There is no collection ""')
     const message = 'The stores of these collections have no transactions: cars'
     await expect(api.transaction(async () => 1)).rejects.toThrow(message)
+    await expect(api.collection(plain).move()).rejects.toThrow(message)
     const whole = { buy: { on: 'item', transaction: true, run: () => undefined } } as const
     expect(() =>
       defineCollection({ name: 'cars', schema: z.object({}), store, actions: whole }),

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
+import { toKeyedStore } from '../src/store/keyed-store.ts'
 import { type PositionSlice, type Stored, scanStore } from '../src/store-authors/index.ts'
+import { shapeWith } from '../src/testing/sample.ts'
 import { storeCases } from '../src/testing/store-cases.ts'
 import { blocksOf } from './markdown.ts'
 
@@ -208,6 +210,25 @@ describe('idempotency', () => {
     for (const text of [description, document]) {
       expect(text.includes('"Idempotency-Key"')).toBe(kept === 'store')
     }
+  })
+
+  it('a key kept in the process stays claimed where nothing is changed; open is the store’s', async () => {
+    let opened = 0
+    const open = async () => {
+      opened++
+    }
+    const base = { ...offsetStore(), open }
+    const store = toKeyedStore(base)
+    expect(toKeyedStore(base)).toBe(store)
+    await toKeyedStore(offsetStore('none')).close()
+    store.attach(shapeWith('integer'))
+    await store.open?.()
+    const { id } = await store.create({ code: 'A', price: 1 })
+    await store.claim('key', 'print')
+    const options = { idempotencyKey: 'key' }
+    expect(await store.update(id, 'stale', { code: 'A', price: 2 }, options)).toBeUndefined()
+    expect(await store.delete(id, 'stale', options)).toBe(false)
+    expect([(await store.claim('key', 'print')).state, opened]).toEqual(['running', 1])
   })
 
   it('the methods of a store are called on itself: it may be an instance of a class', async () => {

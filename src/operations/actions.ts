@@ -68,10 +68,10 @@ export async function act(
       value: data,
     }
   }
-  if (action.transaction) return safe ? answer(await workWhole()) : once(context, workWhole, answer)
-  if (safe) return answer(await work(context))
   const keep = (key: string, result: Json[]) => store.complete(key, limitAnswer(result))
-  return once(context, () => work(context), answer, keep)
+  const whole = action.transaction
+  const doWork = whole ? workWhole : () => work(context)
+  return safe ? answer(await doWork()) : once(context, doWork, answer, whole ? undefined : keep)
 }
 
 /** Finds the item acted on; preconditions are for actions that change something. */

@@ -79,8 +79,9 @@ export function toWriteOptions(
 ): WriteOptions {
   if (claimedKey === undefined) return request
   const { collection } = target
-  const answer = (written = removed) =>
-    written ? toWriteAnswer(outcome, written, collection) : null
+  // A write has one of them.
+  const answer = (written: Stored | undefined) =>
+    toWriteAnswer(outcome, (written ?? removed) as Stored, collection)
   return { signal: request.signal, idempotencyKey: claimedKey, answer }
 }
 
@@ -121,7 +122,7 @@ export async function once<T extends Json>(
   context: OperationContext,
   work: (key: string | undefined) => Promise<T>,
   answered: (answer: T) => OperationResult | Promise<OperationResult>,
-  keep?: (key: string, answer: T) => Awaitable<void>,
+  keep?: ((key: string, answer: T) => Awaitable<void>) | undefined,
 ): Promise<OperationResult> {
   if (context.idempotencyKey === undefined) return answered(await work(undefined))
   let answer: T | undefined

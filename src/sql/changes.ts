@@ -147,7 +147,7 @@ export class SqlChanges {
       const result = await work(runner, before)
       if (key === undefined || !result) return result
       const written = typeof result === 'object' ? result : undefined
-      await this.#records.answer(key, buildAnswer(options ?? {}, written), runner)
+      await this.#records.answer(key, buildAnswer(options, written), runner)
       return result
     }
     if (this.#own)

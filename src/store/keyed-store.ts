@@ -106,11 +106,9 @@ function withRecords(store: Store, records: Records): KeyedStore {
         let completed: (() => void)[] = []
         const bind = (bound: Store, member: Member) =>
           member.records ? withRecords(bound, deferRecords(member.records, completed)) : bound
-        // Just found to be there.
-        const transact = store.transaction as NonNullable<Store['transaction']>
-        const originals = members.map(({ original }) => original)
-        const result = await transact(
-          originals,
+        // It was just found to have transactions.
+        const result = await (store as Required<Store>).transaction(
+          members.map(({ original }) => original),
           bound => {
             completed = []
             return work(bound.map((each, at) => bind(each, members[at] as Member))) // one for each
@@ -121,7 +119,7 @@ function withRecords(store: Store, records: Records): KeyedStore {
         return result
       },
     }),
-    ...(store.open && { open: async () => store.open?.() }),
+    open: async () => store.open?.(),
     close() {
       records.clear()
       return store.close()

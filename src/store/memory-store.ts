@@ -135,7 +135,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       if (rows.has(id)) throw new UniqueError([own.identity.name])
       const row = put(own, undefined, id, values)
       if (id !== values[own.identity.name]) last = id
-      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row))
+      if (key !== undefined) complete(key, buildAnswer(options, row))
       return row
     },
     update(id, version, values, options) {
@@ -145,7 +145,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const key = options?.idempotencyKey
       if (key !== undefined) records.requireClaim(key)
       const row = put(own, before, id, values)
-      if (key !== undefined) complete(key, buildAnswer(options ?? {}, row))
+      if (key !== undefined) complete(key, buildAnswer(options, row))
       return row
     },
     delete(id, version, options) {
@@ -155,7 +155,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       const key = options?.idempotencyKey
       if (key !== undefined) {
         records.requireClaim(key)
-        complete(key, buildAnswer(options ?? {}, undefined))
+        complete(key, buildAnswer(options, undefined))
       }
       return removeRow(row)
     },

@@ -176,7 +176,9 @@ class Overlay {
       (one, other) => compare(one.item, other.item),
     )
     const backward = 'key' in slice && slice.backward
-    const cut = backward ? found.slice(-limit || found.length) : found.slice(offset, offset + limit)
+    const cut = backward
+      ? found.slice(Math.max(0, found.length - limit))
+      : found.slice(offset, offset + limit)
     return toPage(cut, slice, mode ? count : undefined)
   }
 
@@ -189,7 +191,7 @@ class Overlay {
   #answer(options: WriteOptions | undefined, row: Stored | undefined): void {
     const key = options?.idempotencyKey
     if (key === undefined) return
-    this.#answers.set(key, buildAnswer(options ?? {}, row))
+    this.#answers.set(key, buildAnswer(options, row))
   }
 
   #createStore(): Store {
@@ -254,9 +256,9 @@ class Overlay {
       const slice = { limit: BATCH, key, backward: false } as Slice
       const { items, more } = this.#list(selection, slice, false)
       if (items.length > 0) yield items
-      const end = items.at(-1)
-      if (!more || !end) return
-      key = sortKeyOf(end.item, selection.sort)
+      if (!more) return
+      // Where more follow there are some.
+      key = sortKeyOf((items.at(-1) as Stored).item, selection.sort)
     }
   }
 }

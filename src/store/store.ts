@@ -347,8 +347,8 @@ export function toAnswer({ id, item, version, updatedAt }: Stored) {
 }
 
 /** Makes the answer to keep under the idempotency key of a write; of a deletion nothing is written. */
-export function buildAnswer({ answer }: WriteOptions, written: Stored | undefined): Json {
-  if (answer) return answer(written)
+export function buildAnswer(options: WriteOptions | undefined, written: Stored | undefined): Json {
+  if (options?.answer) return options.answer(written)
   return written ? toAnswer(written) : null
 }
 

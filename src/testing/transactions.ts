@@ -72,6 +72,20 @@ const atomic: Checks = {
     })
     assert.equal(codes(await all(store)), 'ABCDEFGHI')
   },
+  async 'atomic: a stale version changes and deletes nothing'(store) {
+    const [first] = await fill(store)
+    const { id, version } = present(first)
+    await transact(store, async tx => {
+      const values = { code: 'A', price: 2 }
+      assert.ok(await tx.update(id, version, values))
+      assert.equal(await tx.update(id, version, values), undefined)
+      assert.equal(await tx.delete(id, version), false)
+      assert.equal(await tx.count({ where: [] }, 'none'), undefined)
+      const nothing = { where: [filter('code', 'in', 'none')], sort: by() }
+      for await (const batch of tx.stream(nothing)) assert.deepEqual(batch, [])
+    })
+    assert.equal(present(await store.get(id)).item.price, 2)
+  },
   async 'atomic: values may go from one item to another'(store) {
     const [a, b] = await fill(store)
     const [one, other] = [present(a), present(b)]
@@ -130,6 +144,9 @@ const atomic: Checks = {
     })
     await assert.rejects(expired, UnavailableError)
     assert.equal(await store.count({ where: [] }, 'exact'), 1)
+    await claim('free')
+    await transact(store, async tx => tx.complete?.('free', undefined))
+    assert.equal((await claim('free')).state, 'new')
     const answered = { state: 'done', fingerprint: 'print', answer: { status: 200 } }
     assert.deepEqual(await claim('two'), answered)
   },
@@ -183,11 +200,13 @@ const isolated: Checks = {
   },
   async 'isolated: no write from outside is undone with a transaction'(store) {
     const kept = await store.create({ code: 'kept', price: 1 })
+    const gone = await store.create({ code: 'gone', price: 1 })
     const outside: Promise<unknown>[] = []
     await undone(store, async tx => {
       await tx.create({ code: 'A', price: 1 })
       outside.push(Promise.resolve(store.create({ code: 'B', price: 1 })))
       outside.push(Promise.resolve(store.update(kept.id, kept.version, { code: 'C', price: 2 })))
+      outside.push(Promise.resolve(store.delete(gone.id, gone.version)))
       await sleep(5)
     })
     await Promise.all(outside)
@@ -294,11 +313,23 @@ const within: Checks = {
   },
 }
 
+const chosen: Checks = {
+  async 'atomic: an id that a client chose is taken within the transaction'(store) {
+    await transact(store, async tx => {
+      await tx.create({ id: 'a', code: 'A', price: 1 })
+      const again = async () => tx.create({ id: 'a', code: 'B', price: 1 })
+      await assert.rejects(again, UniqueError)
+    })
+    assert.equal(present(await store.get('a')).item.code, 'A')
+  },
+}
+
 const [sinceId] = Object.values(ordered)
 
 /** What a store must do that has transactions. */
 export const TRANSACTIONS: readonly CheckGroup[] = [
   ['uuid', atomic, 'transactions'],
+  ['text', chosen, 'transactions'],
   ['uuid', isolated, 'transactions'],
   ['uuid', ordered, 'transactions'],
   ['uuid', within, 'transactions'],

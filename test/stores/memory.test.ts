@@ -10,6 +10,7 @@ import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/s
 import { parseSort } from '../../src/store/sort.ts'
 import { SortedList } from '../../src/store/sorted-list.ts'
 import type { Identity, Shape, Slice } from '../../src/store/store.ts'
+import { shapeWith } from '../../src/testing/sample.ts'
 
 const plain = { nullable: false, optional: false }
 const SHAPE: Shape = {
@@ -383,4 +384,17 @@ describe('ids', () => {
     expect(new Set(versions).size).toBe(2000)
     expect(versions.every(version => /^[\w-]{16}$/.test(version))).toBe(true)
   })
+})
+
+test('a transaction streams more than a batch', async () => {
+  const store = memoryStore()
+  store.attach(shapeWith('integer'))
+  await store.transaction?.([store], async ([tx]) => {
+    for (let at = 0; at < 1100; at++) await tx?.create({ code: `c${at}`, price: 1 })
+    const sizes: number[] = []
+    const sort = [{ path: ['id'], descending: false }]
+    for await (const batch of tx?.stream({ where: [], sort }) ?? []) sizes.push(batch.length)
+    expect(sizes).toEqual([500, 500, 100])
+  })
+  await store.close()
 })
