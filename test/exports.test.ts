@@ -421,3 +421,19 @@ async function namesOf(path: string): Promise<string[]> {
   expect(Object.keys(await load(path)).sort()).toEqual(values)
   return names
 }
+
+test('every exported name has a docstring', () => {
+  const names = Object.values(ENTRIES).flatMap(path =>
+    exportedBy(path).map(name => name.replace('type ', '')),
+  )
+  const declaration = (name: string) =>
+    new RegExp(`^export (?:async )?(?:function\\*?|class|interface|type|const) ${name}\\b`, 'm')
+  const bare = [...new Set(names)].filter(
+    name =>
+      !files.some(({ text }) => {
+        const at = text.search(declaration(name))
+        return at !== -1 && /\*\/\n(?:\/\/ .*\n)*$/.test(text.slice(0, at))
+      }),
+  )
+  expect(bare).toEqual([])
+})
