@@ -81,6 +81,7 @@ export function buildShop(
     store: store('lines'),
     operations: ['list', 'count', 'read'],
     parents: { order_id: { collection: 'orders', onDelete: 'cascade' }, product_id: 'products' },
+    visible: { through: 'order_id' },
   })
 
   const api = defineApi({

@@ -102,6 +102,7 @@ describe.each(Object.entries(ADDRESSES))('%s', (_name, addressOf) => {
     }
     const paid = answers[0]?.status === 200 ? 1 : 0
     expect(await get('/orders')).toHaveLength(paid)
+    expect(await get('/lines')).toHaveLength(paid)
     expect(JSON.stringify(await get('/orders'))).not.toContain('for c0')
     await shop.api.close()
   }, 120_000)
