@@ -91,6 +91,12 @@ export const declarations = [
   () => [defineCollection({ ...head, access: { lst: 'public' } })],
   // @ts-expect-error a parent is named by no field
   () => [defineCollection({ ...head, parents: { car_id: 'cars' } })],
+  // @ts-expect-error a reference by a misspelt field
+  () => [defineCollection({ ...head, references: { colour: { collection: 'colors' } } })],
+  // @ts-expect-error an unknown word for onDelete
+  () => [defineCollection({ ...head, references: { color: { collection: 'x', onDelete: 'no' } } })],
+  // @ts-expect-error a misspelt field that items are seen through
+  () => [defineCollection({ ...head, references: { color: 'x' }, visible: { through: 'colour' } })],
   // @ts-expect-error the rule names no field
   () => [defineCollection({ ...head, visible: () => ({ ownr: 'x' }) })],
   // @ts-expect-error undefined would hide nothing
