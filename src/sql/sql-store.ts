@@ -109,8 +109,8 @@ interface Member {
   enter(): void
   leave(): void
   open(): Table | Promise<Table>
-  /** The store on its table within a transaction. */
-  bind(table: Table): Store
+  /** The store within a transaction; where its table could not be opened, each call throws why. */
+  bind(opened: PromiseSettledResult<Table>, transaction: StatementSession): Store
 }
 
 const members = new WeakMap<Store, Member>()
@@ -295,9 +295,9 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           entered.push(member)
         }
         // Before it begins: it may have the only connection.
-        const tables = await Promise.all(taking.map(member => member.open()))
+        const opened = await Promise.allSettled(taking.map(async member => member.open()))
         const run = (transaction: StatementSession) =>
-          work(tables.map((each, at) => (taking[at] as Member).bind(each.within(transaction)))) // a table for each
+          work(opened.map((each, at) => (taking[at] as Member).bind(each, transaction))) // one for each
         return await runTransaction(session, shared, database, run, given)
       } finally {
         for (const member of entered) member.leave()
@@ -321,13 +321,20 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     enter,
     leave,
     open,
-    bind(bound) {
-      const within: Store = {
-        ...methodsOn(work => work(bound)),
-        complete: (key, answer, given) => bound.records.completeClaimed(key, answer, given),
+    bind(opened, transaction) {
+      const refused = {
         attach: refuseInTransaction,
         claim: refuseInTransaction,
         close: refuseInTransaction,
+      }
+      if (opened.status === 'rejected') {
+        return { ...methodsOn(() => Promise.reject(opened.reason)), ...refused }
+      }
+      const bound = opened.value.within(transaction)
+      const within: Store = {
+        ...methodsOn(work => work(bound)),
+        ...refused,
+        complete: (key, answer, given) => bound.records.completeClaimed(key, answer, given),
       }
       setMapping(within, bound.mapping)
       return within

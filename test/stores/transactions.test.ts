@@ -97,6 +97,17 @@ describe.each(Object.entries(PAIRS))('%s', (_name, make) => {
   })
 })
 
+test('a table that cannot be served ends no transaction that leaves it alone', async () => {
+  const db = await openDatabase()
+  const good = attached(sqlStore({ db, table: 'good', create: true }))
+  const bad = attached(sqlStore({ db, table: 'bad' }))
+  const create = (at: 0 | 1) =>
+    good.transaction?.([good, bad], async stores => stores[at]?.create({ code: 'A', price: 1 }))
+  await expect(create(1)).rejects.toThrow('no such table: bad')
+  expect((await create(0))?.item.code).toBe('A')
+  await good.close()
+})
+
 test('SQLite: what is read beside a transaction waits, unless another connection reads it', async () => {
   const file = newFile()
   const db = await openDatabase(file)
