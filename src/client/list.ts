@@ -78,9 +78,7 @@ export function createList<T>(
       const items: T[] = []
       for await (const item of walk()) {
         if (items.push(item) > max) {
-          throw new RangeError(
-            `The list has more than ${max} items. Use for await, a limit, or a higher max.`,
-          )
+          throw new RangeError(`The list has more than ${max} items`)
         }
       }
       return items

@@ -50,9 +50,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
       // A dot would begin the extension of a format.
       return `${url}/${encodeURIComponent(value).replaceAll('.', '%2E')}`
     }
-    throw new TypeError(
-      `The ${id} of an item of ${name} must be a text or a number, not ${String(value)}`,
-    )
+    throw new TypeError(`The ${id} of ${name} must be a text or a number, not ${String(value)}`)
   }
 
   /** Gets an address, by way of the cache. A page of a walk is not kept unless it is the whole list. */
@@ -110,7 +108,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     if (source.startsWith('"')) return source
     const now = await get(toUrl(target) + source, signal).catch(toUndefined)
     if (JSON.stringify(now?.value) === JSON.stringify(target)) return now && tagOf(now.headers)
-    const message = 'The item was changed since it was listed. Read it again, then decide.'
+    const message = 'The item was changed since it was listed'
     throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
   }
 
@@ -141,9 +139,11 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     try {
       return await write(method, target, mine, options, path)
     } catch (error) {
-      if (!isConflict(error) || target === COLLECTION) throw error
+      const isGone = isObject(target) && isStatus(error, 404) && !options?.unconditional
+      if (target === COLLECTION || !(isGone || isConflict(error))) throw error
       const theirs = await read(target, { signal: options?.signal }).catch(toUndefined)
-      throw new ConflictError(error, { mine, theirs })
+      // An action may miss something else.
+      throw isGone && theirs ? error : new ConflictError(error, { mine, theirs })
     }
   }
 
@@ -246,15 +246,19 @@ function isOptions(value: unknown): value is WriteOptions {
   return isObject(value) && Object.keys(value).every(name => OPTIONS.includes(name))
 }
 
+function isStatus(error: unknown, status: number): error is HttpError {
+  return error instanceof HttpError && error.status === status
+}
+
 function isConflict(error: unknown): error is HttpError {
-  if (!(error instanceof HttpError)) return false
-  const { status, errors } = error
-  return status === 412 || (status === 409 && errors[0]?.type === 'changed_meanwhile')
+  return (
+    isStatus(error, 412) || (isStatus(error, 409) && error.errors[0]?.type === 'changed_meanwhile')
+  )
 }
 
 /** Takes the error of an item that is gone. */
 function toUndefined(error: unknown): undefined {
-  if (!(error instanceof HttpError) || error.status !== 404) throw error
+  if (!isStatus(error, 404)) throw error
 }
 
 /** A value with files is a form, its other properties are parts of JSON. */

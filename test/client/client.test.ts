@@ -173,7 +173,7 @@ describe('a list', () => {
     await fill(3)
     const all = client.cars.list()
     await expect(all.toArray({ max: 2 })).rejects.toThrow(
-      new RangeError('The list has more than 2 items. Use for await, a limit, or a higher max.'),
+      new RangeError('The list has more than 2 items'),
     )
     expect(await all.toArray({ max: 3 })).toHaveLength(3)
   })
@@ -235,7 +235,13 @@ describe('a write', () => {
     await expect(client.cars.delete(made)).rejects.toMatchObject({ mine: undefined })
     const gone = await client.cars.delete(await client.cars.read(made.id))
     expect(gone).toMatchObject({ price: 4 })
-    await expect(client.cars.patch(replaced, {})).rejects.toMatchObject({ status: 404 })
+    await expect(client.cars.patch(replaced, {})).rejects.toMatchObject({
+      status: 404,
+      theirs: undefined,
+      name: 'ConflictError',
+    })
+    const missed = client.cars.patch(replaced, {}, { unconditional: true })
+    await expect(missed).rejects.toMatchObject({ status: 404, name: 'HttpError' })
   })
 
   test('by id is not', async () => {
@@ -287,7 +293,7 @@ describe('a write', () => {
     })
     // @ts-expect-error Nothing names the collection where an item is meant.
     await expect(client.cars.delete(undefined)).rejects.toThrow(
-      'The id of an item of cars must be a text or a number, not undefined',
+      'The id of cars must be a text or a number, not undefined',
     )
   })
 
