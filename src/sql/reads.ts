@@ -212,8 +212,8 @@ export class SqlReads {
     const found = await this.items(selection, slice, options, options?.maxBytes)
     const before = 'offset' in slice ? slice.offset : 0
     const count = found.items.length + (found.leftOut ?? 0)
-    const atEnd = count < slice.limit && (count > 0 || before === 0)
-    if (atEnd && 'offset' in slice) return { ...found, total: before + count }
+    const known = totalOf(found, slice)
+    if (known !== undefined) return { ...found, total: known }
     const least = count > 0 ? before + count : 0
     return { ...found, total: Math.max(least, await this.total(selection, 'estimated', options)) }
   }
@@ -223,7 +223,10 @@ export class SqlReads {
     const key = toKey(selection)
     const maxBytes = options?.maxBytes
     const walked = this.#walk && (await this.#walked(selection, slice, options, maxBytes))
-    if (walked) return { ...walked, total: await this.total(selection, 'exact', options) }
+    if (walked) {
+      const total = totalOf(walked, slice) ?? (await this.total(selection, 'exact', options))
+      return { ...walked, total }
+    }
     const page = await this.#readList(async (runner, long) => {
       if (this.#totals.has(key) && !runner.beside) {
         const beside = { total: false, state: true }
@@ -320,6 +323,14 @@ export class SqlReads {
     this.#totals.set(key, total)
     return total
   }
+}
+
+/** The total, where a slice that is not full shows it. */
+function totalOf({ items, leftOut = 0 }: Found, slice: Slice): number | undefined {
+  const count = items.length + leftOut
+  if (count >= slice.limit) return undefined
+  if ('key' in slice) return slice.key === undefined ? count : undefined
+  return count > 0 || slice.offset === 0 ? slice.offset + count : undefined
 }
 
 function isState(state: unknown): boolean {
