@@ -22,13 +22,3 @@ export function splitValues(text: string): string[] {
 export function joinValues(values: readonly string[]): string {
   return values.map(value => value.replace(/[\\,]/g, '\\$&')).join(',')
 }
-
-/**
- * Prints the value of a filter that a program gives as parameters. Each element of an array is one value,
- * whatever it contains; a string is taken as a client would send it.
- */
-export function toFilterTexts(name: string, value: unknown): string[] {
-  if (!Array.isArray(value)) return [String(value)]
-  const several = /\[n?in\]$/.test(name)
-  return value.map(each => (several ? joinValues([String(each)]) : String(each)))
-}
