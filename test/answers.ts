@@ -45,18 +45,45 @@ const HEADERS = [
   'x-result-count',
 ]
 
+const checks = new Map<string, Check>()
+
 /** Creates the check for an api, or for a collection that is served alone; `undefined` for anything else. */
 export function checkOf(served: object): Check | undefined {
   if (!('definition' in served)) return undefined
+  // Many tests declare the same api: its document is made once.
+  const signature = sign(served.definition)
+  const known = checks.get(signature)
+  if (known) return known
   // What has a definition is an api or a collection.
   const api = 'versions' in Object(served.definition) ? served : alone(served)
   const { definition } = api as Parameters<typeof openApiDocument>[0]
-  const numbers = definition.versions.map(({ number }) => number)
-  const documents = [undefined, ...numbers].map(version => {
-    // JSON is made of such parts.
-    return openApiDocument({ definition }, { version }) as unknown as Part
+  // The document of the root is that of the only version.
+  const versions = definition.versions.filter(({ name }) => name !== '')
+  const numbers = [undefined, ...versions.map(({ number }) => number)]
+  // JSON is made of such parts.
+  const documents = numbers.map(
+    version => openApiDocument({ definition }, { version }) as unknown as Part,
+  )
+  const check = createCheck(documents, definition.prefix)
+  checks.set(signature, check)
+  return check
+}
+
+/** Prints a definition: schemas by their structure, functions and the content of stores by nothing. */
+function sign(definition: unknown): string {
+  const stores = new Map<object, number>()
+  return JSON.stringify(definition, (_name, value: unknown) => {
+    if (typeof value === 'function' || typeof value === 'bigint') return String(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (value instanceof RegExp) return String(value)
+    if (value instanceof Map || value instanceof Set) return [...value]
+    if ('attach' in value) {
+      const number = stores.get(value) ?? stores.size
+      stores.set(value, number)
+      return `store ${number} ${'idempotency' in value ? value.idempotency : ''}`
+    }
+    return '_zod' in value && 'def' in value ? value.def : value
   })
-  return createCheck(documents, definition.prefix)
 }
 
 function alone(collection: object): object {
