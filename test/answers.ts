@@ -72,6 +72,7 @@ export function checkOf(served: object): Check | undefined {
 /** Prints a definition: schemas by their structure, functions and the content of stores by nothing. */
 function sign(definition: unknown): string {
   const stores = new Map<object, number>()
+  const schemas = new Map<object, number>()
   return JSON.stringify(definition, (_name, value: unknown) => {
     if (typeof value === 'function' || typeof value === 'bigint') return String(value)
     if (typeof value !== 'object' || value === null) return value
@@ -82,7 +83,11 @@ function sign(definition: unknown): string {
       stores.set(value, number)
       return `store ${number} ${'idempotency' in value ? value.idempotency : ''}`
     }
-    return '_zod' in value && 'def' in value ? value.def : value
+    if (!('_zod' in value && 'def' in value)) return value
+    // A recursive schema comes back to itself.
+    const known = schemas.get(value)
+    schemas.set(value, known ?? schemas.size)
+    return known === undefined ? value.def : `schema ${known}`
   })
 }
 
