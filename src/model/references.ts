@@ -3,6 +3,7 @@ import { checkOptions, needed, OBJECT, oneOf, type Rule, type Rules, TEXT } from
 import type { Fields } from '../schema/fields.ts'
 import type { CollectionDefinition } from './definition.ts'
 
+/** A reference to another collection, and what the deletion of the named item does. */
 export interface ReferenceOptions {
   /** The collection whose ids the field holds. */
   readonly collection: string
