@@ -1,6 +1,8 @@
 // Every row of the specification's tables, asked of the running example: one real request each.
 import { describe, expect, test, vi } from 'vitest'
 import { drawCar } from '../../examples/picture.ts'
+import { createCheck } from '../answers.ts'
+import type { Part } from '../openapi.ts'
 import { jsonOf, serve } from './running.ts'
 
 const server = await serve()
@@ -43,6 +45,11 @@ async function walk(row: Row): Promise<void> {
   const bytes = Buffer.from(await response.arrayBuffer())
   const text = bytes.toString()
   expect([response.status, response.status === status ? '' : text]).toEqual([status, ''])
+  const { href } = new URL(path, root)
+  const target = `/${href.slice(base.length)}`
+  const overridden = 'x-http-method-override' in (headers ?? {})
+  if (href.startsWith(base) && !overridden && !(send instanceof FormData))
+    expect(check({ method, target, status, headers: response.headers, text })).toBeUndefined()
   if (row.keeps !== undefined) kept.set(row.keeps, response.headers.get('location') ?? '')
   for (const [name, value] of Object.entries(gives)) {
     const given = response.headers.get(name)
@@ -70,6 +77,10 @@ interface Car {
   readonly price: number
 }
 
+const documents = ['', 'v1/', 'v2/'].map(async path =>
+  jsonOf<Part>(await fetch(`${base}${path}openapi.json`)),
+)
+const check = createCheck(await Promise.all(documents))
 const cars = await jsonOf<Car[]>(await fetch(`${root}cars?limit=100`))
 const [car] = cars
 if (!car) throw new Error('The example has no cars')
