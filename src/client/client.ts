@@ -113,7 +113,7 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
     : [options: ClientOptions<A, V>]
 ): Client<A, V> {
   const { version, methods = {}, ids = {}, cache = 100, ...rest }: PlainOptions = options ?? {}
-  const root = url.replace(/\/+$/, '') + (version === undefined ? '' : `/v${version}`)
+  const root = url.replace(/\/$/, '') + (version === undefined ? '' : `/v${version}`)
   const shared: Shared = { send: createSend(rest), cache: new Map(), cacheSize: cache }
   const create = (name: string) => {
     const place = {

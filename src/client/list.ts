@@ -89,5 +89,8 @@ export function createList<T>(
 /** Finds the query string of a link. Its path is ours, by whatever name the server stands behind a proxy. */
 export function findLink(headers: Headers, relation: string): string | undefined {
   const links = headers.get('link') ?? ''
-  return new RegExp(`<[^>?]*([^>]*)>; rel="${relation}"`).exec(links)?.[1]
+  const end = links.indexOf(`>; rel="${relation}"`)
+  if (end === -1) return undefined
+  const [, query] = links.slice(links.lastIndexOf('<', end), end).split('?')
+  return query === undefined ? '' : `?${query}`
 }
