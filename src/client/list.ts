@@ -91,6 +91,7 @@ export function findLink(headers: Headers, relation: string): string | undefined
   const links = headers.get('link') ?? ''
   const end = links.indexOf(`>; rel="${relation}"`)
   if (end === -1) return undefined
-  const [, query] = links.slice(links.lastIndexOf('<', end), end).split('?')
-  return query === undefined ? '' : `?${query}`
+  const address = links.slice(links.lastIndexOf('<', end), end)
+  const query = address.indexOf('?')
+  return query === -1 ? '' : address.slice(query)
 }
