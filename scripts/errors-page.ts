@@ -8,7 +8,7 @@ const HEAD = `# Errors
 Every error response has this body, in the format that the client accepts:
 
 \`\`\`json
-{ "errors": [{ "message": "There is no field \\"colour\\"; did you mean \\"color\\"?", "code": 400, "field": "colour", "type": "unknown_field" }] }
+{ "errors": [{ "message": "Unknown field \\"colour\\": did you mean color?", "code": 400, "field": "colour", "type": "unknown_field" }] }
 \`\`\`
 
 - \`message\` says what was wrong and what would be right. It is written for people and may change.
