@@ -2,13 +2,14 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import type { TestFn } from 'node:test'
+import { afterAll, beforeAll, describe, expect, expectTypeOf, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
 import { toKeyedStore } from '../src/store/keyed-store.ts'
 import { type PositionSlice, type Stored, scanStore } from '../src/store-authors/index.ts'
 import { shapeWith } from '../src/testing/sample.ts'
-import { storeCases } from '../src/testing/store-cases.ts'
+import { type StoreCase, storeCases } from '../src/testing/store-cases.ts'
 import { blocksOf } from './markdown.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -53,6 +54,46 @@ describe('the store of the document', () => {
       { id: 2, color: 'blue' },
     ])
   })
+
+  it('keeps nothing that the server added to served items: a file edited by hand is served', async () => {
+    const path = newPath()
+    const open = () =>
+      defineApi({
+        collections: [
+          defineCollection({
+            name: 'cars',
+            schema: z.object({ color: z.string() }),
+            store: fileStore(path),
+            id: 'integer',
+          }),
+        ],
+      })
+    const api = open()
+    const ask = async (server: typeof api, target: string, init?: RequestInit) =>
+      (await server.fetch(new Request(`http://a.example/cars${target}`, init))).text()
+    const headers = { 'content-type': 'application/json', prefer: 'return=representation' }
+    const create = (color: string) =>
+      ask(api, '', { method: 'POST', headers, body: JSON.stringify({ color }) })
+    await create('red')
+    await ask(api, '/1')
+    await ask(api, '')
+    await ask(api, '?sort=color&limit=1')
+    await create('blue')
+    await api.close()
+    const text = await readFile(path, 'utf8')
+    for (const stored of JSON.parse(text)) {
+      expect(Object.keys(stored).sort()).toEqual(['id', 'item', 'updatedAt', 'version'])
+    }
+    await writeFile(path, text.replace('"red"', '"green"'))
+    const again = open()
+    expect(await ask(again, '/1')).toContain('"green"')
+    expect(await ask(again, '')).toContain('"green"')
+  })
+})
+
+// What vitest takes is seen above: test(name, run).
+test('node:test takes a case as it is', () => {
+  expectTypeOf<StoreCase['run']>().toExtend<TestFn>()
 })
 
 test('a place without get, which answers later, passes too', async () => {

@@ -99,7 +99,7 @@ export function scanStore(place: ItemPlace): Store {
     }
     const stored: Stored = { id, item, version: createVersion(), updatedAt: now }
     await place.put(stored)
-    return stored
+    return copyOf(stored)
   }
 
   return {
@@ -108,7 +108,10 @@ export function scanStore(place: ItemPlace): Store {
     attach(next) {
       shape = shape ? mergeShapes(shape, next) : next
     },
-    get: async (id, options) => find(id, options),
+    async get(id, options) {
+      const found = await find(id, options)
+      return found && copyOf(found)
+    },
     async list(selection, slice, mode, options) {
       const { found, compare } = await sorted(selection, options)
       return cut(found, compare, slice, mode === 'none' ? undefined : found.length)
@@ -121,7 +124,7 @@ export function scanStore(place: ItemPlace): Store {
       const { found } = await sorted(selection, options)
       for (let at = 0; at < found.length; at += BATCH) {
         open(options)
-        yield found.slice(at, at + BATCH).map(({ stored }) => stored)
+        yield found.slice(at, at + BATCH).map(({ stored }) => copyOf(stored))
       }
     },
     create: (values, options) =>
@@ -158,6 +161,11 @@ export function scanStore(place: ItemPlace): Store {
   }
 }
 
+/** The server keeps the printed item in what it gets: what the place keeps stays without. */
+function copyOf({ printed: _printed, ...stored }: Stored): Stored {
+  return stored
+}
+
 function later(one: Id | undefined, other: Id): Id {
   return one === undefined || other > one ? other : one
 }
@@ -183,6 +191,6 @@ function cut(
   }
   const size = slice.limit + 1
   const part = 'key' in slice && slice.backward ? rest.slice(-size) : rest.slice(0, size)
-  const items = slice.limit === 0 ? [] : part.map(({ stored }) => stored)
+  const items = slice.limit === 0 ? [] : part.map(({ stored }) => copyOf(stored))
   return toPage(items, slice, total)
 }

@@ -17,8 +17,9 @@ export interface StoreCase {
    * Makes a store, tries it and closes it; throws an `AssertionError` where the contract is broken. A case
    * that does not apply to the store skips itself.
    * @param runner what vitest and node:test give a test.
+   * @param rest ignored: the type of `node:test` has a callback.
    */
-  run(...runner: readonly { skip?(reason: string): void }[]): Promise<void>
+  run(runner?: { skip?(reason: string): void }, ...rest: readonly unknown[]): Promise<void>
 }
 
 const CASES = [...READING, ...WRITING, ...TRANSACTIONS].flatMap(([ids, checks, needs]) =>
