@@ -577,6 +577,16 @@ describe('a TypeError', () => {
       { fields: { note: 'writeOnly' }, unique: ['note'] },
       /cannot be in unique/,
     ],
+    [
+      'of an unknown owner',
+      { owner: 'auhtor' },
+      /users: owner names no property of the schema: "auhtor"/,
+    ],
+    [
+      'of a role of an unknown property',
+      { fields: { auhtor: 'immutable' } },
+      /users: fields names no property of the schema: "auhtor"/,
+    ],
     ['of an owner that is no text', { owner: 'views' }, /the owner "views" must be a text/],
     [
       'of an owner with a role',

@@ -130,7 +130,9 @@ function checkJwtOptions(options: BearerJwtOptions) {
   if ((jwksUri === undefined) === (keys === undefined)) {
     throw new TypeError('bearerJwt needs either jwksUri or keys')
   }
-  if (keys?.some(({ kty }) => kty === 'oct' || kty === undefined)) {
+  if (keys?.some(({ kty }) => kty === undefined))
+    throw new TypeError('bearerJwt: keys must be JWKs; use exportJWK() of jose')
+  if (keys?.some(({ kty }) => kty === 'oct')) {
     throw new TypeError('bearerJwt: keys must be public keys, not shared secrets')
   }
 }
@@ -190,15 +192,20 @@ async function verify(
     if (error instanceof jose.errors.JWKSMultipleMatchingKeys) {
       return verifyWithAny(jose, token, error, options)
     }
-    if (error instanceof jose.errors.JWTExpired)
-      throw invalidToken('The access token has expired', error)
-    const isForOther =
-      error instanceof jose.errors.JWTClaimValidationFailed && error.claim === 'aud'
-    throw invalidToken(
-      isForOther ? 'The access token is for another audience' : 'The access token is not valid',
-      error,
-    )
+    throw invalidToken(describe(jose, error), error)
   }
+}
+
+/** Says what is wrong of a token; of one whose signature is invalid no more than that it is. */
+function describe({ errors }: typeof Jose, error: unknown): string {
+  if (error instanceof errors.JWTExpired) return 'The access token has expired'
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, reason } = error
+    if (reason === 'missing') return `The access token has no ${claim}`
+    if (claim === 'aud') return 'The access token is for another audience'
+    if (claim === 'iss') return 'The access token is of another issuer'
+  }
+  return 'The access token is not valid'
 }
 
 /** Tries each key that fits a token without `kid`. */
@@ -213,7 +220,7 @@ async function verifyWithAny(
       return await jose.jwtVerify(token, key, options)
     } catch (error) {
       if (getCode(error) !== 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
-        throw invalidToken('The access token is not valid', error)
+        throw invalidToken(describe(jose, error), error)
     }
   }
   throw invalidToken('The access token is not valid')

@@ -113,14 +113,14 @@ export function buildFieldRoles(
   const writeOnly = new Set<string>()
   const immutable = new Set<string>()
   for (const [property, role] of Object.entries(fields)) {
-    const field = requireProperty(name, inputs, id, property)
+    const field = requireProperty(name, 'fields', inputs, id, property)
     if (role === 'writeOnly') writeOnly.add(property)
     else if (role === 'immutable') immutable.add(property)
     else readOnly.set(property, buildReadOnly(`${name}: "${property}"`, field, role))
   }
   if (owner) {
     const { field: property } = owner
-    const field = requireProperty(name, inputs, id, property)
+    const field = requireProperty(name, 'owner', inputs, id, property)
     if (field.kind !== 'string' || Object.hasOwn(fields, property)) {
       throw new TypeError(
         `${name}: the owner "${property}" must be a text, and have no role in fields: it is read-only`,
@@ -134,12 +134,18 @@ export function buildFieldRoles(
     : { readOnly, writeOnly, immutable }
 }
 
-function requireProperty(name: string, inputs: Fields, id: string, property: string): Field {
+function requireProperty(
+  name: string,
+  option: 'fields' | 'owner',
+  inputs: Fields,
+  id: string,
+  property: string,
+): Field {
   const field = property === id ? undefined : inputs.get(property)
   if (!field) {
     const names = [...inputs.keys()].filter(each => each !== id)
     throw new TypeError(
-      `${name}: fields names no property of the schema: "${property}"${suggestion(property, names)}`,
+      `${name}: ${option} names no property of the schema: "${property}"${suggestion(property, names)}`,
     )
   }
   if (field.kind === 'blob')

@@ -297,6 +297,19 @@ describe('a JWT', () => {
     expect((await ask(api, 'GET', '/cars', `Bearer ${await make()}`)).status).toBe(401)
   })
 
+  test.each([
+    [{ iss: 'https://evil.example' }, 'The access token is of another issuer'],
+    [{ iss: undefined }, 'The access token has no iss'],
+    [{ aud: 'https://other.example' }, 'The access token is for another audience'],
+    [{ aud: undefined }, 'The access token has no aud'],
+    [{ exp: undefined }, 'The access token has no exp'],
+    [{ exp: String(seconds() + 60) }, 'The access token is not valid'],
+    [{ nbf: seconds() + 60 }, 'The access token is not valid'],
+  ])('the challenge of %j: %s', async (wrong, message) => {
+    const answer = await ask(api, 'GET', '/cars/1', `Bearer ${await token({ claims: wrong })}`)
+    expect(answer.headers.get('www-authenticate')).toContain(`error_description="${message}"`)
+  })
+
   test.each(['Bearer', 'Bearer ', 'bearer', 'Bearer a b', 'Bearer "x"', 'Bearer x,y'])(
     '%j: 401',
     async text => {
@@ -776,6 +789,26 @@ describe('keys', () => {
     [{ jwksUri: 'nowhere' }],
   ])('%j is a TypeError', options => {
     expect(() => bearerJwt({ issuer: ISSUER, audience: AUDIENCE, ...options })).toThrow(TypeError)
+  })
+
+  test.each([
+    ['a CryptoKey', () => keys.publicKey, 'bearerJwt: keys must be JWKs; use exportJWK() of jose'],
+    [
+      'a set of keys',
+      () => ({ keys: [jwk] }),
+      'bearerJwt: keys must be JWKs; use exportJWK() of jose',
+    ],
+    [
+      'a secret',
+      () => ({ kty: 'oct', k: 'AAAA' }),
+      'bearerJwt: keys must be public keys, not shared secrets',
+    ],
+  ])('%s among the keys is refused by what it is', (_, make, message) => {
+    // Wrong on purpose.
+    const key = make() as unknown as Record<string, unknown>
+    expect(() => bearerJwt({ issuer: ISSUER, audience: AUDIENCE, keys: [jwk, key] })).toThrow(
+      message,
+    )
   })
 
   test('at an unreachable address are a 503', async () => {
