@@ -7,7 +7,15 @@ import { afterAll, beforeAll, describe, expect, expectTypeOf, it, test } from 'v
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
 import { toKeyedStore } from '../src/store/keyed-store.ts'
-import { type PositionSlice, type Stored, scanStore } from '../src/store-authors/index.ts'
+import {
+  matcher,
+  type Page,
+  type PositionSlice,
+  type Selection,
+  type Stored,
+  type StoreOptions,
+  scanStore,
+} from '../src/store-authors/index.ts'
 import { shapeWith } from '../src/testing/sample.ts'
 import { type StoreCase, storeCases } from '../src/testing/store-cases.ts'
 import { blocksOf } from './markdown.ts'
@@ -332,4 +340,15 @@ test('a failing case names the method and what it got', async () => {
   await expect(throwing[0]?.run()).rejects.toThrow(
     /The last call: store\.create\([\s\S]*\nIt threw: TypeError: The store belongs to no collection yet$/,
   )
+})
+
+test('what a store is given may be taken apart and passed on, with what is absent undefined', () => {
+  const { fields } = shapeWith('integer')
+  const list = ({ where, search }: Selection, { signal }: StoreOptions) => {
+    const options: StoreOptions = { signal }
+    const page: Page = { items: [], more: false, total: options.signal ? 1 : undefined }
+    const passes = matcher({ where, search }, fields)
+    return [page.total, passes({ code: 'A', price: 1 })]
+  }
+  expect(list({ where: [], sort: [] }, {})).toEqual([undefined, true])
 })

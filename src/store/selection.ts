@@ -62,7 +62,7 @@ export interface Search {
 export interface Selection {
   readonly where: readonly Filter[]
   readonly sort: readonly SortKey[]
-  readonly search?: Search
+  readonly search?: Search | undefined
 }
 
 /** How many characters may still be compared with patterns and words of a search. */

@@ -18,9 +18,9 @@ export interface SortOptions {
   /** The name of the identifying field: the last sort key of every list. */
   readonly id: string
   /** The order where the request does not say; the id is added. */
-  readonly sort?: readonly SortKey[]
+  readonly sort?: readonly SortKey[] | undefined
   /** How much a request may ask for. Default: as {@link Limits} say. */
-  readonly caps?: Pick<Limits, 'sortKeys'>
+  readonly caps?: Pick<Limits, 'sortKeys'> | undefined
 }
 
 const CAPS = buildLimits()

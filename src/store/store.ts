@@ -15,7 +15,7 @@ export interface Stored {
   /** Opaque. Each write makes a new one; it is never used again, not even for another item of the same id. */
   readonly version: string
   /** The time of the last write, in milliseconds since 1970; absent where the store does not know it. */
-  readonly updatedAt?: number
+  readonly updatedAt?: number | undefined
   /**
    * The printed item is kept here, for as long as the store returns this same object. A store of your
    * own never reads or sets it; a store that makes new objects for each read may leave it out.
@@ -51,11 +51,11 @@ export interface Shape {
   /** Every field of an item, the server-owned ones included, in the order of printing. */
   readonly fields: Fields
   /** Whether items may have properties beyond the named ones. */
-  readonly open?: boolean
+  readonly open?: boolean | undefined
   readonly identity: Identity
   /** The names of the dates that the store sets; absent where items have none. */
-  readonly createdAt?: string
-  readonly updatedAt?: string
+  readonly createdAt?: string | undefined
+  readonly updatedAt?: string | undefined
   /** Sets of dotted paths of which no two items may have the same values; a set with a null or absent value is free. */
   readonly unique: readonly (readonly string[])[]
   /** Dotted paths, or sets of them, that lists filter and sort by. */
@@ -89,7 +89,7 @@ export interface Page {
   /** Whether further items follow in the direction of the slice; false where `limit` is 0. */
   readonly more: boolean
   /** The size of the whole selection, at the moment of the items; absent with `none`. */
-  readonly total?: number
+  readonly total?: number | undefined
 }
 
 /** Options of every call of a store. */
@@ -98,9 +98,9 @@ export interface StoreOptions {
    * Ends the work early; the store then throws the signal's reason. It may be a getter that makes the
    * signal when it is first read, and that a copy of the options loses: pass the object on as it is.
    */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Whether the signal is aborted, known without making it. Absent: ask the signal. */
-  readonly aborted?: boolean
+  readonly aborted?: boolean | undefined
 }
 
 /** Options of a list or a count in a store. */
@@ -116,12 +116,12 @@ export interface ListOptions extends StoreOptions {
 
 export interface WriteOptions extends StoreOptions {
   /** A claimed idempotency key, to be completed in the same step as the write. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /**
    * Makes the answer that is kept under the key, of the item that was written; of a deletion it gets none.
    * Default `{ id, item, version, updatedAt }` of the item, of a deletion `null`.
    */
-  readonly answer?: (written: Stored | undefined) => Json
+  readonly answer?: ((written: Stored | undefined) => Json) | undefined
 }
 
 /** @throws the signal's reason, where the work is to end. */
@@ -156,7 +156,7 @@ export interface Store {
    * Identifies the database: stores with the same object here share transactions, and take `within` filters
    * on each other. Absent without them.
    */
-  readonly database?: object
+  readonly database?: object | undefined
 
   /**
    * Called at definition, once for each collection on this store; several may share it where they
