@@ -37,7 +37,7 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
 }
 
 /** The number of items that a stream yields at a time. */
-export const BATCH = 500
+export const BATCH = 200
 /** The bytes of such a batch as JSON, where one item is not larger. */
 export const BATCH_BYTES = 8 * 1024 * 1024
 

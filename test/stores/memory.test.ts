@@ -173,7 +173,7 @@ describe('a store in memory', () => {
       ids.push(...items.map(({ id }) => id))
     }
     expect(ids).toEqual(whole.items.map(({ id }) => id))
-    expect(Math.max(...batches)).toBe(500)
+    expect(Math.max(...batches)).toBe(200)
   })
 
   test.each(['price', 'note'])('a stream by %s ends where nobody waits for it', async sort => {
@@ -394,7 +394,7 @@ test('a transaction streams more than a batch', async () => {
     const sizes: number[] = []
     const sort = [{ path: ['id'], descending: false }]
     for await (const batch of tx?.stream({ where: [], sort }) ?? []) sizes.push(batch.length)
-    expect(sizes).toEqual([500, 500, 100])
+    expect(sizes).toEqual([...Array(5).fill(200), 100])
   })
   await store.close()
 })
