@@ -57,6 +57,37 @@ test('404 shows the path as the client sent it, below a mount prefix too', async
   expect(await answer.text()).toContain('Nothing exists at \\"/api/lorries')
 })
 
+test.each([
+  [
+    'a host that takes its mount away',
+    { baseUrl: 'https://a.example/api' },
+    '/lorries',
+    '/api/lorries',
+  ],
+  [
+    'such a host with a prefix of the api',
+    { baseUrl: 'https://a.example/api/v1', prefix: '/v1' },
+    '/v1/lorries',
+    '/api/v1/lorries',
+  ],
+  [
+    'a host that keeps the path',
+    { baseUrl: 'https://a.example/api', prefix: '/api' },
+    '/api/lorries',
+    '/api/lorries',
+  ],
+  ['no baseUrl', {}, '/lorries', '/lorries'],
+])('404 shows the path as the client sent it, by fetch: %s', async (_, options, path, shown) => {
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({ a: z.string() }),
+    store: memoryStore(),
+  })
+  const api = defineApi({ collections: [cars], ...options })
+  const answer = await api.fetch(new Request(`https://a.example${path}?x=1`))
+  expect(await answer.text()).toContain(`Nothing exists at \\"${shown}\\"`)
+})
+
 describe('100 Continue is sent where the body is wanted', () => {
   const own: express.RequestHandler = (request, response) => {
     response.json(request.body)

@@ -2,7 +2,7 @@
 import { satisfies } from '../auth/access.ts'
 import { insufficientScope, type Principal, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
-import { resolveProxies } from '../http/base-url.ts'
+import { resolveProxies, splitBase } from '../http/base-url.ts'
 import { findAccessRule } from '../model/access.ts'
 import { type ApiDefinition, type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
@@ -78,10 +78,16 @@ export function hideTarget(context: RequestContext): HttpError {
   return noSuchPath(context)
 }
 
-export function noSuchPath({ request }: RequestContext): HttpError {
-  const path = request.prefix + (request.target.split('?', 1)[0] ?? '')
+export function noSuchPath({ api, request }: RequestContext): HttpError {
+  const path = (request.prefix || hiddenMount(api)) + (request.target.split('?', 1)[0] ?? '')
   const message = `Nothing exists at ${JSON.stringify(path.slice(0, 128))}. The root lists the collections.`
   return new HttpError(404, [{ message, type: 'no_such_path' }])
+}
+
+/** The path that a host server or a proxy takes away: what `baseUrl` has before the own prefix. */
+function hiddenMount({ baseUrl = '', prefix }: ApiDefinition): string {
+  const { path } = splitBase(baseUrl)
+  return path.endsWith(prefix) ? path.slice(0, path.length - prefix.length) : ''
 }
 
 /** The path of the protected resource's metadata (RFC 9728). */
