@@ -1,9 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+/** The names of the package's entries lead to the source, here as in TypeScript and tsx. */
+const { paths }: { paths: Record<string, [string]> } = JSON.parse(
+  readFileSync(new URL('tsconfig.json', import.meta.url), 'utf8'),
+).compilerOptions
+const alias = Object.entries(paths).map(([name, [file]]) => ({
+  find: new RegExp(`^${name}$`),
+  replacement: resolve(import.meta.dirname, file),
+}))
 
 /** An uncovered branch is first a candidate for deletion. */
 const WHOLE = { lines: 100, branches: 100, functions: 100, statements: 100 }
 
 export default defineConfig({
+  resolve: { alias },
   test: {
     include: ['test/**/*.test.ts'],
     // Far above what any test takes: on a busy machine of two cores none may fail for its load.

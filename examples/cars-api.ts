@@ -1,8 +1,6 @@
 // The example api of the specification: cars with their options, models and relations, accounts,
 // photos.
-import { z } from 'zod'
-import { jsonServer, simpleRest } from '../src/dialects/dialects.ts'
-import { html } from '../src/html/html.ts'
+
 import {
   type BlobStore,
   blob,
@@ -12,7 +10,10 @@ import {
   HttpError,
   type Policies,
   type Store,
-} from '../src/index.ts'
+} from 'rest-conventions'
+import { jsonServer, simpleRest } from 'rest-conventions/dialects'
+import { html } from 'rest-conventions/html'
+import { z } from 'zod'
 import { accessTo } from './auth.ts'
 
 const COLORS = ['black', 'blue', 'green', 'grey', 'orange', 'red', 'silver', 'white', 'yellow']

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
+import { defineCollection, memoryStore } from 'rest-conventions'
 import { z } from 'zod'
-import { defineCollection, memoryStore } from '../src/index.ts'
 
 const Car = z.object({ immatriculation: z.string(), color: z.string(), price: z.number() })
 const cars = defineCollection({ name: 'cars', schema: Car, store: memoryStore() })

@@ -10,7 +10,7 @@ import {
   SpanStatusCode,
   type Tracer,
 } from '@opentelemetry/api'
-import { onRequest, onResponse, type RequestEvent, type ResponseEvent } from '../src/index.ts'
+import { onRequest, onResponse, type RequestEvent, type ResponseEvent } from 'rest-conventions'
 
 /** The methods of RFC 9110 and RFC 5789; a span's name takes no other from a client. */
 const METHODS = new Set([

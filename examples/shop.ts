@@ -1,6 +1,7 @@
 // A shop: products with stock, orders with an owner and lines, and a checkout whose payment may be declined.
+
+import { defineApi, defineCollection, HttpError, type Policies, type Store } from 'rest-conventions'
 import { z } from 'zod'
-import { defineApi, defineCollection, HttpError, type Policies, type Store } from '../src/index.ts'
 
 /** A provider of payments. However often it is asked, it charges a key at most once. */
 export interface Payments {

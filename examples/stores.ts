@@ -5,8 +5,8 @@ import { dirname } from 'node:path'
 import { Kysely, PostgresDialect, type RawBuilder, SqliteDialect, sql } from 'kysely'
 import Database from 'libsql'
 import { RateLimiterPostgres } from 'rate-limiter-flexible'
-import { type BlobStore, fileBlobs, type Limiter, memoryBlobs, type Store } from '../src/index.ts'
-import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from '../src/sql/sql-store.ts'
+import { type BlobStore, fileBlobs, type Limiter, memoryBlobs, type Store } from 'rest-conventions'
+import { preparePostgres, prepareSqlite, reuseStatements, sqlStore } from 'rest-conventions/sql'
 import { findSystem, MEMORY, StartError } from './options.ts'
 
 /** How far the first items of a database are made. */
