@@ -11,6 +11,8 @@ export default mergeConfig(
   { ...base, test: { ...base.test, include: [] } },
   defineConfig({
     test: {
+      // None of these tests starts a process or waits for a time: they may share the cores.
+      maxWorkers: '100%',
       include: [
         'test/{rules,formats,spec}/*.test.ts',
         `test/{${SUBJECTS.replaceAll(' ', ',')}}.test.ts`,
