@@ -219,7 +219,7 @@ function printTry(place: Place, drawing: Drawing): Part {
   return printForm({ action, state: fillForm(fields), button: method, danger })
 }
 
-/** A form sends all of its controls: each property has a form of its own, so that the others stay. */
+/** A form sends all of its controls: each property has its own form, so that the others stay. */
 function printPatchForms(action: FormAction, fields: ReadonlyMap<string, Field>): Markup {
   return markup`<div class="patches">${[...fields].map(([name, field]) => {
     const own = new Map([[name, { ...field, optional: false, nullable: false }]])

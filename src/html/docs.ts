@@ -89,7 +89,7 @@ function createFollow(document: Document): Follow {
     const { $ref }: { $ref?: unknown } = part
     if (typeof $ref !== 'string') return part
     const names = $ref.split('/').slice(1)
-    // A reference leads to a part of its own kind.
+    // A reference leads to a part of the same kind.
     return names.reduce<unknown>((found, name) => Object(found)[name], document) as typeof part
   }
 }

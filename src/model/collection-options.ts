@@ -79,7 +79,7 @@ type TakenNames = {
 }
 
 /**
- * The actions of a collection. Each part has a type parameter of its own, inferred from the same literal:
+ * The actions of a collection. Each part has its own type parameter, inferred from the same literal:
  * where actions stand, what they take, what they give.
  */
 type ActionsOption<D extends Def, On, In, Out, Methods> = TakenNames & {
@@ -154,7 +154,7 @@ export interface CollectionOptions<
   readonly sort?: NoInfer<SortIn<S>> | readonly NoInfer<SortIn<S>>[] | undefined
   /** Fields, or sets of fields, that lists often filter or sort by. */
   readonly indexes?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
-  /** Fields, or sets of fields, in which no two items may be equal. Of two broken at once one is told; which, differs by store. */
+  /** Fields, or sets of fields, in which no two items may be equal. An item that breaks two of them gets the error of one, which differs by store. */
   readonly unique?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
   /**
    * Fields that name an item of another collection: `{ car_id: 'cars' }` serves `/cars/<id>/<name>` too.
@@ -201,8 +201,8 @@ export interface CollectionOptions<
    * Which items a principal sees, as filters: `principal => principal && { owner_id: principal.id }`. `{}` is
    * all of them, `undefined` and an empty list of values none; `principal` is `undefined` without credentials.
    * All else does not exist for it, in lists, counts, reads, writes, sub-collections, actions and downloads
-   * alike. A set of `unique` fields should hold the field that the rule goes by: otherwise a refusal tells
-   * that somebody has the same values.
+   * alike. A set of `unique` fields should hold the field that the rule goes by: otherwise a 409
+   * reveals that somebody has the same values.
    *
    * `{ through: 'order_id' }` for a field that is a reference: who sees the order sees these items. Both need
    * stores of one database.
