@@ -122,7 +122,7 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const query = rest.join('?').replaceAll('%5F', '_')
   const path = whole.slice(prefix.length)
   if (method === 'OPTIONS' || /suppress_error_codes|_method/.test(query)) return undefined
-  const bare = path.replace(/\.(?:json|xml|csv|ndjson|html)$/, '')
+  const bare = path.replace(/(?<=[^/])\.(?:json|xml|csv|ndjson|html)$/, '')
   const find = (text: string) => paths.find(({ pattern }) => pattern.test(text))
   const found = find(bare) ?? find(path)
   if (!found || status === 405 || text.includes('"type":"no_such_path"')) return undefined
