@@ -105,6 +105,8 @@ export interface DocsView {
   readonly tag: string | undefined
   /** The parameters of the page's query. */
   readonly values: ReadonlyMap<string, string>
+  /** Finds the fields of a form for the operation at a path of the document; `undefined` without input. */
+  readonly findFields: (path: string, method: string) => Fields | undefined
 }
 
 /** Prints documentation as HTML. */

@@ -1,10 +1,10 @@
-// JSON Schemas of an OpenAPI document as what people read and send: types, fields of forms, samples.
-import type { Field, Fields } from '../schema/fields.ts'
-import type { Item, Json, Scalar } from '../schema/values.ts'
+// What the documentation says of an OpenAPI document's schemas: types, properties, samples.
+import { type Item, isObject, type Json, type Scalar } from '../schema/values.ts'
 
 /** The keywords of a schema that are read here. */
 export interface Schema {
-  readonly $ref?: string
+  /** The name of a shared schema. */
+  readonly ref?: string
   readonly type?: string | readonly string[]
   readonly format?: string
   readonly contentEncoding?: string
@@ -20,55 +20,66 @@ export interface Schema {
   readonly maxLength?: number
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
-  readonly additionalProperties?: boolean | Schema
   readonly items?: Schema
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
   readonly allOf?: readonly Schema[]
 }
 
-/** Follows a reference within the document. */
-export type Follow = <T extends object>(part: T) => T
+/**
+ * Replaces every reference of a document by the part that it leads to. A shared schema gets its name as
+ * `ref`; a recursive one contains itself.
+ */
+export function resolveReferences(document: Item): Item {
+  const resolved = new Map<string, Item>()
+  const visitAll = (part: Item): Item =>
+    Object.fromEntries(Object.entries(part).map(([name, each]) => [name, visit(each)]))
+  const visit = (part: Json): Json => {
+    if (Array.isArray(part)) return part.map(visit)
+    if (!isObject(part)) return part
+    const { $ref } = part
+    if (typeof $ref !== 'string') return visitAll(part)
+    const known = resolved.get($ref)
+    if (known) return known
+    const [, kind, name = ''] = $ref.split('/').slice(1)
+    const found: Item = kind === 'schemas' ? { ref: name } : {}
+    resolved.set($ref, found)
+    const { [String(kind)]: parts } = Object(document.components)
+    return Object.assign(found, visitAll(Object(parts)[name]))
+  }
+  return visitAll(document)
+}
 
-export const refName = ({ $ref }: Schema): string | undefined => $ref?.split('/').at(-1)
-
-/** How deep recursive schemas are followed. */
-const MAX_DEPTH = 4
-
-/** Splits `null` off: the schema without it, and whether it is allowed. */
-function splitNull(schema: Schema): { readonly rest: Schema; readonly nullable: boolean } {
-  const { type, anyOf } = schema
+/** Removes `null` from the values of a schema; returns a schema without `null` as it is. */
+function withoutNull(schema: Schema): Schema {
+  const { type, anyOf, ...common } = schema
   if (Array.isArray(type) && type.includes('null')) {
     const others = type.filter(each => each !== 'null')
-    return { rest: { ...schema, type: others.length === 1 ? others[0] : others }, nullable: true }
+    return { ...schema, type: others.length === 1 ? others[0] : others }
   }
-  const others = anyOf?.filter(each => each.type !== 'null')
-  if (!anyOf || !others || others.length === anyOf.length) return { rest: schema, nullable: false }
-  const { anyOf: _options, ...common } = schema
-  const [only] = others
-  const rest = others.length === 1 && only ? { ...common, ...only } : { ...common, anyOf: others }
-  return { rest, nullable: true }
+  const others = anyOf?.filter(each => each.type !== 'null') ?? []
+  if (others.length === (anyOf ?? []).length) return schema
+  return others.length === 1 ? { ...common, ...others[0] } : { ...common, anyOf: others }
 }
 
 /** Describes the type of a schema: `integer from 0`, `one of red, blue`, `list of string`. */
-export function describeType(schema: Schema, follow: Follow, depth = 0): string {
-  const name = refName(schema)
-  if (name !== undefined) return name
-  const { rest, nullable } = splitNull(schema)
-  const end = nullable ? ' or null' : ''
-  if (rest.const !== undefined) return JSON.stringify(rest.const) + end
-  if (rest.enum) return `one of ${rest.enum.map(String).join(', ')}${end}`
-  const options = rest.oneOf ?? rest.anyOf
-  if (options && !rest.type && depth < MAX_DEPTH) {
-    const texts = options.map(option => describeType(option, follow, depth + 1))
-    return [...new Set(texts)].join(' or ') + end
-  }
-  const { type, items, format, contentEncoding } = rest
-  if (type === 'array')
-    return `list${items && depth < MAX_DEPTH ? ` of ${describeType(items, follow, depth + 1)}` : ''}${end}`
+export function describeType(schema: Schema): string {
+  if (schema.ref !== undefined) return schema.ref
+  const values = withoutNull(schema)
+  return describeValues(values) + (values === schema ? '' : ' or null')
+}
+
+function describeValues(schema: Schema): string {
+  const { ref, type, items, format, contentEncoding } = schema
+  if (ref !== undefined) return ref
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return `one of ${schema.enum.map(String).join(', ')}`
+  const options = schema.oneOf ?? schema.anyOf
+  if (options && !type) return [...new Set(options.map(describeType))].join(' or ')
+  if (type === 'array') return items ? `list of ${describeType(items)}` : 'list'
   const word = Array.isArray(type) ? type.join(' or ') : (type ?? 'any')
-  const kind = format ?? (contentEncoding === 'base64' ? 'base64' : undefined)
-  return `${word}${kind ? ` (${kind})` : ''}${describeBounds(rest)}${end}`
+  const kind = format ?? contentEncoding
+  return `${word}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
 }
 
 function describeBounds({ minimum, maximum, minLength, maxLength }: Schema): string {
@@ -77,87 +88,45 @@ function describeBounds({ minimum, maximum, minLength, maxLength }: Schema): str
   const [from, to] = [safe(minimum ?? minLength), safe(maximum ?? maxLength)]
   if (from === undefined && to === undefined) return ''
   const unit = minLength === undefined && maxLength === undefined ? '' : ' characters'
-  if (from === undefined) return ` up to ${to}${unit}`
-  return to === undefined ? ` from ${from}${unit}` : ` from ${from} to ${to}${unit}`
+  return `${from === undefined ? '' : ` from ${from}`}${to === undefined ? '' : ` ${from === undefined ? 'up ' : ''}to ${to}`}${unit}`
 }
 
-/** The objects that a schema may be: itself, or the options of its union. */
-function listObjects(schema: Schema, follow: Follow, depth = 0): readonly Schema[] {
-  const whole = follow(schema)
-  if (whole.properties || depth > MAX_DEPTH) return [whole]
-  const options = whole.oneOf ?? whole.anyOf ?? []
-  return options.flatMap(option => listObjects(option, follow, depth + 1))
+/** How deep recursive schemas are followed. */
+const MAX_DEPTH = 4
+
+/** Lists the objects that a schema may be: itself, or the options of its union. */
+function listObjects(schema: Schema, depth = 0): readonly Schema[] {
+  if (schema.properties || depth > MAX_DEPTH) return [schema]
+  const options = schema.oneOf ?? schema.anyOf ?? []
+  return options.flatMap(option => listObjects(option, depth + 1))
 }
 
+/** A property of a body or an answer, or a parameter. */
 export interface Property {
-  readonly path: string
+  readonly name: string
   readonly schema: Schema
-  readonly required: boolean
+  readonly required?: boolean
+  readonly description?: string
 }
 
-/** Lists the properties of a schema with dotted paths, those of nested objects after their parent. */
-export function listProperties(schema: Schema, follow: Follow, prefix = '', depth = 0): Property[] {
-  if (depth > MAX_DEPTH) return []
-  const objects = listObjects(schema, follow)
+/** Lists the properties of a schema by dotted paths, those of nested objects after their parent. */
+export function listProperties(schema: Schema, prefix = ''): Property[] {
+  const objects = listObjects(schema)
   const merged = new Map<string, Property>()
   for (const { properties = {}, required = [] } of objects) {
     for (const [name, property] of Object.entries(properties)) {
-      const known = merged.get(name)
+      if (merged.has(name)) continue
       const needed = objects.length === 1 && required.includes(name)
-      if (!known) merged.set(name, { path: prefix + name, schema: property, required: needed })
+      merged.set(name, { name: prefix + name, schema: property, required: needed })
     }
   }
-  return [...merged.values()].flatMap(each => {
-    const { rest } = splitNull(each.schema)
-    const isOwn = rest.$ref === undefined && rest.properties !== undefined
-    return isOwn ? [each, ...listProperties(rest, follow, `${each.path}.`, depth + 1)] : [each]
+  return [...merged.values()].flatMap(property => {
+    const { ref, properties } = withoutNull(property.schema)
+    const isNested = ref === undefined && properties !== undefined
+    return isNested
+      ? [property, ...listProperties(withoutNull(property.schema), `${property.name}.`)]
+      : [property]
   })
-}
-
-/**
- * Reads the fields of a form from the schema of a body.
- * @param accept the media types of files, by property.
- */
-export function toFields(
-  schema: Schema,
-  follow: Follow,
-  accept: Readonly<Record<string, string>> = {},
-  depth = 0,
-): Fields {
-  const fields = new Map<string, Field>()
-  for (const { path, schema: property, required } of listProperties(schema, follow)) {
-    if (path.includes('.') || follow(property).readOnly) continue
-    const field = toField(property, follow, depth)
-    const types = accept[path]?.split(', ')
-    fields.set(path, { ...field, optional: !required, ...(types && { accept: types }) })
-  }
-  return fields
-}
-
-function toField(schema: Schema, follow: Follow, depth: number): Field {
-  const { rest, nullable } = splitNull(follow(schema))
-  const common = { nullable, optional: false }
-  const { type, format, items } = rest
-  const choices = rest.enum ?? (rest.const === undefined ? undefined : [rest.const])
-  if (choices) return { ...common, kind: 'string', choices }
-  if (format === 'binary') return { ...common, kind: 'blob' }
-  if (type === 'array' && items && depth < MAX_DEPTH)
-    return { ...common, kind: 'array', element: toField(items, follow, depth + 1) }
-  if (rest.properties && depth < MAX_DEPTH) {
-    const open = rest.additionalProperties === undefined || rest.additionalProperties === true
-    const properties = toFields(rest, follow, {}, depth + 1)
-    return { ...common, kind: 'object', properties, open: open && properties.size === 0 }
-  }
-  switch (type) {
-    case 'integer':
-    case 'number':
-    case 'boolean':
-      return { ...common, kind: type }
-    case 'string':
-      return { ...common, kind: format === 'date' || format === 'date-time' ? format : 'string' }
-    default:
-      return { ...common, kind: 'any' }
-  }
 }
 
 const SAMPLES: Readonly<Record<string, string>> = {
@@ -169,46 +138,35 @@ const SAMPLES: Readonly<Record<string, string>> = {
   base64: '…',
 }
 
-/** Makes a sample: the schema's example or default, else a value of its type. Patterns are not followed. */
-export function makeSample(schema: Schema, follow: Follow, depth = 0): Json {
-  const { rest } = splitNull(follow(schema))
-  const [example] = rest.examples ?? []
-  if (example !== undefined) return example
-  if (rest.const !== undefined) return rest.const
-  if (rest.default !== undefined && rest.default !== null) return rest.default
-  const [choice] = rest.enum ?? []
-  if (choice !== undefined) return choice
+/** Makes a sample: the schema's example or default, else a value of its type. Ignores patterns. */
+export function makeSample(nullable: Schema, depth = 0): Json {
+  const schema = withoutNull(nullable)
+  const [option] = schema.oneOf ?? schema.anyOf ?? []
+  const known = schema.examples?.[0] ?? schema.const ?? schema.default ?? schema.enum?.[0]
+  if (known !== undefined && known !== null) return known
   if (depth > MAX_DEPTH) return null
-  const [option] = rest.oneOf ?? rest.anyOf ?? []
-  if (option && !rest.properties) return makeSample(option, follow, depth + 1)
-  const type = Array.isArray(rest.type) ? rest.type[0] : rest.type
-  if (rest.properties) return makeObject(rest, follow, depth)
-  switch (type) {
+  if (schema.properties) return makeObject(schema, depth)
+  if (option) return makeSample(option, depth + 1)
+  switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
     case 'integer':
     case 'number':
-      return Math.max(1, rest.minimum ?? 1)
+      return Math.max(1, schema.minimum ?? 1)
     case 'boolean':
       return true
     case 'array':
-      return rest.items ? [makeSample(rest.items, follow, depth + 1)] : []
+      return schema.items ? [makeSample(schema.items, depth + 1)] : []
     case 'object':
       return {}
     default:
-      return SAMPLES[rest.format ?? rest.contentEncoding ?? ''] ?? 'text'
+      return SAMPLES[schema.format ?? schema.contentEncoding ?? ''] ?? 'text'
   }
 }
 
-/** A sample with the properties that must be there; one of them at least. */
-function makeObject(
-  { properties = {}, required = [], allOf }: Schema,
-  follow: Follow,
-  depth: number,
-) {
-  const writable = Object.entries(properties).filter(([, each]) => !follow(each).readOnly)
-  const either = allOf?.flatMap(each => each.anyOf?.[0]?.required ?? []) ?? []
+/** Makes an object of its required properties, or of its first one. */
+function makeObject({ properties = {}, required = [], allOf = [] }: Schema, depth: number): Item {
+  const writable = Object.entries(properties).filter(([, { readOnly }]) => !readOnly)
+  const either = allOf.flatMap(({ anyOf }) => anyOf?.[0]?.required ?? [])
   const needed = writable.filter(([name]) => required.includes(name) || either.includes(name))
   const chosen = needed.length > 0 ? needed : writable.slice(0, 1)
-  const entries = chosen.map(([name, each]) => [name, makeSample(each, follow, depth + 1)] as const)
-  const sample: Item = Object.fromEntries(entries)
-  return sample
+  return Object.fromEntries(chosen.map(([name, each]) => [name, makeSample(each, depth + 1)]))
 }

@@ -1,18 +1,18 @@
 // The documentation of an api as pages, made from its OpenAPI document: no script, no foreign resource.
-import type { DocsPrinter, DocsView } from '../formats/format.ts'
-import type { Item } from '../schema/values.ts'
+import { STATUS_CODES } from 'node:http'
+import { ERROR_TYPES } from '../errors.ts'
+import type { DocsPrinter } from '../formats/format.ts'
 import {
-  type Drawing,
   type Operation,
+  type Page,
   type Parameter,
-  type Place,
   printOperation,
-  printRows,
+  printProperties,
 } from './docs-operation.ts'
-import { type Follow, listProperties, refName, type Schema } from './docs-schema.ts'
-import { DOCS_STYLE } from './docs-style.ts'
-import { type Markup, markup, type Part, raw } from './markup.ts'
-import { STYLE } from './style.ts'
+import { listProperties, resolveReferences, type Schema } from './docs-schema.ts'
+import { type Markup, markup, type Part } from './markup.ts'
+import { printFrame } from './page.ts'
+import { DOCS_STYLE, STYLE } from './style.ts'
 
 /** The parts of a document that are read here. */
 interface Document {
@@ -26,8 +26,6 @@ interface Document {
   readonly tags: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, PathItem>>
   readonly components: {
-    readonly schemas?: Readonly<Record<string, Schema>>
-    readonly responses?: Readonly<Record<string, ErrorResponse>>
     readonly securitySchemes?: Readonly<Record<string, { readonly description?: string }>>
   }
 }
@@ -36,12 +34,8 @@ type PathItem = { readonly parameters?: readonly Parameter[] } & Readonly<
   Record<Method, Operation | undefined>
 >
 
-interface ErrorResponse {
-  readonly description: string
-  readonly content?: Readonly<Record<string, { readonly schema?: Schema }>>
-}
-
-const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'] as const
+/** HEAD is not shown: it is where GET is. */
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 type Method = (typeof METHODS)[number]
 
 export const docs: DocsPrinter = {
@@ -54,29 +48,21 @@ export const docs: DocsPrinter = {
   ],
   print(printed, view) {
     // `buildDocument` makes documents of this shape.
-    const document = printed as Item & Document
-    const { tag } = view
-    const content =
-      tag === undefined ? printOverview(document, view) : printTag(document, view, tag)
-    return printFrame(document, view, content)
+    const document = resolveReferences(printed) as unknown as Document
+    const { info, servers } = document
+    const { tag, href, base } = view
+    const page: Page = { ...view, url: servers[0].url.replace(/\/$/, '') }
+    return printFrame({
+      title: tag === undefined ? info.title : `${tag} · ${info.title}`,
+      style: markup`<link rel="stylesheet" href="${`${href}/style.css`}">`,
+      breadcrumbs: [
+        { name: 'API', href: `${base}/` },
+        { name: 'Documentation', href },
+        ...(tag === undefined ? [] : [{ name: tag, href: toPage(href, tag) }]),
+      ],
+      content: tag === undefined ? printOverview(document, page) : printTag(document, page, tag),
+    })
   },
-}
-
-function printFrame({ info }: Document, { href, base, tag }: DocsView, content: Part): string {
-  const title = tag === undefined ? info.title : `${tag} · ${info.title}`
-  const crumbs = [
-    ['API', `${base}/`],
-    ['Documentation', href],
-    ...(tag === undefined ? [] : [[tag, toPage(href, tag)] as const]),
-  ] as const
-  return `<!doctype html>\n${markup`<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<title>${title}</title><link rel="stylesheet" href="${`${href}/style.css`}"></head><body><a class="skip" href="#main">Skip to content</a>
-<header><nav class="breadcrumbs" aria-label="Breadcrumb"><ol>${crumbs.map(
-    ([name, to], at) =>
-      markup`<li><a href="${to}"${at === crumbs.length - 1 && raw(' aria-current="page"')}>${name}</a></li>`,
-  )}</ol></nav></header>
-<main id="main" tabindex="-1">${content}</main></body></html>`}\n`
 }
 
 /** The address of a collection's page. */
@@ -84,49 +70,37 @@ function toPage(href: string, tag: string): string {
   return `${href}?collection=${encodeURIComponent(tag)}`
 }
 
-function createFollow(document: Document): Follow {
-  return part => {
-    const { $ref }: { $ref?: unknown } = part
-    if (typeof $ref !== 'string') return part
-    const names = $ref.split('/').slice(1)
-    // A reference leads to a part of the same kind.
-    return names.reduce<unknown>((found, name) => Object(found)[name], document) as typeof part
-  }
-}
-
-/** Lists the operations of a collection, or those of none. A HEAD stands with its GET. */
-function listPlaces({ paths }: Document, tag: string | undefined, follow: Follow): Place[] {
+/** Lists the operations of a collection, or those outside of collections. */
+function listOperations({ paths }: Document, tag: string | undefined): Operation[] {
   return Object.entries(paths).flatMap(([path, item]) =>
-    METHODS.flatMap((method): Place[] => {
-      const operation = item[method]
-      if (!operation || operation.tags?.[0] !== tag || (method === 'head' && item.get)) return []
-      const ids = (item.parameters ?? []).map(each => follow(each))
-      return [{ path, method: method.toUpperCase(), operation, ids, hasHead: !!item.head }]
+    METHODS.flatMap(method => {
+      const { [method]: operation, parameters: shared = [] } = item
+      if (!operation || operation.tags?.[0] !== tag) return []
+      const parameters = [...shared, ...(operation.parameters ?? [])]
+      return [{ ...operation, path, method: method.toUpperCase(), parameters }]
     }),
   )
 }
 
-function printOverview(document: Document, view: DocsView): Markup {
+function printOverview(document: Document, page: Page): Markup {
   const { info, tags, components, servers } = document
   const { contact, description, title, version } = info
-  const follow = createFollow(document)
-  const counts = new Map(tags.map(({ name }) => [name, listPlaces(document, name, follow).length]))
   return markup`<h1>${title} <small>version ${version}</small></h1>
 ${description !== undefined && markup`<p class="lead">${description}</p>`}
 ${contact && markup`<p>${contact.name} ${contact.email !== undefined && markup`<code>${contact.email}</code>`} ${contact.url !== undefined && markup`<a href="${contact.url}">${contact.url}</a>`}</p>`}
-<p>Base address: <code>${servers[0].url}</code> · <a href="${view.openapi}">The OpenAPI document</a></p>
-<ul class="cards">${tags.map(
-    ({ name, description: text }) =>
-      markup`<li><a href="${toPage(view.href, name)}"><b>${name}</b><span>${text !== undefined && `${text} · `}${counts.get(name)} operations</span></a></li>`,
-  )}</ul>
+<p>Base address: <code>${servers[0].url}</code> · <a href="${page.openapi}">The OpenAPI document</a></p>
+<ul class="cards">${tags.map(({ name, description: text }) => {
+    const count = `${listOperations(document, name).length} operations`
+    return markup`<li><a href="${toPage(page.href, name)}"><b>${name}</b><span>${text === undefined ? count : `${text} · ${count}`}</span></a></li>`
+  })}</ul>
 ${printSchemes(components.securitySchemes)}
-${listPlaces(document, undefined, follow).map(place => printOperation(place, drawingOf(document, view, '')))}
+${listOperations(document, undefined).map(operation => printOperation(operation, page))}
 <h2 id="errors">Errors</h2>
 <p>An error is an object with a list <code>errors</code>: each has a <code>message</code>, the status as <code>code</code>, the <code>field</code> at fault and a stable <code>type</code>.</p>
-<div class="errors">${Object.values(components.responses ?? {})
-    .map(response => findTypes(response, follow))
-    .sort((one, other) => one.status - other.status)
-    .map(printErrorTypes)}</div>`
+<div class="errors">${Object.entries(ERROR_TYPES).map(
+    ([status, types]) =>
+      markup`<details><summary>${status} ${STATUS_CODES[status]}</summary><div class="inside"><dl>${Object.entries(types).map(([type, meaning]) => markup`<div><dt><code>${type}</code></dt><dd>${meaning}</dd></div>`)}</dl></div></details>`,
+  )}</div>`
 }
 
 function printSchemes(schemes: Document['components']['securitySchemes']): Part {
@@ -137,87 +111,36 @@ function printSchemes(schemes: Document['components']['securitySchemes']): Part 
   )}</ul>`
 }
 
-interface Types {
-  readonly status: number
-  readonly description: string
-  readonly types: readonly Schema[]
-}
-
-function findTypes({ description, content }: ErrorResponse, follow: Follow): Types {
-  const schema = content?.['application/json']?.schema
-  const { code, type } = (schema && follow(schema).properties?.errors?.items?.properties) ?? {}
-  const types = type?.anyOf?.filter(each => each.const !== undefined) ?? []
-  return { status: Number(code?.const ?? 0), description, types }
-}
-
-function printErrorTypes({ status, description, types }: Types): Part {
-  return (
-    types.length > 0 &&
-    markup`<details><summary>${status} ${description}</summary><div class="inside"><dl>${types.map(
-      ({ const: type, description: meaning }) =>
-        markup`<div><dt><code>${`${type}`}</code></dt><dd>${meaning}</dd></div>`,
-    )}</dl></div></details>`
-  )
-}
-
-function drawingOf(document: Document, view: DocsView, tag: string): Drawing {
-  const collection = Object.entries(document.paths).find(
-    ([path, { get, post }]) => (get ?? post)?.tags?.[0] === tag && path.endsWith(`/${tag}`),
-  )
-  return {
-    follow: createFollow(document),
-    page: view.href,
-    base: view.base,
-    url: document.servers[0].url.replace(/\/$/, ''),
-    collection: tag,
-    root: collection?.[0] ?? `/${tag}`,
-    values: view.values,
-  }
-}
-
-function printTag(document: Document, view: DocsView, tag: string): Markup {
-  const follow = createFollow(document)
-  const places = listPlaces(document, tag, follow)
-  const drawing = drawingOf(document, view, tag)
+function printTag(document: Document, page: Page, tag: string): Markup {
+  const operations = listOperations(document, tag)
   const { description } = document.tags.find(({ name }) => name === tag) ?? {}
-  const paths = [...new Set(places.map(({ path }) => path))]
+  const paths = [...new Set(operations.map(({ path }) => path))]
   return markup`<h1>${tag}</h1>
 ${description !== undefined && markup`<p class="lead">${description}</p>`}
 ${paths.map(
   path =>
-    markup`<h2><code>${path}</code></h2>${places.filter(place => place.path === path).map(place => printOperation(place, drawing))}`,
+    markup`<h2><code>${path}</code></h2>${operations.filter(each => each.path === path).map(operation => printOperation(operation, page))}`,
 )}
-<h2>Schemas</h2>${listSchemas(document, places).map(
+<h2>Schemas</h2>${listSchemas(operations).map(
     ([name, schema]) =>
-      markup`<details><summary>${name}</summary><div class="inside" id="${`schema-${name}`}">${printRows(
-        listProperties(schema, follow).map(({ path, schema: property, required }) => ({
-          name: path,
-          schema: property,
-          required,
-        })),
-        follow,
-      )}</div></details>`,
+      markup`<details><summary>${name}</summary><div class="inside" id="${`schema-${name}`}">${printProperties(listProperties(schema))}</div></details>`,
   )}`
 }
 
-/** Lists the schemas that operations refer to, and those to which these refer. */
-function listSchemas({ components }: Document, places: readonly Place[]): [string, Schema][] {
+/** Lists the shared schemas of bodies and successful answers, with those that they contain. */
+function listSchemas(operations: readonly Operation[]): [string, Schema][] {
   const found = new Map<string, Schema>()
-  const add = (part: unknown): void => {
-    if (typeof part !== 'object' || part === null) return
-    const name = refName(part)
-    const schema = name === undefined ? undefined : components.schemas?.[name]
-    if (
-      name !== undefined &&
-      schema &&
-      !found.has(name) &&
-      schema !== components.schemas?.Problem
-    ) {
-      found.set(name, schema)
-      add(schema)
+  const visit = (part: Schema | object): void => {
+    if ('ref' in part && part.ref !== undefined) {
+      if (found.has(part.ref)) return
+      found.set(part.ref, part)
     }
-    Object.values(part).forEach(add)
+    for (const each of Object.values(part)) if (Object(each) === each) visit(each)
   }
-  for (const { operation } of places) add([operation.requestBody, operation.responses])
+  for (const { requestBody = {}, responses } of operations) {
+    visit(requestBody)
+    for (const [status, response] of Object.entries(responses))
+      if (/^[23]/.test(status)) visit(response)
+  }
   return [...found].sort(([one], [other]) => (one < other ? -1 : 1))
 }

@@ -29,6 +29,20 @@ export function buildRequest(described: Described<CollectionTarget>): Record<str
   return { ...(parameters.length > 0 && { parameters }), ...(requestBody && { requestBody }) }
 }
 
+/** Finds the fields that a client may write by an operation or action; `undefined` where it takes no input. */
+export function findInputFields(
+  { collection, kind, action, parent }: CollectionTarget,
+  operation: string,
+): Fields | undefined {
+  if (action) return action.inputFields
+  if (operation === 'delete') return undefined
+  const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
+  const fields = [...collection.inputFields].filter(
+    ([name, { role }]) => !fixed.includes(name) && (operation === 'create' || role !== 'immutable'),
+  )
+  return new Map(fields)
+}
+
 function queryParameters({ api, target, name, components }: Described<CollectionTarget>): object[] {
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())

@@ -3,7 +3,7 @@
 import { namesOf, parseControlName } from '../formats/form-values.ts'
 import { isWriter, type Representation } from '../formats/format.ts'
 import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
-import type { HttpRequest } from '../http/message.ts'
+import { type HttpRequest, isRead } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ActionDefinition, ApiDefinition } from '../model/definition.ts'
 import {
@@ -13,6 +13,7 @@ import {
   printPath,
   type Target,
 } from '../model/routes.ts'
+import { findInputFields } from '../openapi/requests.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { mayChange } from '../operations/field-roles.ts'
 import { getChoices } from './parent-choices.ts'
@@ -201,20 +202,21 @@ function listActions(
   methods: Match['methods'],
   { href, context }: Builder,
 ): FormAction[] {
-  const { collection, kind, action, parent } = target
+  const { collection, kind, action } = target
   if (action) return [toFormAction(action, href(target))]
-  const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
-  const fields = new Map([...collection.inputFields].filter(([name]) => !fixed.includes(name)))
-  const changeable = new Map([...fields].filter(([, { role }]) => role !== 'immutable'))
   const choices = getChoices(context)
   const writes = [...methods]
-    .filter(([method]) => method !== 'GET' && method !== 'HEAD')
-    .map(([method, name]): FormAction => {
-      const common = { name, method, href: href(target) }
-      if (name === 'create') return { ...common, kind: name, fields, choices }
-      if (name === 'delete') return { ...common, kind: name, fields: undefined }
-      return { ...common, kind: 'change', fields: changeable, choices }
-    })
+    .filter(([method]) => !isRead(method))
+    .map(
+      ([method, name]): FormAction => ({
+        name,
+        kind: name === 'create' || name === 'delete' ? name : 'change',
+        method,
+        href: href(target),
+        fields: findInputFields(target, name),
+        choices,
+      }),
+    )
   const actions = [...collection.actions.values()]
     .filter(({ on }) => on === kind)
     .map(each => toFormAction(each, href({ ...target, kind: 'action', action: each })))

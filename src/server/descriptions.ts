@@ -1,9 +1,10 @@
 // The documents that describe an api: `/openapi.json` and `/docs` for each version, and the catalog of
 // them (RFC 9727).
-import type { DocsPrinter } from '../formats/format.ts'
+import type { DocsPrinter, DocsView } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
 import { splitList } from '../http/message.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
+import { listRoutes, printTemplate } from '../model/routes.ts'
 import { parseMediaType } from '../negotiate.ts'
 import {
   buildDocument,
@@ -15,6 +16,7 @@ import {
   printWithServer,
   withServer,
 } from '../openapi/document.ts'
+import { findInputFields } from '../openapi/requests.ts'
 import { canAnything, noSuchPath } from '../operations/authorize.ts'
 import type { RequestContext } from '../operations/context.ts'
 import type { Item } from '../schema/values.ts'
@@ -34,7 +36,7 @@ export function* listDescriptions(
     const find = createFinder(api, version)
     yield [root + OPENAPI_PATH, openApi(root, find)]
     if (printer) {
-      yield [root + DOCS_PATH, docs(root, find, printer)]
+      yield [root + DOCS_PATH, docs(api, root, find, printer)]
       yield [`${root}${DOCS_PATH}/style.css`, style(root, printer)]
     }
   }
@@ -95,7 +97,16 @@ function openApi(root: string, find: Find): ServedDocument {
 }
 
 /** @throws HttpError 404 for a page of an unknown collection */
-function docs(root: string, find: Find, printer: DocsPrinter): ServedDocument {
+function docs(api: ApiDefinition, root: string, find: Find, printer: DocsPrinter): ServedDocument {
+  const routes = new Map(
+    [...listRoutes(api.versions)].map(route => [printTemplate(route.template), route]),
+  )
+  const findFields: DocsView['findFields'] = (path, method) => {
+    const { pattern, methods } = routes.get(path) ?? {}
+    const operation = methods?.get(method)
+    if (!pattern || pattern.kind === 'root' || operation === undefined) return undefined
+    return findInputFields(pattern, operation)
+  }
   return {
     ...COMMON,
     name: 'docs',
@@ -110,7 +121,7 @@ function docs(root: string, find: Find, printer: DocsPrinter): ServedDocument {
       const known = Array.isArray(tags) && tags.some(each => Object(each).name === tag)
       if (tag !== undefined && !known) throw noSuchPath(context)
       const href = base + root + DOCS_PATH
-      const view = { href, base, openapi: base + root + OPENAPI_PATH, tag, values }
+      const view = { href, base, openapi: base + root + OPENAPI_PATH, tag, values, findFields }
       const text = printer.print(withServer(document, context.base), view)
       return { data: {}, text, headers: [...printer.headers] }
     },
