@@ -8,26 +8,21 @@ import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freePort } from './free-port.ts'
-import { anchorsOf, type Block, blocksOf, curlsOf, masked, partsOf } from './markdown.ts'
+import {
+  anchorsOf,
+  type Block,
+  blocksOf,
+  curlsOf,
+  importSource,
+  masked,
+  partsOf,
+} from './markdown.ts'
 import { sourceFiles } from './source.ts'
+import { createDatabase, type Started, startPostgres } from './stores/postgres-server.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
 const readme = await readFile(join(root, 'README.md'), 'utf8')
-
-/** The project's own names, as they stand in the source. */
-const SOURCES: Readonly<Record<string, string>> = {
-  'rest-conventions': 'src/index.ts',
-  'rest-conventions/client': 'src/client/client.ts',
-  'rest-conventions/rules': 'src/rules/index.ts',
-  'rest-conventions/html': 'src/html/html.ts',
-  'rest-conventions/dialects': 'src/dialects/dialects.ts',
-  'rest-conventions/node': 'src/node/node.ts',
-  'rest-conventions/sql': 'src/sql/sql-store.ts',
-  'rest-conventions/s3': 'src/s3/s3-blobs.ts',
-  'rest-conventions/store': 'src/store-authors/index.ts',
-  'rest-conventions/testing': 'src/testing/store-cases.ts',
-}
 
 const DOCS = (await readdir(join(root, 'docs'))).filter(name => name.endsWith('.md')).sort()
 
@@ -93,21 +88,25 @@ function examplesOf(source: string): string[] {
 }
 
 let folder: string
+let postgres: Started
 
 beforeAll(async () => {
   // Inside the project, so that its packages are found.
   folder = await mkdtemp(join(root, 'node_modules', '.readme-'))
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  postgres = await startPostgres()
 })
 
-afterAll(() => rm(folder, { recursive: true }))
+afterAll(async () => {
+  await postgres?.stop()
+  await rm(folder, { recursive: true })
+})
 
 async function fileOf(block: Block): Promise<string> {
-  const text = block.text.replace(/from '(rest-conventions[^']*)'/g, (_all, name: string) => {
-    expect(SOURCES).toHaveProperty([name])
-    return `from '${join(root, SOURCES[name] ?? '')}'`
-  })
-  const file = join(folder, `block-${blocks.indexOf(block)}.mts`)
-  await writeFile(file, text.replace('.listen(3000', '.listen(Number(process.env.PORT)'))
+  const text = importSource(block.text).replace('.listen(3000', '.listen(Number(process.env.PORT)')
+  const name = block.text.includes('function fileStore(') ? 'file-store' : blocks.indexOf(block)
+  const file = join(folder, `${name}.${block.language}`)
+  await writeFile(file, text)
   return file
 }
 
@@ -129,18 +128,31 @@ for (const file of process.argv.slice(2)) {
 process.exit()
 `
 
+const typed = blocks.filter(({ language }) => language === 'ts')
+
+/** Blocks that serve, and the curls with their answers below them. */
+const serving = typed.filter(({ text }) => text.includes('.listen(3000'))
+
 describe('the TypeScript blocks run', () => {
-  const finite = blocks.filter(
-    ({ language, text }) => language === 'ts' && !text.includes('.listen(3000'),
+  // test/write-a-store.test.ts runs the one for vitest.
+  const finite = typed.filter(
+    block => !serving.includes(block) && !/from 'vitest'/.test(block.text),
   )
   const outputs = new Map<Block, { readonly printed: string[]; readonly error?: string }>()
 
   beforeAll(async () => {
     const files = await Promise.all(finite.map(fileOf))
-    const runner = join(folder, 'run.mts')
+    const runner = join(folder, 'run.ts')
     await writeFile(runner, RUN)
+    const env = {
+      ...process.env,
+      DATABASE_URL: await createDatabase(postgres.server.url, 'readme'),
+    }
     // All in one process: to start one for each would take most of the time.
-    const { stdout } = await run(process.execPath, [...NODE, runner, ...files], { cwd: root })
+    const { stdout } = await run(process.execPath, [...NODE, runner, ...files], {
+      cwd: folder,
+      env,
+    })
     for (const [at, text] of stdout.split(END).slice(0, -1).entries()) {
       const block = finite[at]
       if (block) outputs.set(block, JSON.parse(text))
@@ -152,19 +164,31 @@ describe('the TypeScript blocks run', () => {
     (_title, block) => {
       const output = outputs.get(block)
       expect(output?.error).toBe(undefined)
-      // What its last line says that it prints.
-      const [, printed] = /\nconsole\.log\(.*\) \/\/ (.*)\n$/.exec(block.text) ?? []
+      // What its last line says that it prints, or what the SQL below it is.
+      const [, shown] = /\nconsole\.log\(.*\) \/\/ (.*)\n$/.exec(block.text) ?? []
+      const next = blocks[blocks.indexOf(block) + 1]
+      const printed = next?.language === 'sql' ? next.text.trimEnd() : shown
       if (printed !== undefined) expect(output?.printed.at(-1)).toBe(printed)
       else expect(output).toBeDefined()
     },
   )
 })
 
+/** Node 22, which has the module that the one JavaScript block is for. */
+const NODE22 = join(root, 'test/client/runtimes/node_modules/node22/bin/node')
+
+it.skipIf(!existsSync(NODE22))('the JavaScript block runs in Node 22', async () => {
+  const [block, ...others] = blocks.filter(({ language }) => language === 'js')
+  if (!block) throw new Error('There is no such block')
+  await run(NODE22, [...NODE, await fileOf(block)], { cwd: root })
+  expect([block.heading, others]).toEqual(['docs/databases.md ## SQLite', []])
+})
+
 it('the TypeScript blocks have the types that they say', async () => {
-  for (const block of blocks) if (block.language === 'ts') await fileOf(block)
+  await Promise.all(typed.map(fileOf))
   const config = {
     extends: join(root, 'tsconfig.json'),
-    include: ['*.mts'],
+    include: ['*.ts'],
     compilerOptions: { noUnusedLocals: false, rewriteRelativeImportExtensions: false },
   }
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config))
@@ -173,36 +197,62 @@ it('the TypeScript blocks have the types that they say', async () => {
   expect(stdout).toBe('')
 })
 
-describe('the curls give the answers that stand below them', () => {
-  it.each(
-    blocks.flatMap((block, at) => {
-      const answers = blocks[at + 1]
-      return block.text.includes('.listen(3000') && answers?.language === 'console'
-        ? [[block.heading, block, answers] as const]
-        : []
+/** Runs a command of a document with another port. */
+async function runCurl(command: string, port: number, options = '-sS'): Promise<string> {
+  const own = command.replace('curl ', `curl ${options} `).replaceAll(':3000', `:${port}`)
+  return (await run('bash', ['-c', own], { cwd: folder })).stdout
+}
+
+/** Runs a program that serves at `PORT` while the work is done. */
+async function serveWhile(words: readonly string[], work: (port: number) => Promise<void>) {
+  const port = await freePort()
+  const env = { ...process.env, PORT: String(port) }
+  const server = spawn(process.execPath, [...NODE, ...words], { cwd: root, env })
+  try {
+    await listening(port)
+    await work(port)
+  } finally {
+    server.kill()
+    await once(server, 'exit')
+  }
+}
+
+describe.concurrent('the curls give the answers that stand below them', () => {
+  it.for(
+    serving.flatMap(block => {
+      const answers = blocks[blocks.indexOf(block) + 1]
+      return answers?.language === 'console' ? [[block.heading, block, answers.text] as const] : []
     }),
-  )('%s', async (_title, block, { text }) => {
-    const PORT = String(await freePort())
-    const server = spawn(process.execPath, [...NODE, await fileOf(block)], {
-      cwd: root,
-      env: { ...process.env, PORT },
-    })
-    try {
-      await listening(Number(PORT))
+  )('%s', async ([_title, block, text], { expect }) => {
+    await serveWhile([await fileOf(block)], async port => {
       for (const { command, answer } of curlsOf(text)) {
-        const { stdout } = await run('bash', [
-          '-c',
-          command.replace('curl ', 'curl -sS ').replaceAll(':3000', `:${PORT}`),
-        ])
-        const [given, shown] = [partsOf(masked(stdout)), partsOf(masked(answer))]
-        expect(given.body).toBe(shown.body)
-        expect(given.head).toEqual(expect.arrayContaining(shown.head))
+        const output = await runCurl(command, port)
+        const [actual, shown] = [partsOf(masked(output)), partsOf(masked(answer))]
+        expect(actual.body).toBe(shown.body)
+        expect(actual.head).toEqual(expect.arrayContaining(shown.head))
       }
-    } finally {
-      server.kill()
-      await once(server, 'exit')
+    })
+  })
+})
+
+it('the other curls give their answers from the example server', async () => {
+  const answered = new Set(serving.map(block => blocks[blocks.indexOf(block) + 1]))
+  const others = blocks.filter(
+    block =>
+      block.language === 'console' &&
+      !answered.has(block) &&
+      // test/examples/auth-walk.test.ts runs them.
+      !block.heading.startsWith('docs/auth.md'),
+  )
+  const curls = others.flatMap(({ text }) => curlsOf(text))
+  const example = ['examples/server.ts', '--database', ':memory:', '--blobs', ':memory:']
+  await serveWhile(example, async port => {
+    for (const { command, answer } of curls) {
+      const output = await runCurl(command, port, '-sSf')
+      if (answer !== '') expect(masked(output).trimEnd()).toBe(masked(answer))
     }
   })
+  expect(curls.length).toBeGreaterThan(4)
 })
 
 /** Resolves when something answers on the port. */

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestFn } from 'node:test'
-import { afterAll, beforeAll, describe, expect, expectTypeOf, it, test } from 'vitest'
+import { afterAll, describe, expect, expectTypeOf, it, test } from 'vitest'
 import { z } from 'zod'
 import { defineApi, defineCollection, memoryStore, type Store } from '../src/index.ts'
 import { toKeyedStore } from '../src/store/keyed-store.ts'
@@ -18,30 +18,32 @@ import {
 } from '../src/store-authors/index.ts'
 import { shapeWith } from '../src/testing/sample.ts'
 import { type StoreCase, storeCases } from '../src/testing/store-cases.ts'
-import { blocksOf } from './markdown.ts'
+import { blocksOf, importSource } from './markdown.ts'
 
 const root = join(import.meta.dirname, '..')
-let folder: string
-let fileStore: (path: string) => Store
-let files = 0
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'store-'))
-  const [block] = blocksOf(await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8'))
-  const source = (block?.text ?? '')
-    .replace("'rest-conventions/store'", `'${join(root, 'src/store-authors/index.ts')}'`)
-    .replace("'rest-conventions'", `'${join(root, 'src/index.ts')}'`)
-  const file = join(folder, 'file-store.ts')
-  await writeFile(file, source)
-  // The document says its type.
-  fileStore = ((await import(file)) as { fileStore: typeof fileStore }).fileStore
-})
+const folder = await mkdtemp(join(tmpdir(), 'store-'))
+process.env.TMPDIR = folder
 afterAll(() => rm(folder, { recursive: true }))
 
+const [store, cases] = blocksOf(await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8'))
+await writeFile(join(folder, 'file-store.ts'), importSource(store?.text ?? ''))
+const vitest = join(root, 'node_modules', 'vitest', 'dist', 'index.js')
+await writeFile(
+  join(folder, 'cases.ts'),
+  importSource(cases?.text ?? '').replace("'vitest'", `'${vitest}'`),
+)
+// The document says its type.
+const { fileStore } = (await import(join(folder, 'file-store.ts'))) as {
+  fileStore: (path: string) => Store
+}
+
+let files = 0
 const newPath = () => join(folder, `${files++}.json`)
 
 describe('the store of the document', () => {
-  for (const { name, run } of storeCases(() => fileStore(newPath()))) test(name, run)
+  describe('passes the cases as the document runs them', async () => {
+    await import(join(folder, 'cases.ts'))
+  })
 
   it('has its items after a restart', async () => {
     const path = newPath()

@@ -1,0 +1,149 @@
+// docs/deploying.md: its server behind each proxy that is configured as the document says.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from './free-port.ts'
+import { blocksOf, importSource } from './markdown.ts'
+
+const root = join(import.meta.dirname, '..')
+const blocks = blocksOf(await readFile(join(root, 'docs', 'deploying.md'), 'utf8'))
+
+const started: ChildProcess[] = []
+let folder: string
+let port: number
+
+beforeAll(async () => {
+  // Inside the project, so that its packages are found.
+  folder = await mkdtemp(join(root, 'node_modules', '.proxies-'))
+  port = await freePort()
+  const server = blocks.find(({ text }) => text.includes('.listen(3000'))?.text ?? ''
+  await writeFile(join(folder, 'server.mts'), importSource(server).replace('3000', String(port)))
+  start(process.execPath, ['--import', 'tsx', join(folder, 'server.mts')])
+  await answers(`http://127.0.0.1:${port}/api/health`)
+})
+
+afterAll(async () => {
+  for (const child of started) {
+    const ended = once(child, 'exit')
+    if (child.exitCode === null && child.kill()) await ended
+  }
+  await rm(folder, { recursive: true })
+})
+
+function start(command: string, words: readonly string[]): void {
+  started.push(spawn(command, words, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] }))
+}
+
+/** Resolves when something answers at an address. */
+async function answers(url: string): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt++) {
+    if (await fetch(url).catch(() => undefined)) return
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+  throw new Error(`Nothing answers at ${url}`)
+}
+
+function isInstalled(command: string): boolean {
+  try {
+    execFileSync('which', [command])
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A proxy: the language of its block, what stands around its lines, and what checks and runs the whole. */
+interface Proxy {
+  readonly language: string
+  config(text: string): string
+  check(file: string): readonly string[]
+  run(file: string): readonly string[]
+}
+
+/** The modules of Apache that its lines need. */
+const MODULES = ['mpm_event', 'authz_core', 'proxy', 'proxy_http', 'headers']
+
+/** By the name of the program. */
+const PROXIES: Readonly<Record<string, Proxy>> = {
+  nginx: {
+    language: 'nginx',
+    config: text => `
+daemon off;
+user root;
+pid nginx.pid;
+error_log stderr;
+events {}
+http {
+  access_log off;
+  client_body_temp_path body;
+  proxy_temp_path proxy;
+  ${text}
+}`,
+    check: file => ['-t', '-q', '-p', folder, '-c', file],
+    run: file => ['-p', folder, '-c', file],
+  },
+  haproxy: {
+    language: 'haproxy',
+    config: text => `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 5s
+  timeout server 5s
+${text}`,
+    check: file => ['-c', '-q', '-f', file],
+    run: file => ['-f', file],
+  },
+  apache2: {
+    language: 'apache',
+    config: text => `
+ServerName localhost
+PidFile apache2.pid
+DefaultRuntimeDir ${folder}
+ErrorLog error.log
+${MODULES.map(name => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
+Listen *:80
+${text}`,
+    check: file => ['-t', '-d', folder, '-f', file],
+    run: file => ['-D', 'FOREGROUND', '-d', folder, '-f', file],
+  },
+}
+
+describe.each(Object.entries(PROXIES))('%s', (name, { language, config, check, run }) => {
+  test.skipIf(!isInstalled(name))('serves as the document configures it', async () => {
+    const own = await freePort()
+    const block = blocks.find(block => block.language === language)
+    const text = config(block?.text ?? '')
+      .replaceAll(':3000', `:${port}`)
+      .replace(/(?<=listen |\*:)80\b/, String(own))
+    const file = join(folder, `${name}.conf`)
+    await writeFile(file, `${text}\n`)
+    execFileSync(name, check(file), { stdio: 'pipe' })
+    start(name, run(file))
+    const cars = `http://127.0.0.1:${own}/api/cars`
+    await answers(cars)
+
+    const headers = { 'content-type': 'application/json' }
+    const created = await fetch(cars, { method: 'POST', headers, body: '{"color":"red"}' })
+    const { id } = (await created.json()) as { id: string }
+    expect([created.status, created.headers.get('location')]).toEqual([
+      201,
+      `https://www.example/api/cars/${id}`,
+    ])
+    const read = await fetch(`${cars}/${id}`)
+    const changed = await fetch(`${cars}/${id}`, {
+      method: 'PATCH',
+      headers: { ...headers, 'if-match': read.headers.get('etag') ?? '' },
+      body: '{"color":"blue"}',
+    })
+    expect([changed.status, await changed.json()]).toMatchObject([200, { color: 'blue' }])
+    // The path comes as it was sent: a normalized one would name the item `a` as JSON.
+    const missing = await fetch(`${cars}/a%2Ejson`)
+    expect([missing.status, await missing.text()]).toEqual([
+      404,
+      expect.stringContaining('the id \\"a.json\\"'),
+    ])
+  })
+})
