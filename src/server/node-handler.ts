@@ -2,8 +2,6 @@
 // and whatever else calls `(req, res, next)`.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import { incompleteBody } from '../errors.ts'
 import type { Limits } from '../http/limits.ts'
 import {
@@ -71,7 +69,8 @@ function answerTo(
     return undefined
   }
   // A connection that broke while the answer was written, or a streamed body that did.
-  const fail = () => void response.destroy()
+  // What was written before leaves first.
+  const fail = () => void setImmediate(() => response.destroy())
   try {
     const answer = handle(runtime, received, next !== undefined)
     const sent = answer instanceof Promise ? answer.then(send) : send(answer)
@@ -285,8 +284,7 @@ function sendAnswer(
   }
   if (isStream(body)) {
     const closes = length === undefined && request.httpVersion === '1.0'
-    const sent = Readable.from(closes ? untilClose(body, response) : body)
-    return pipeline(sent, response, { end: false }).then(() => endSent(response))
+    return sendStream(response, closes ? untilClose(body, response) : body)
   }
   if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
   if (!body) response.end()
@@ -298,6 +296,21 @@ function sendAnswer(
   }
   if (!request.readableEnded) drain(request, unread)
   return undefined
+}
+
+/** Sends a stream: the next piece is not begun before the client has read what was written. */
+async function sendStream(response: ServerResponse, body: StreamBody): Promise<void> {
+  let wake: (() => void) | undefined
+  const onReady = () => wake?.()
+  response.on('drain', onReady).on('close', onReady)
+  for await (const piece of body) {
+    if (isClosed(response)) return
+    if (response.write(piece)) continue
+    await new Promise<void>(resolve => {
+      wake = resolve
+    })
+  }
+  endSent(response)
 }
 
 /**
