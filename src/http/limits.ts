@@ -17,7 +17,7 @@ export interface Limits {
   readonly members: number
   /** Bytes of an item as JSON. Default 4 MiB. */
   readonly item: number
-  /** Bytes of the items of one page as JSON, together; a page has at least one item. Default 4 MiB. */
+  /** Bytes of the items of one page as JSON, together; a page has at least one item. Default 8 MiB. */
   readonly page: number
   /** Filters of one list request. Default 50. */
   readonly filters: number
@@ -64,7 +64,7 @@ const DEFAULTS: Limits = {
   depth: 32,
   members: 50_000,
   item: 4 * 1024 * 1024,
-  page: 4 * 1024 * 1024,
+  page: 8 * 1024 * 1024,
   filters: 50,
   values: 100,
   pattern: 100,
