@@ -2,11 +2,17 @@
 import assert from 'node:assert/strict'
 import type { Field } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
-import type { Item, Scalar } from '../schema/values.ts'
+import type { Awaitable, Item, Scalar } from '../schema/values.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
-import { type Filter, type Operator, type SortKey, withTieBreak } from '../store/selection.ts'
+import {
+  type Filter,
+  type Operator,
+  type Selection,
+  type SortKey,
+  withTieBreak,
+} from '../store/selection.ts'
 import { parseSort } from '../store/sort.ts'
-import type { Id, Identity, Shape, Slice, Store, Stored } from '../store/store.ts'
+import type { Id, Identity, Shape, Slice, Store, Stored, WriteOptions } from '../store/store.ts'
 
 /** Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. */
 export type Checks<S extends Store = Store> = Readonly<Record<string, (store: S) => Promise<void>>>
@@ -105,10 +111,11 @@ export const SAMPLES: readonly Item[] = [
 ]
 
 /** Creates the samples one after another: the order of ids is that of the codes. */
-export async function fill(store: Store): Promise<Stored[]> {
-  const made: Stored[] = []
-  for (const sample of SAMPLES) made.push(await store.create(sample))
-  return made
+export async function fill(store: Store): Promise<[Stored, Stored, Stored, ...Stored[]]> {
+  const created: Stored[] = []
+  for (const sample of SAMPLES) created.push(await store.create(sample))
+  const [first, second, third, ...others] = created
+  return [present(first), present(second), present(third), ...others]
 }
 
 /** Sort keys as a request writes them, `-price,name`; the id is added. */
@@ -122,6 +129,44 @@ export function filter(path: string, operator: Operator, ...values: Scalar[]): F
 
 export const ALL: Slice = { limit: 1000, offset: 0 }
 
+/** Lists all items that pass the filters. */
+export async function listAll(store: Store, where: readonly Filter[] = [], sort = '') {
+  return (await store.list({ where, sort: by(sort) }, ALL, 'none')).items
+}
+
+/** Counts all items. */
+export async function countAll(store: Store): Promise<number | undefined> {
+  return store.count({ where: [] }, 'exact')
+}
+
+/** The maximum of items in one batch of a stream. */
+export const MAX_BATCH = 500
+
+/** Reads a stream to its end. */
+export async function readStream(store: Store, selection: Selection): Promise<Stored[]> {
+  const items: Stored[] = []
+  for await (const batch of store.stream(selection)) {
+    assert.ok(batch.length <= MAX_BATCH, `a batch of ${batch.length}`)
+    items.push(...batch)
+  }
+  return items
+}
+
+/** Reads an item that must exist. */
+export async function find(store: Store, id: Id): Promise<Stored> {
+  return present(await store.get(id))
+}
+
+/** Updates an item that must not have changed. */
+export async function change(
+  store: Store,
+  { id, version }: Stored,
+  values: Item,
+  options?: WriteOptions,
+): Promise<Stored> {
+  return present(await store.update(id, version, values, options))
+}
+
 /** The codes of items, joined: `ABC`. */
 export function codes(items: readonly Stored[]): string {
   return items.map(({ item }) => item.code).join('')
@@ -131,16 +176,41 @@ export function idsOf(items: readonly Stored[]): Id[] {
   return items.map(({ id }) => id)
 }
 
-/** The given item, which must be there. */
+/** Asserts that a value is there. */
 export function present<T>(value: T | undefined): T {
   assert.notEqual(value, undefined)
   // Just shown to be no `undefined`.
   return value as T
 }
 
-/** `count` new items at once, all codes different. */
+/** Asserts that work throws this very error, or one of this class. */
+export async function fails(
+  work: () => unknown,
+  expected: Error | (new (...parameters: never[]) => Error),
+): Promise<void> {
+  const isExpected = (error: unknown) =>
+    typeof expected === 'function' ? error instanceof expected : error === expected
+  await assert.rejects(async () => work(), isExpected)
+}
+
+/** Does work so many times at once. */
+export function times<T>(count: number, work: (at: number) => Awaitable<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, async (_, at) => work(at)))
+}
+
+/** Creates `count` items at once, all codes different. */
 export function createMany(store: Store, count: number): Promise<Stored[]> {
-  return Promise.all(
-    Array.from({ length: count }, (_, at) => store.create({ code: `n${at}`, price: at % 7 })),
-  )
+  return times(count, at => store.create({ code: `n${at}`, price: at % 7 }))
+}
+
+/** Reads on by id at each call, as a client does that polls; `seen` collects what it has read. */
+export function pollById(store: Store): { seen: Stored[]; read(): Promise<void> } {
+  const seen: Stored[] = []
+  return {
+    seen,
+    async read() {
+      const last = seen.at(-1)
+      seen.push(...(await listAll(store, last ? [filter('id', 'gt', last.id)] : [])))
+    },
+  }
 }

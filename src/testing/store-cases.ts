@@ -57,7 +57,8 @@ export function storeCases(
     name,
     ...(exceptions[name] !== undefined && { exception: exceptions[name] }),
     async run(...[runner]) {
-      const { store, explain } = recordCalls(await make())
+      const store = await make()
+      const explain = recordCalls(store)
       const reason = needs && findReason(store, needs)
       try {
         store.attach(shapeWith(ids))

@@ -3,26 +3,33 @@ import assert from 'node:assert/strict'
 import type { Fields } from '../schema/fields.ts'
 import type { Item } from '../schema/values.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
-import { type Id, type Stored, toAnswer, UnavailableError, UniqueError } from '../store/store.ts'
+import { type Stored, toAnswer, UnavailableError, UniqueError } from '../store/store.ts'
 import {
   ALL,
   by,
   type CheckGroup,
   type Checks,
+  change,
+  countAll,
   createMany,
+  fails,
   fill,
   filter,
+  find,
   idsOf,
+  listAll,
   maybe,
+  pollById,
   present,
   SAMPLES,
   shapeWith,
+  times,
 } from './sample.ts'
 
 const MISSING = '01890000-0000-7000-8000-000000000000'
 
-/** Asserts that some work fails because another item has the same values in these fields. */
-async function refuses(work: () => unknown, ...fields: string[]): Promise<void> {
+/** Asserts that work fails because another item has the same values in these fields. */
+async function clashes(work: () => unknown, ...fields: string[]): Promise<void> {
   await assert.rejects(
     async () => work(),
     error => {
@@ -35,18 +42,18 @@ async function refuses(work: () => unknown, ...fields: string[]): Promise<void> 
 
 const basics: Checks = {
   async 'what is stored is what was given, property for property, in the shape’s order'(store) {
-    for (const [at, made] of (await fill(store)).entries()) {
-      const { id, created_at, updated_at, ...values } = made.item
-      assert.deepEqual(values, SAMPLES[at])
-      assert.equal(id, made.id)
+    const created = await fill(store)
+    const listed = await listAll(store)
+    for (const [at, { id, item, version, updatedAt }] of created.entries()) {
+      const { id: own, created_at, updated_at, ...values } = item
+      assert.deepEqual([own, values], [id, SAMPLES[at]])
       assert.match(String(created_at), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       assert.equal(updated_at, created_at)
-      assert.equal(made.updatedAt, Date.parse(String(updated_at)))
-      const { item, version, updatedAt } = present(await store.get(made.id))
-      assert.equal(JSON.stringify(item), JSON.stringify(made.item))
-      assert.deepEqual([version, updatedAt], [made.version, made.updatedAt])
-      const page = await store.list({ where: [], sort: by() }, ALL, 'none')
-      assert.equal(JSON.stringify(page.items[at]?.item), JSON.stringify(made.item))
+      assert.equal(updatedAt, Date.parse(String(updated_at)))
+      const found = await find(store, id)
+      assert.equal(JSON.stringify(found.item), JSON.stringify(item))
+      assert.deepEqual([found.version, found.updatedAt], [version, updatedAt])
+      assert.equal(JSON.stringify(listed[at]?.item), JSON.stringify(item))
     }
     assert.equal(await store.get(MISSING), undefined)
     assert.equal(await store.get(1), undefined)
@@ -57,98 +64,81 @@ const basics: Checks = {
     store.attach({ ...shape, fields: own, unique: [['weight']], indexes: [['weight']] })
     const light = await store.create({ code: 'A', weight: 1.5 })
     const other = await store.create({ code: 'B', price: 3 })
-    assert.equal(present(await store.get(light.id)).item.weight, 1.5)
+    assert.equal((await find(store, light.id)).item.weight, 1.5)
     const where = [filter('weight', 'lt', 2)]
     const page = await store.list({ where, sort: by('-weight') }, ALL, 'exact')
     assert.deepEqual([idsOf(page.items), page.total], [[light.id], 1])
-    await refuses(() => store.create({ code: 'C', weight: 1.5 }), 'weight')
-    await refuses(() => store.create({ code: 'B' }), 'code')
-    assert.equal(present(await store.get(other.id)).item.price, 3)
+    await clashes(() => store.create({ code: 'C', weight: 1.5 }), 'weight')
+    await clashes(() => store.create({ code: 'B' }), 'code')
+    assert.equal((await find(store, other.id)).item.price, 3)
   },
   async 'what the caller does to its values afterwards changes nothing'(store) {
     const values = { code: 'A', price: 1, tags: ['one'], model: { name: 'Clio' } }
     const { id } = await store.create(values)
     values.tags.push('two')
     values.model.name = 'changed'
-    assert.deepEqual((await store.get(id))?.item.tags, ['one'])
-    assert.deepEqual((await store.get(id))?.item.model, { name: 'Clio' })
+    const { tags, model } = (await find(store, id)).item
+    assert.deepEqual([tags, model], [['one'], { name: 'Clio' }])
   },
   async 'an update replaces all values, keeps the creation date, and makes a new version'(store) {
-    const old = present((await fill(store))[0])
-    const made = present(await store.update(old.id, old.version, { code: 'A2', price: null }))
-    const { created_at, updated_at, ...rest } = made.item
+    const [old] = await fill(store)
+    const changed = await change(store, old, { code: 'A2', price: null })
+    const { created_at, updated_at, ...rest } = changed.item
     assert.deepEqual(rest, { id: old.id, code: 'A2', price: null })
     assert.equal(created_at, old.item.created_at)
     assert.ok(String(updated_at) >= String(created_at))
-    assert.notEqual(made.version, old.version)
-    assert.equal(made.updatedAt, Date.parse(String(updated_at)))
-    const { item, version, updatedAt } = present(await store.get(old.id))
-    assert.deepEqual(item, made.item)
-    assert.deepEqual([version, updatedAt], [made.version, made.updatedAt])
-    const same = present(await store.update(old.id, made.version, { code: 'A2', price: null }))
-    assert.notEqual(same.version, made.version)
+    assert.notEqual(changed.version, old.version)
+    assert.equal(changed.updatedAt, Date.parse(String(updated_at)))
+    const { item, version, updatedAt } = await find(store, old.id)
+    assert.deepEqual(item, changed.item)
+    assert.deepEqual([version, updatedAt], [changed.version, changed.updatedAt])
+    const same = await change(store, changed, { code: 'A2', price: null })
+    assert.notEqual(same.version, changed.version)
     const where = [filter('code', 'in', 'A', 'A2')]
-    const { items } = await store.list({ where, sort: by() }, ALL, 'exact')
-    assert.deepEqual(idsOf(items), [old.id])
+    assert.deepEqual(idsOf(await listAll(store, where)), [old.id])
   },
   async 'a stale version changes and deletes nothing'(store) {
-    const old = present((await fill(store))[0])
-    const now = present(await store.update(old.id, old.version, { code: 'A', price: 2 }))
-    assert.equal(await store.update(old.id, old.version, { code: 'A', price: 3 }), undefined)
-    assert.equal(await store.delete(old.id, old.version), false)
-    assert.equal(await store.update(MISSING, now.version, { code: 'Z', price: 3 }), undefined)
-    assert.equal(await store.delete(MISSING, now.version), false)
-    assert.equal((await store.get(old.id))?.version, now.version)
-    assert.equal(await store.delete(old.id, now.version), true)
-    assert.equal(await store.delete(old.id, now.version), false)
-    assert.equal(await store.get(old.id), undefined)
+    const [old] = await fill(store)
+    const { id, version } = await change(store, old, { code: 'A', price: 2 })
+    assert.equal(await store.update(id, old.version, { code: 'A', price: 3 }), undefined)
+    assert.equal(await store.delete(id, old.version), false)
+    assert.equal(await store.update(MISSING, version, { code: 'Z', price: 3 }), undefined)
+    assert.equal(await store.delete(MISSING, version), false)
+    assert.equal((await find(store, id)).version, version)
+    assert.equal(await store.delete(id, version), true)
+    assert.equal(await store.delete(id, version), false)
+    assert.equal(await store.get(id), undefined)
   },
   async 'of 100 parallel writers at one version, one wins; of updates and deletes too'(store) {
-    for (let round = 0; round < 3; round++) {
-      const { id, version } = await store.create({ code: `c${round}`, price: 0 })
-      const wins = await Promise.all(
-        Array.from({ length: 100 }, async (_, at) =>
-          round === 2 && at % 2
-            ? store.delete(id, version)
-            : store.update(id, version, { code: `c${round}`, price: at }),
-        ),
+    for (const deletes of [false, true]) {
+      const { id, version } = await store.create({ code: 'A', price: 0 })
+      const wins = await times<unknown>(100, at =>
+        deletes && at % 2
+          ? store.delete(id, version)
+          : store.update(id, version, { code: `c${deletes}`, price: at }),
       )
       assert.equal(wins.filter(Boolean).length, 1)
     }
   },
 }
 
-function inOrder(ids: readonly Id[]): boolean {
-  return ids.every((id, at) => at === 0 || id > present(ids[at - 1]))
-}
-
 const idChecks = (kind: 'uuid' | 'integer'): Checks => ({
   async [`${kind} ids: 200 parallel creates give 200 items, and a reader by id misses none`](
     store,
   ) {
-    const seen: Stored[] = []
-    const read = async () => {
-      const end = seen.at(-1)
-      const where = end ? [filter('id', 'gt', end.id)] : []
-      seen.push(...(await store.list({ where, sort: by() }, ALL, 'exact')).items)
-    }
-    const all = Promise.all(
-      Array.from({ length: 200 }, (_, at) => store.create({ code: `c${at}`, price: at })),
-    )
+    const { seen, read } = pollById(store)
+    const all = times(200, at => store.create({ code: `c${at}`, price: at }))
     for (let reads = 0; reads < 20; reads++) await read()
-    const made = await all
+    const ids = new Set(idsOf(await all))
     await read()
-    assert.equal(new Set(idsOf(made)).size, 200)
-    assert.deepEqual(new Set(idsOf(seen)), new Set(idsOf(made)))
-    assert.equal(seen.length, 200)
-    assert.ok(inOrder(idsOf(seen)))
-    assert.equal(await store.count({ where: [] }, 'exact'), 200)
+    assert.deepEqual([ids.size, seen.length, await countAll(store)], [200, 200, 200])
+    assert.deepEqual(new Set(idsOf(seen)), ids)
+    assert.ok(seen.every(({ id }, at) => at === 0 || id > present(seen[at - 1]).id))
   },
   async [`${kind} ids: the id of the newest item is not used again`](store) {
-    const made = await createMany(store, 3)
-    const newest = present(made[2])
+    const newest = present((await createMany(store, 3))[2])
     await store.delete(newest.id, newest.version)
-    await refuses(() => store.create({ code: 'n0', price: 1 }), 'code')
+    await clashes(() => store.create({ code: 'n0', price: 1 }), 'code')
     const next = await store.create({ code: 'next', price: 1 })
     assert.ok(next.id > newest.id)
     assert.equal(typeof next.id, kind === 'integer' ? 'number' : 'string')
@@ -157,9 +147,8 @@ const idChecks = (kind: 'uuid' | 'integer'): Checks => ({
 
 const counted: Checks = {
   async 'integer ids count from 1'(store) {
-    const made = await createMany(store, 3)
-    assert.deepEqual(idsOf(made).sort(), [1, 2, 3])
-    assert.equal((await store.get(2))?.item.id, 2)
+    assert.deepEqual(idsOf(await createMany(store, 3)).sort(), [1, 2, 3])
+    assert.equal((await find(store, 2)).item.id, 2)
     assert.equal(await store.get('2'), undefined)
     assert.equal(await store.get(99), undefined)
   },
@@ -167,51 +156,50 @@ const counted: Checks = {
 
 const chosen: Checks = {
   async 'ids chosen by the client, in the order of their code points; made where left out'(store) {
-    const names = ['b', 'ä/ö?#', '\uFF5E', 'B', '\u{1F600}', "'; --", '10', '9']
-    for (const id of names) await store.create({ id, code: id, price: 1 })
-    const { items } = await store.list({ where: [], sort: by() }, ALL, 'exact')
-    assert.deepEqual(idsOf(items), ["'; --", '10', '9', 'B', 'b', 'ä/ö?#', '\uFF5E', '\u{1F600}'])
-    for (const id of names) assert.equal((await store.get(id))?.item.code, id)
-    await refuses(() => store.create({ id: 'b', code: 'other', price: 1 }), 'id')
-    const made = await store.create({ code: 'made', price: 1 })
-    assert.match(String(made.id), /^[0-9a-f-]{36}$/)
+    const sorted = ["'; --", '10', '9', 'B', 'b', 'ä/ö?#', '\uFF5E', '\u{1F600}']
+    for (const id of [...sorted].reverse()) await store.create({ id, code: id, price: 1 })
+    assert.deepEqual(idsOf(await listAll(store)), sorted)
+    for (const id of sorted) assert.equal((await find(store, id)).item.code, id)
+    await clashes(() => store.create({ id: 'b', code: 'other', price: 1 }), 'id')
+    const created = await store.create({ code: 'made', price: 1 })
+    assert.match(String(created.id), /^[0-9a-f-]{36}$/)
     if (store.pages === 'offset') return
-    const before = { where: [], sort: by() }
     const slice = { limit: 2, key: ['B'], backward: true }
-    assert.deepEqual(idsOf((await store.list(before, slice, 'none')).items).at(-1), '9')
+    const { items } = await store.list({ where: [], sort: by() }, slice, 'none')
+    assert.equal(idsOf(items).at(-1), '9')
   },
 }
 
 const unique: Checks = {
   async 'a unique set refuses the same values, and a null or absent one frees it'(store) {
-    const made = await fill(store)
-    const take = async (values: Item) => store.create({ price: 1, ...values })
-    await refuses(() => take({ code: 'A' }), 'code')
-    const clio = { name: 'Clio', year: 1990 }
-    await refuses(() => take({ code: 'N', model: clio }), 'model.name', 'model.year')
-    const second = present(made[1])
-    await refuses(
-      () => store.update(second.id, second.version, { code: 'B', price: 1, model: clio }),
-      'model.name',
-      'model.year',
-    )
-    assert.deepEqual((await store.get(second.id))?.item, second.item)
+    const [first, second] = await fill(store)
+    const take = (values: Item) => store.create({ price: 1, ...values })
+    await clashes(() => take({ code: 'A' }), 'code')
+    const model = { name: 'Clio', year: 1990 }
+    const set = ['model.name', 'model.year']
+    await clashes(() => take({ code: 'N', model }), ...set)
+    await clashes(() => change(store, second, { code: 'B', price: 1, model }), ...set)
+    assert.deepEqual((await find(store, second.id)).item, second.item)
     await take({ code: 'N', model: { name: 'Clio', year: null } })
     await take({ code: 'O', model: { name: 'Clio' } })
-    const first = present(made[0])
-    assert.ok(await store.update(first.id, first.version, { code: 'A', price: 5, model: clio }))
-    assert.equal(await store.count({ where: [] }, 'exact'), SAMPLES.length + 2)
+    await change(store, first, { code: 'A', price: 5, model })
+    assert.equal(await countAll(store), SAMPLES.length + 2)
   },
   async 'a deleted or changed item frees its values; of many takers one gets them'(store) {
-    const { id, version } = present((await fill(store))[0])
-    const moved = present(await store.update(id, version, { code: 'moved', price: 1 }))
-    const takers = await Promise.allSettled(
-      Array.from({ length: 20 }, async () => store.create({ code: 'A', price: 1 })),
-    )
-    assert.equal(takers.filter(({ status }) => status === 'fulfilled').length, 1)
-    await store.delete(id, moved.version)
+    const [first] = await fill(store)
+    const { id, version } = await change(store, first, { code: 'moved', price: 1 })
+    const takers = Array.from({ length: 20 }, async () => store.create({ code: 'A', price: 1 }))
+    const results = await Promise.allSettled(takers)
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+    await store.delete(id, version)
     await store.create({ code: 'moved', price: 1 })
   },
+}
+
+/** Claims a key. @returns its answer, where it has one, or its state. */
+async function readKey(store: KeyedStore, key: string) {
+  const record = await store.claim(key, 'print')
+  return record.state === 'done' ? record.answer : record.state
 }
 
 const idempotency: Checks<KeyedStore> = {
@@ -219,24 +207,15 @@ const idempotency: Checks<KeyedStore> = {
     const reason = new Error('enough')
     const options = { signal: AbortSignal.abort(reason) }
     await store.claim('claimed', 'print')
-    for (const call of [
-      () => store.claim('key', 'print', options),
-      () => store.complete('claimed', 'answer', options),
-    ]) {
-      await assert.rejects(
-        async () => call(),
-        error => error === reason,
-      )
-    }
-    assert.equal((await store.claim('key', 'print')).state, 'new')
-    assert.equal((await store.claim('claimed', 'print')).state, 'running')
+    await fails(() => store.claim('key', 'print', options), reason)
+    await fails(() => store.complete('claimed', 'answer', options), reason)
+    assert.equal(await readKey(store, 'key'), 'new')
+    assert.equal(await readKey(store, 'claimed'), 'running')
   },
   async 'an idempotency key: new, running, then its answer'(store) {
+    const running = { state: 'running', fingerprint: 'print' }
     assert.deepEqual(await store.claim('key', 'print'), { state: 'new' })
-    assert.deepEqual(await store.claim('key', 'other'), {
-      state: 'running',
-      fingerprint: 'print',
-    })
+    assert.deepEqual(await store.claim('key', 'other'), running)
     assert.deepEqual(await store.claim('other', 'other'), { state: 'new' })
     const answer = { status: 200, body: [1, null, 'x'] }
     await store.complete('key', answer)
@@ -251,21 +230,17 @@ const idempotency: Checks<KeyedStore> = {
     assert.deepEqual(await store.claim('key', 'x'), { state: 'running', fingerprint: 'second' })
   },
   async 'of 20 parallel claims of an idempotency key one is new'(store) {
-    const found = await Promise.all(Array.from({ length: 20 }, () => store.claim('key', 'print')))
+    const found = await times(20, () => store.claim('key', 'print'))
     assert.equal(found.filter(({ state }) => state === 'new').length, 1)
   },
   async 'a create under an idempotency key keeps what it made as the answer'(store) {
+    const values = { code: 'A', price: 1 }
     await store.claim('key', 'print')
-    const made = await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
-    const record = await store.claim('key', 'print')
-    assert.equal(record.state, 'done')
-    assert.deepEqual('answer' in record && record.answer, toAnswer(made))
+    const created = await store.create(values, { idempotencyKey: 'key' })
+    assert.deepEqual(await readKey(store, 'key'), toAnswer(created))
     await store.claim('failing', 'print')
-    await refuses(
-      () => store.create({ code: 'A', price: 1 }, { idempotencyKey: 'failing' }),
-      'code',
-    )
-    assert.equal((await store.claim('failing', 'print')).state, 'running')
+    await clashes(() => store.create(values, { idempotencyKey: 'failing' }), 'code')
+    assert.equal(await readKey(store, 'failing'), 'running')
   },
   async 'a create under an idempotency key that is not claimed, or no longer, adds nothing'(store) {
     await store.claim('key', 'print')
@@ -273,57 +248,36 @@ const idempotency: Checks<KeyedStore> = {
     await store.claim('freed', 'print')
     await store.complete('freed', undefined)
     for (const idempotencyKey of ['key', 'freed', 'never claimed']) {
-      await assert.rejects(
-        async () => store.create({ code: 'B', price: 1 }, { idempotencyKey }),
-        error => error instanceof UnavailableError,
-        idempotencyKey,
-      )
+      const create = () => store.create({ code: 'B', price: 1 }, { idempotencyKey })
+      await fails(create, UnavailableError)
     }
-    assert.equal(await store.count({ where: [] }, 'exact'), 1)
-    assert.equal((await store.claim('freed', 'print')).state, 'new')
+    assert.equal(await countAll(store), 1)
+    assert.equal(await readKey(store, 'freed'), 'new')
   },
   async 'an update and a deletion under an idempotency key keep their answer in the same step'(
     store,
   ) {
-    const { id, version } = await store.create({ code: 'A', price: 1 })
-    const options = (idempotencyKey: string) => ({
-      idempotencyKey,
-      answer: (written: Stored | undefined) => ({ price: written?.item.price ?? null }),
-    })
-    const stateOf = async (key: string) => {
-      const record = await store.claim(key, 'print')
-      return record.state === 'done' ? record.answer : record.state
-    }
-    for (const key of ['update', 'plain', 'stale', 'delete', 'gone'])
-      await store.claim(key, 'print')
-    const changed = present(
-      await store.update(id, version, { code: 'A', price: 2 }, options('update')),
-    )
-    assert.deepEqual(await stateOf('update'), { price: 2 })
-    assert.equal(
-      await store.update(id, version, { code: 'A', price: 3 }, options('stale')),
-      undefined,
-    )
-    assert.equal(await store.delete(id, version, options('stale')), false)
-    assert.equal(await stateOf('stale'), 'running')
-    await assert.rejects(
-      async () => store.update(id, changed.version, { code: 'A', price: 3 }, options('none')),
-      UnavailableError,
-    )
-    await assert.rejects(
-      async () => store.delete(id, changed.version, options('none')),
-      UnavailableError,
-    )
-    assert.equal(present(await store.get(id)).version, changed.version)
-    const plain = present(
-      await store.update(id, changed.version, { code: 'A', price: 4 }, { idempotencyKey: 'plain' }),
-    )
-    assert.deepEqual(await stateOf('plain'), toAnswer(plain))
-    assert.equal(await store.delete(id, plain.version, options('delete')), true)
-    assert.deepEqual(await stateOf('delete'), { price: null })
+    const answer = (written: Stored | undefined) => ({ price: written?.item.price ?? null })
+    const under = (idempotencyKey: string) => ({ idempotencyKey, answer })
+    const values = (price: number) => ({ code: 'A', price })
+    const keys = ['update', 'plain', 'stale', 'delete', 'gone']
+    for (const key of keys) await store.claim(key, 'print')
+    const { id, version } = await store.create(values(1))
+    const changed = present(await store.update(id, version, values(2), under('update')))
+    assert.deepEqual(await readKey(store, 'update'), { price: 2 })
+    assert.equal(await store.update(id, version, values(3), under('stale')), undefined)
+    assert.equal(await store.delete(id, version, under('stale')), false)
+    assert.equal(await readKey(store, 'stale'), 'running')
+    await fails(() => change(store, changed, values(3), under('none')), UnavailableError)
+    await fails(() => store.delete(id, changed.version, under('none')), UnavailableError)
+    assert.equal((await find(store, id)).version, changed.version)
+    const plain = await change(store, changed, values(4), { idempotencyKey: 'plain' })
+    assert.deepEqual(await readKey(store, 'plain'), toAnswer(plain))
+    assert.equal(await store.delete(id, plain.version, under('delete')), true)
+    assert.deepEqual(await readKey(store, 'delete'), { price: null })
     const next = await store.create({ code: 'B', price: 1 })
     await store.delete(next.id, next.version, { idempotencyKey: 'gone' })
-    assert.equal(await stateOf('gone'), null)
+    assert.equal(await readKey(store, 'gone'), null)
   },
 }
 
