@@ -52,7 +52,7 @@ function processKeyed(idempotency: 'process' | 'store' = 'process'): Store {
     transaction: (stores, work, options) =>
       inner.transaction?.(
         stores.map(each => inners.get(each) ?? each),
-        work,
+        bound => work(bound.map(each => ({ ...each, idempotency }))),
         options,
       ) ?? Promise.reject(new TypeError('no transactions')),
   }

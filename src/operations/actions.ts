@@ -7,19 +7,14 @@ import { isRead } from '../http/message.ts'
 import { ConflictError } from '../model/conflict-error.ts'
 import type { ActionDefinition } from '../model/definition.ts'
 import { RESERVED } from '../query.ts'
-import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
+import { type Awaitable, type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import { type Stored, throwIfAborted, toAnswer } from '../store/store.ts'
 import { patchBlobs } from './blob-inputs.ts'
-import {
-  type DecodedBody,
-  type OperationContext,
-  type OperationResult,
-  withTarget,
-} from './context.ts'
+import { type DecodedBody, derive, type OperationContext, type OperationResult } from './context.ts'
 import { protect, protectResult, toReadable } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
 import { OperationTools, runBefore } from './hooks.ts'
-import { limitAnswer, once } from './idempotency.ts'
+import { keepAnswer, once } from './idempotency.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { itemValidators } from './read.ts'
@@ -33,67 +28,92 @@ import { update } from './writes.ts'
  * Runs an action: 200 with what it gives. An item of the collection is answered as that item is everywhere.
  * Where it gives nothing it is answered as a change of the item is, and without an item 303 to the collection.
  */
-export async function act(
+export function act(
   context: OperationContext,
   action: ActionDefinition,
-): Promise<OperationResult> {
-  const { collection } = context.target
-  const store = context.storeOf(collection)
-  const safe = action.method === 'GET'
-  let stored: Stored | undefined
-  const work = async (context: OperationContext) => {
-    const current = await findActedOn(context, safe)
-    const returned = await run(context, action, current, await checkInput(context, action))
-    const { value } = returned
-    stored = returned.stored ?? (action.givesItem ? await findGiven(context, value) : undefined)
-    if (stored) return [null, toAnswer(toReadable(collection, stored))]
-    // An action may return dates and undefined properties: the result is kept and sent as JSON.
-    return value === undefined ? [] : [JSON.parse(JSON.stringify(value)) as Json]
+): Awaitable<OperationResult> {
+  const work = async (key?: string) => {
+    const outcome = action.transaction
+      ? await runInTransaction(context, inside => doWork(inside, action, key))
+      : await doWork(context, action, key)
+    return buildResult(context, action, outcome)
   }
-  const workWhole = (key?: string) =>
-    runInTransaction(context, async inside => {
-      const result = await work(inside)
-      if (key !== undefined) await inside.storeOf(collection).complete(key, limitAnswer(result))
-      return result
-    })
-  const answer = ([data, item]: readonly Json[]): OperationResult | Promise<OperationResult> => {
-    // A second value was kept of an item.
-    if (item !== undefined) return buildGivenResult(context, stored ?? (item as unknown as Stored))
-    if (data === undefined) return buildEmptyResult(context)
-    const { name, outputFields: fields } = action
-    return {
-      status: 200,
-      headers: [],
-      representation: { kind: 'document', name, data, ...(fields && { fields }) },
-      value: data,
-    }
+  if (isSafe(action) || context.idempotencyKey === undefined) return work()
+  return once(context, work, answer => buildResult(context, action, readOutcome(answer)))
+}
+
+function isSafe({ method }: ActionDefinition): boolean {
+  return method === 'GET'
+}
+
+/** What an action gave: an item of the collection, a value, or nothing. */
+interface Outcome {
+  readonly stored?: Stored | undefined
+  readonly data?: Json | undefined
+}
+
+/** Does the work of an action, and keeps its outcome under the key. */
+async function doWork(
+  context: OperationContext,
+  action: ActionDefinition,
+  key: string | undefined,
+): Promise<Outcome> {
+  const current = await findActedOn(context, action)
+  const outcome = await run(context, action, current, await checkInput(context, action))
+  if (key !== undefined) await keepAnswer(context, key, printOutcome(context, outcome))
+  return outcome
+}
+
+function printOutcome({ target }: OperationContext, { stored, data }: Outcome): Json[] {
+  if (stored) return [null, toAnswer(toReadable(target.collection, stored))]
+  return data === undefined ? [] : [data]
+}
+
+function readOutcome(answer: Json): Outcome {
+  // `printOutcome` has made it.
+  const [data, item] = answer as Json[]
+  return item === undefined ? { data } : { stored: item as unknown as Stored }
+}
+
+function buildResult(
+  context: OperationContext,
+  { name, outputFields: fields }: ActionDefinition,
+  { stored, data }: Outcome,
+): Awaitable<OperationResult> {
+  if (stored) return buildGivenResult(context, stored)
+  if (data === undefined) return buildEmptyResult(context)
+  return {
+    status: 200,
+    headers: [],
+    representation: { kind: 'document', name, data, ...(fields && { fields }) },
+    value: data,
   }
-  const keep = (key: string, result: Json[]) => store.complete(key, limitAnswer(result))
-  const whole = action.transaction
-  const doWork = whole ? workWhole : () => work(context)
-  return safe ? answer(await doWork()) : once(context, doWork, answer, whole ? undefined : keep)
 }
 
 /** Finds the item acted on; preconditions are for actions that change something. */
-async function findActedOn(context: OperationContext, safe: boolean): Promise<Stored | undefined> {
-  const { id } = context.target
-  if (id !== undefined && !safe) return requireCurrent(context)
-  if (id !== undefined) return requireItem(context)
+async function findActedOn(
+  context: OperationContext,
+  action: ActionDefinition,
+): Promise<Stored | undefined> {
+  if (action.on === 'item') return isSafe(action) ? requireItem(context) : requireCurrent(context)
   await requireParent(context)
-  if (!safe) refuseIfMatch(context)
+  if (!isSafe(action)) refuseIfMatch(context)
   return undefined
 }
 
-/** Finds the item that an action says it gives. @throws TypeError for anything else. */
-async function findGiven(context: OperationContext, value: unknown): Promise<Stored | undefined> {
-  if (value === undefined || value === null) return undefined
-  const { collection, action } = context.target
+/** Finds the item that an action with `output: 'item'` gave. @throws TypeError for anything else. */
+async function findGiven(
+  context: OperationContext,
+  { name }: ActionDefinition,
+  value: unknown,
+): Promise<Stored> {
+  const { collection } = context.target
   const id = isObject(value) ? value[collection.shape.identity.name] : undefined
   const isId = typeof id === 'string' || typeof id === 'number'
   const found = isId && (await context.storeOf(collection).get(id, context.request))
   if (found) return found
   throw new TypeError(
-    `${collection.name}: the action ${action?.name} has output: 'item', but gave no item of the collection`,
+    `${collection.name}: the action ${name} has output: 'item', but gave no item of the collection`,
   )
 }
 
@@ -102,38 +122,40 @@ async function buildGivenResult(
   context: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
-  const { action: _action, ...place } = context.target
-  const item = withTarget(context, { ...place, kind: 'item', id: stored.id })
-  const at = atCurrentParent(item, stored.item)
-  if (!(await isReachable(at, stored.item))) return buildEmptyResult(context)
+  const item = findItemContext(context, stored)
+  if (!(await isReachable(item, stored.item))) return buildEmptyResult(context)
   return {
     status: 200,
-    headers: isRead(context.method) ? [] : ['Content-Location', at.href(at.target)],
-    representation: await representChanged(at, stored),
-    validators: itemValidators(stored, at.variant),
-    value: protect(at.target.collection, stored.item),
+    headers: isRead(context.method) ? [] : ['Content-Location', item.href(item.target)],
+    representation: await representChanged(item, stored),
+    validators: itemValidators(stored, item.variant),
+    value: protect(item.target.collection, stored.item),
     stored,
   }
 }
 
+/** The same request at an item, where that is now. */
+function findItemContext(context: OperationContext, { id, item }: Stored): OperationContext {
+  const { action: _action, ...place } = context.target
+  return atCurrentParent(derive(context, { target: { ...place, kind: 'item', id } }), item)
+}
+
 async function buildEmptyResult(context: OperationContext): Promise<OperationResult> {
   const { action: _action, id, ...place } = context.target
-  const store = context.storeOf(context.target.collection)
-  const stored = id === undefined ? undefined : await store.get(id, context.request)
+  const stored =
+    id === undefined ? undefined : await context.storeOf(place.collection).get(id, context.request)
   // An action may do more than its caller, who gets no item that it could not read.
-  if (id !== undefined && stored) {
-    const item = withTarget(context, { ...place, id, kind: 'item' })
-    if (await isReachable(atCurrentParent(item, stored.item), stored.item))
-      return { ...(await buildChangedResult(item, stored)), value: undefined, stored: undefined }
-  }
+  const item = stored && findItemContext(context, stored)
+  if (item && (await isReachable(item, stored.item)))
+    return { ...(await buildChangedResult(item, stored)), value: undefined, stored: undefined }
   const list = { ...place, kind: 'collection' } as const
-  const url = context.href(list)
   const common = { vary: ['Prefer'], value: undefined }
   switch (context.returns) {
     case 'minimal':
       return { ...common, status: 204, headers: addApplied([], context) }
     case 'representation': {
-      const representation = { kind: 'document', name: 'place', data: { url } } as const
+      const data = { url: context.href(list) }
+      const representation = { kind: 'document', name: 'place', data } as const
       return { ...common, status: 200, headers: addApplied([], context), representation }
     }
     default:
@@ -141,18 +163,12 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   }
 }
 
-/** What an action gave, and the item acted on where it is that. */
-interface Returned {
-  readonly value: unknown
-  readonly stored: Stored | undefined
-}
-
 async function run(
   context: OperationContext,
   action: ActionDefinition,
   current: Stored | undefined,
   input: unknown,
-): Promise<Returned> {
+): Promise<Outcome> {
   const { collection } = context.target
   let stored = current
   const item = current && giveItem(collection, current)
@@ -166,7 +182,7 @@ async function run(
     ...(item && { item, id: current.id }),
     update: async (changes: Readonly<Record<string, unknown>>) => {
       // The path names the parent that the item has now: a program may give it another.
-      const anywhere = withTarget(context, { ...context.target, parent: undefined })
+      const anywhere = derive(context, { target: { ...context.target, parent: undefined } })
       stored = await changeItem(anywhere, stored, changes)
       const changed = giveItem(collection, stored)
       given.set(changed, stored)
@@ -174,7 +190,12 @@ async function run(
     },
   })
   const value = await action.run?.(tools)
-  return { value, stored: given.get(value) }
+  const known = given.get(value)
+  if (known) return { stored: known }
+  if (value === undefined || value === null) return { data: value }
+  if (action.givesItem) return { stored: await findGiven(context, action, value) }
+  // It may have dates and undefined properties: it is kept and sent as JSON.
+  return { data: JSON.parse(JSON.stringify(value)) as Json }
 }
 
 /** Changes the item acted on, at the version that was read. */

@@ -178,19 +178,17 @@ function getReadableName({ binary }: CollectionDefinition, name: string): string
 
 /** Removes the contents of an item that its new state does not have. */
 export async function removeBlobs(
-  { target, transaction }: OperationContext,
+  context: OperationContext,
   before: Item,
   after: Item = {},
 ): Promise<void> {
-  const { blobs, shape } = target.collection
+  const { blobs, shape } = context.target.collection
   if (!blobs) return
   const keys = listBlobFields(shape.fields).flatMap(name => {
     const key = findBlobRecord(before, name)?.key
     return key === undefined || key === findBlobRecord(after, name)?.key ? [] : [key]
   })
-  const remove = () => removeContents(blobs, keys)
-  if (transaction) transaction.afterCommit(remove)
-  else await remove()
+  await context.afterCommit(() => removeContents(blobs, keys))
 }
 
 /** Leaves out inline contents that a patch did not change: they are not stored again. */

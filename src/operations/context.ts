@@ -1,14 +1,14 @@
 // One request, or one call in process, from its arrival to its answer. Steps read and fill it.
 import type { Authenticated, Principal } from '../auth/scheme.ts'
 import type { Issue } from '../errors.ts'
-import type { Representation, Upload } from '../formats/format.ts'
+import type { Representation } from '../formats/format.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
 import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import type { Transaction, TransactionOptions } from '../model/hooks.ts'
+import type { Find, Transaction, TransactionOptions } from '../model/hooks.ts'
 import type { CallOptions, Resource } from '../model/resource.ts'
 import {
   type CollectionTarget,
@@ -18,10 +18,11 @@ import {
   type Target,
 } from '../model/routes.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
-import type { BlobRecord } from '../schema/blob.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import { can } from './authorize.ts'
+import type { RunningTransaction } from './transaction.ts'
+import type { Uploads } from './uploads.ts'
 
 /** An api ready to answer. */
 export interface Runtime {
@@ -38,34 +39,26 @@ export interface Runtime {
   ) => Promise<R>
 }
 
-/** A transaction that runs, as its operations see it. */
-export interface RunningTransaction {
-  /** Aborted when it is to end. */
-  readonly signal: AbortSignal
-  /** The store of a collection within the transaction; of one in another database the plain one. */
-  storeOf(collection: CollectionDefinition): CollectionDefinition['store']
-  /** @throws TypeError for a collection in another database. */
-  requireMember(collection: CollectionDefinition): void
-  /** Does this once the transaction has happened, not where it is undone. */
-  afterCommit(work: () => Awaitable<void>): void
-  /** Keeps the uploads that an item holds, if the transaction happens. */
-  keep(uploads: Uploads, item: Item): void
-  /** Removes the uploads that nothing holds, at the end. */
-  discard(uploads: Uploads): void
-}
-
-/** What calls of one version share. */
-export interface CallScope {
+/** What calls of one version share. Its options are in force where a call gives none. */
+export interface CallScope extends CallOptions {
   readonly runtime: Runtime
   readonly version: VersionDefinition
   /** The public address of the api, or its path. */
   readonly base: string
-  /** Options in force where a call gives none. */
-  readonly defaults?: CallOptions
   /** The transaction that the calls are part of. */
   readonly transaction?: RunningTransaction | undefined
   /** The collection whose hook or action calls. */
-  readonly own?: CollectionDefinition
+  readonly own?: CollectionDefinition | undefined
+}
+
+/** Creates the function that finds the resources of a scope; without a name its own collection. */
+export function createFind(scope: CallScope): Find {
+  const find = (collection: string | { readonly name: string } = scope.own?.name ?? '') =>
+    scope.runtime.createResource(
+      scope,
+      typeof collection === 'string' ? collection : collection.name,
+    )
+  return find as Find // a resource has the types of its collection
 }
 
 /** The body of a request, decoded. */
@@ -77,26 +70,6 @@ export interface DecodedBody {
   readonly issues?: readonly Issue[]
   /** Whether it was a form. */
   readonly form?: boolean | undefined
-}
-
-/**
- * The contents that one request has uploaded so far. What no written item holds when the request ends is
- * removed again.
- */
-export interface Uploads {
-  /**
-   * Stores a content for the property at a dotted path.
-   * @throws HttpError 400 where the property takes no file or not this type, 413 over the limit.
-   */
-  put(field: string, file: Upload): Promise<Json>
-  /** Finds the record of a content that this request has uploaded. */
-  find(key: string): BlobRecord | undefined
-  /** The SHA-256 of such a content: the same bytes sent again have another key. */
-  digest(key: string): string | undefined
-  /** Marks the contents that an item holds now. */
-  keep(item: Item): void
-  /** Removes what no item holds. */
-  discard(): Promise<void>
 }
 
 /** What an operation answers, before any format prints it. */
@@ -222,10 +195,22 @@ export class RequestContext {
     return this.transaction ? this.transaction.storeOf(collection) : collection.store
   }
 
+  /** Does this now, or in a transaction once that has happened. */
+  afterCommit(work: () => Awaitable<void>): Awaitable<void> {
+    return this.transaction ? this.transaction.afterCommit(work) : work()
+  }
+
   /** Marks the uploads that a written item holds. */
   keepUploads(item: Item): void {
-    if (this.uploads && this.transaction) this.transaction.keep(this.uploads, item)
-    else this.uploads?.keep(item)
+    const { uploads } = this
+    if (uploads) this.afterCommit(() => uploads.keep(item))
+  }
+
+  /** Removes the uploads that no written item holds: now, or at the end of the transaction. */
+  discardUploads(): Awaitable<void> {
+    const { uploads, transaction } = this
+    if (!uploads) return undefined
+    return transaction ? transaction.atEnd(() => uploads.discard()) : uploads.discard()
   }
 
   /** Whether the client may do something to a collection. A program may do everything. */
@@ -237,8 +222,11 @@ export class RequestContext {
 /** The context of an operation on a collection. */
 export type OperationContext = RequestContext & { readonly target: CollectionTarget }
 
-/** The same request with another target. */
-export function withTarget(context: OperationContext, target: CollectionTarget): OperationContext {
+/** Copies the context of a request with another target, or in a transaction. */
+export function derive(
+  context: OperationContext,
+  changes: Partial<Pick<OperationContext, 'target' | 'transaction'>>,
+): OperationContext {
   const prototype: RequestContext = RequestContext.prototype
-  return Object.assign(Object.create(prototype), context, { target })
+  return Object.assign(Object.create(prototype), context, changes)
 }

@@ -3,22 +3,8 @@ import type { Principal } from '../auth/scheme.ts'
 import type { Find, HookContext, OperationEvent } from '../model/hooks.ts'
 import { type Awaitable, type Item, isObject } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
-import type { CallScope, OperationContext } from './context.ts'
+import { type CallScope, createFind, type OperationContext } from './context.ts'
 import { giveItem } from './given-items.ts'
-
-/** The scope of calls within a hook or an action: the same version, principal and signal. */
-function createScope({
-  runtime,
-  target,
-  base,
-  principal,
-  request,
-  transaction,
-}: OperationContext): CallScope {
-  const { version, collection: own } = target
-  const signal = transaction?.signal ?? request.signal
-  return { runtime, version, base, transaction, own, defaults: { principal, signal } }
-}
 
 /** What hooks and actions get: the resources are made when they are asked for. */
 export class OperationTools implements HookContext {
@@ -35,11 +21,7 @@ export class OperationTools implements HookContext {
   }
 
   get collection(): Find {
-    const { runtime, target } = this.#context
-    const scope = createScope(this.#context)
-    const find = (collection: string | { readonly name: string } = target.collection) =>
-      runtime.createResource(scope, typeof collection === 'string' ? collection : collection.name)
-    return find as Find // a resource has the types of its collection
+    return createFind(createScope(this.#context))
   }
 
   get transaction(): HookContext['transaction'] {
@@ -48,6 +30,14 @@ export class OperationTools implements HookContext {
     // The calls of a transaction are those of the version, as `collection` above.
     return runtime.transaction.bind(runtime, scope) as HookContext['transaction']
   }
+}
+
+/** Creates the scope of calls within a hook or an action: the same version, principal and signal. */
+function createScope(context: OperationContext): CallScope {
+  const { runtime, target, base, principal, request, transaction } = context
+  const { version, collection: own } = target
+  const { signal } = transaction ?? request
+  return { runtime, version, base, transaction, own, principal, signal }
 }
 
 class OperationHookEvent extends OperationTools implements OperationEvent {

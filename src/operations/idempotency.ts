@@ -12,8 +12,9 @@ import {
   toAnswer,
   type WriteOptions,
 } from '../store/store.ts'
-import type { OperationContext, OperationResult, Uploads } from './context.ts'
+import type { OperationContext, OperationResult } from './context.ts'
 import { toReadable } from './field-roles.ts'
+import type { Uploads } from './uploads.ts'
 import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
 
 /** The maximum size of a kept answer as JSON, in bytes; a larger one is kept as a redirect. */
@@ -38,9 +39,23 @@ function toWriteAnswer(outcome: Outcome, stored: Stored, collection: CollectionD
   return { outcome, ...rest, ...(isSmall(item) && { item }) }
 }
 
-/** What is kept of an action's result: nothing where it is too large, which is answered as a redirect. */
-export function limitAnswer(result: Json[]): Json[] {
-  return isSmall(result) ? result : []
+/**
+ * Keeps the answer of an action: nothing where it is too large, which is answered as a redirect.
+ * @throws what the store throws within a transaction, which it undoes.
+ */
+export async function keepAnswer(
+  context: OperationContext,
+  key: string,
+  answer: Json[],
+): Promise<void> {
+  const store = context.storeOf(context.target.collection)
+  try {
+    await store.complete(key, isSmall(answer) ? answer : [])
+  } catch (error) {
+    if (context.transaction) throw error
+    // The work is done: a failure would have the client ask for it again. Until its claim ends the key
+    // is refused, as if the work were going on.
+  }
 }
 
 function isSmall(value: unknown): boolean {
@@ -48,8 +63,7 @@ function isSmall(value: unknown): boolean {
 }
 
 /**
- * Does a write once for each key: the answer is kept in the same step as the change, by
- * {@link toWriteOptions}.
+ * Does a write once for each key: {@link toWriteOptions} keeps the answer in the same step as the change.
  * @throws as {@link once} does.
  */
 export function writeOnce(
@@ -57,9 +71,9 @@ export function writeOnce(
   write: () => Awaitable<OperationResult>,
 ): Awaitable<OperationResult> {
   if (context.idempotencyKey === undefined) return write()
-  return claimOnce(
+  return once(
     context,
-    async key => {
+    key => {
       context.claimedKey = key
       return write()
     },
@@ -86,13 +100,11 @@ export function toWriteOptions(
 }
 
 /** Keeps the answer of a change that writes nothing. */
-export async function keepUnchanged(context: OperationContext, stored: Stored): Promise<void> {
+export function keepUnchanged(context: OperationContext, stored: Stored): Awaitable<void> {
   const { claimedKey, target } = context
-  const { collection } = target
-  if (claimedKey !== undefined)
-    await context
-      .storeOf(target.collection)
-      .complete(claimedKey, toWriteAnswer('changed', stored, collection))
+  if (claimedKey === undefined) return undefined
+  const answer = toWriteAnswer('changed', stored, target.collection)
+  return context.storeOf(target.collection).complete(claimedKey, answer)
 }
 
 function buildEarlierResult(
@@ -105,68 +117,41 @@ function buildEarlierResult(
     return { status: 303, headers: ['Location', location], value: undefined }
   }
   const stored: Stored = { id, version, item, ...(updatedAt !== undefined && { updatedAt }) }
-  if (outcome === 'created') return buildCreatedResult(context, stored)
-  return outcome === 'changed'
-    ? buildChangedResult(context, stored)
-    : buildDeletedResult(context, stored)
+  return RESULT_BUILDERS[outcome](context, stored)
+}
+
+const RESULT_BUILDERS = {
+  created: buildCreatedResult,
+  changed: buildChangedResult,
+  deleted: buildDeletedResult,
 }
 
 /**
- * Does the work of an action once for each key, or gives the answer that it had.
- * @param work is given the key as the store knows it, and gives an answer that can be kept.
- * @param answered the result that the answer stands for.
- * @param keep keeps the answer under the key, where the work itself has not.
+ * Claims the key of a request and does the work, or gives the earlier answer. A key belongs to the principal,
+ * the method and the target; work that fails leaves it free.
+ * @param work gets the key as the store knows it, and keeps the answer under it.
+ * @param replay builds the result from the kept answer.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
-export async function once<T extends Json>(
+export async function once(
   context: OperationContext,
-  work: (key: string | undefined) => Promise<T>,
-  answered: (answer: T) => OperationResult | Promise<OperationResult>,
-  keep?: ((key: string, answer: T) => Awaitable<void>) | undefined,
-): Promise<OperationResult> {
-  if (context.idempotencyKey === undefined) return answered(await work(undefined))
-  let answer: T | undefined
-  const result = await claimOnce(
-    context,
-    async key => {
-      answer = await work(key)
-      try {
-        await keep?.(key, answer)
-      } catch {
-        // The work is done: a failure would have the client ask for it again. Until its claim ends the key
-        // is refused, as if the work were going on.
-      }
-      return undefined
-    },
-    // An answer under this key was kept by `keep`.
-    earlier => answered(earlier as T),
-  )
-  return result ?? answered(answer as T) // the work has given one
-}
-
-/**
- * Claims the key and does the work, or gives the earlier answer. A key belongs to the principal, the method
- * and the target; work that fails leaves it free.
- */
-async function claimOnce<T>(
-  context: OperationContext,
-  work: (key: string) => Promise<T>,
+  work: (key: string) => Awaitable<OperationResult>,
   replay: (answer: Json) => Awaitable<OperationResult>,
-): Promise<T | OperationResult> {
-  const { target, idempotencyKey = '', principal, method, body } = context
+): Promise<OperationResult> {
+  const { target, idempotencyKey = '', principal, method, body, request } = context
   const store = context.storeOf(target.collection)
   const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
   const { value = null, issues = [] } = body ?? {}
-  const said = issues.map(({ message }) => message)
-  const fingerprint = hash([withDigests(value, context.uploads), ...said])
-  const attempt = await store.claim(key, fingerprint, context.request)
-  if (attempt.state !== 'new') {
-    return { ...(await replay(earlierAnswer(attempt, fingerprint))), replayed: true }
-  }
+  const messages = issues.map(({ message }) => message)
+  const fingerprint = hash([withDigests(value, context.uploads), ...messages])
+  const record = await store.claim(key, fingerprint, request)
+  if (record.state !== 'new')
+    return { ...(await replay(findAnswer(record, fingerprint))), replayed: true }
   try {
     return await work(key)
   } catch (error) {
     try {
+      // A key that has its answer by now keeps it.
       await store.complete(key, undefined)
     } catch {
       // What the work was refused for is what the client must hear; the key is free again in a minute.
@@ -175,20 +160,20 @@ async function claimOnce<T>(
   }
 }
 
-function earlierAnswer(
-  attempt: Exclude<IdempotencyRecord, { state: 'new' }>,
+function findAnswer(
+  record: Exclude<IdempotencyRecord, { state: 'new' }>,
   fingerprint: string,
 ): Json {
   const issue = { field: 'idempotency-key', type: 'idempotency_key' } as const
-  if (attempt.fingerprint !== fingerprint) {
+  if (record.fingerprint !== fingerprint) {
     const message = 'This Idempotency-Key was used with another body; take a new key'
     throw new HttpError(422, [{ message, ...issue }])
   }
-  if (attempt.state === 'running') {
+  if (record.state === 'running') {
     const message = 'The first request with this Idempotency-Key is still running'
     throw new HttpError(409, [{ message, ...issue }], { headers: ['Retry-After', '1'] })
   }
-  return attempt.answer
+  return record.answer
 }
 
 /** Files sent again lie under new keys: their digests stand for them. */

@@ -6,7 +6,7 @@ import { getValue } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item } from '../schema/values.ts'
 import type { Filter } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
-import { type OperationContext, withTarget } from './context.ts'
+import { derive, type OperationContext } from './context.ts'
 import { buildRowFilter } from './row-policy.ts'
 
 /** The filters that a parent and the row policy put on every list. */
@@ -33,7 +33,7 @@ export function targetAfterChange(target: CollectionTarget, item: Item): Collect
 /** The same request at the address that its item has after a change. */
 export function atCurrentParent(context: OperationContext, item: Item): OperationContext {
   const target = targetAfterChange(context.target, item)
-  return target === context.target ? context : withTarget(context, target)
+  return target === context.target ? context : derive(context, { target })
 }
 
 /** Whether an item is below the target's parent, if there is one, and visible to the principal. */

@@ -90,9 +90,7 @@ function withHooks(
       await failed?.(createEvent(context), error)
       throw error
     } finally {
-      const { uploads, transaction } = context
-      if (uploads && transaction) transaction.discard(uploads)
-      else await uploads?.discard()
+      await context.discardUploads()
     }
   }
 }

@@ -3,40 +3,19 @@ import { HttpError, throwIfAny } from '../errors.ts'
 import { takeTurn } from '../http/turns.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import { isBlobRecord } from '../schema/blob.ts'
-import type { Item } from '../schema/values.ts'
+import type { Awaitable, Item } from '../schema/values.ts'
 import { withTieBreak } from '../store/selection.ts'
 import type { Id, Store, Stored, WriteOptions } from '../store/store.ts'
 import { removeBlobs } from './blob-inputs.ts'
-import { type OperationContext, withTarget } from './context.ts'
+import { derive, type OperationContext } from './context.ts'
 import { unknownReference } from './input.ts'
+import { runInTransaction } from './transaction.ts'
 
 /** How many items are deleted with one, at most. */
 const MAX_CASCADE = 10_000
 
 /** How many ids a filter has, at most: databases bound the parameters of a statement. */
 const MAX_IDS = 500
-
-type Collections = ReadonlyMap<string, CollectionDefinition>
-
-/** Finds the store of a collection within a transaction. */
-type FindStore = (collection: CollectionDefinition) => Store
-
-/** Runs work on the stores of collections in one transaction: in that of the context, where it has one. */
-function transact<T>(
-  context: OperationContext,
-  collections: readonly CollectionDefinition[],
-  work: (find: FindStore) => Promise<T>,
-): Promise<T> {
-  const stores = collections.map(each => context.storeOf(each))
-  const [first] = stores
-  if (!first?.transaction) return work(each => context.storeOf(each))
-  return first.transaction(
-    stores,
-    // The same stores in the same order.
-    bound => work(collection => bound[collections.indexOf(collection)] as Store),
-    context.request,
-  )
-}
 
 /** An item that is deleted: what its store needs, and the records of its contents. */
 interface Doomed extends Pick<Stored, 'id' | 'version'> {
@@ -57,31 +36,30 @@ export async function deleteWithChildren(
   current: Stored,
   options: WriteOptions,
 ): Promise<boolean> {
-  const { collection, version } = context.target
-  const root = toDoomed(collection, current)
-  const work = async (find: FindStore) => {
-    const doomed = await findDoomed(context, root, find)
+  const root = toDoomed(context.target.collection, current)
+  const work = async (inside: OperationContext) => {
+    const doomed = await findDoomed(inside, root)
     // Those that refer go before what they refer to.
     for (const [count, each] of doomed.toReversed().entries()) {
       // A store in memory answers at once: others are served in between.
       if (count % 100 === 99) await takeTurn()
+      const { collection, id, version } = each
       const given = each === root ? options : context.request
-      if (!(await find(each.collection).delete(each.id, each.version, given))) throw new Contested()
+      if (!(await inside.storeOf(collection).delete(id, version, given))) throw new Contested()
     }
-    return doomed
+    // The contents of the item itself are removed once it is answered.
+    for (const { collection, contents } of doomed.slice(1)) {
+      const { target } = inside
+      await removeBlobs(derive(inside, { target: { ...target, collection } }), contents)
+    }
   }
-  let doomed: readonly Doomed[]
   try {
-    doomed = await transact(context, listReached(collection, version.collections), work)
+    await runInTransaction(context, work)
+    return true
   } catch (error) {
     if (error instanceof Contested) return false
     throw error
   }
-  for (const { collection: each, contents } of doomed.slice(1)) {
-    if (each.blobs)
-      await removeBlobs(withTarget(context, { ...context.target, collection: each }), contents)
-  }
-  return true
 }
 
 function toDoomed(collection: CollectionDefinition, { id, version, item }: Stored): Doomed {
@@ -89,36 +67,17 @@ function toDoomed(collection: CollectionDefinition, { id, version, item }: Store
   return { collection, id, version, contents: Object.fromEntries(contents) }
 }
 
-/** Lists the collections that a deletion reads: those that refer to it, and so on where they cascade. */
-function listReached(collection: CollectionDefinition, collections: Collections) {
-  const cascading = new Set([collection])
-  const reached = new Set([collection])
-  for (const each of cascading) {
-    for (const { name, onDelete } of each.children) {
-      const child = collections.get(name)
-      if (child) reached.add(child)
-      if (child && onDelete === 'cascade') cascading.add(child)
-    }
-  }
-  return [...reached]
-}
-
 /** Finds the items to delete, each before those that refer to it. */
-async function findDoomed(
-  context: OperationContext,
-  root: Doomed,
-  find: FindStore,
-): Promise<readonly Doomed[]> {
+async function findDoomed(context: OperationContext, root: Doomed): Promise<readonly Doomed[]> {
   const { collections } = context.target.version
   const doomed = [root]
   const seen = new Map([[root.collection, new Set([root.id])]])
   for (let level = [root]; level.length > 0; ) {
     const next: Doomed[] = []
-    for (const { child, field, ids } of listReferrers(level, collections, 'cascade')) {
-      const selection = { where: [refersTo(field, ids)], sort: byId(child) }
+    for (const { child, selection } of listReferrers(level, collections, 'cascade')) {
       const known = seen.get(child) ?? new Set<Id>()
       seen.set(child, known)
-      for await (const batch of find(child).stream(selection, context.request)) {
+      for await (const batch of context.storeOf(child).stream(selection, context.request)) {
         for (const stored of batch) {
           if (known.has(stored.id)) continue
           known.add(stored.id)
@@ -130,39 +89,37 @@ async function findDoomed(
     doomed.push(...next)
     level = next
   }
-  for (const { child, field, ids } of listReferrers(doomed, collections, 'restrict')) {
+  for (const { child, selection } of listReferrers(doomed, collections, 'restrict')) {
     const known = seen.get(child) ?? new Set<Id>()
-    const selection = { where: [refersTo(field, ids)], sort: byId(child) }
     const slice = { limit: known.size + 1, offset: 0 }
-    const { items } = await find(child).list(selection, slice, 'none', context.request)
+    const store = context.storeOf(child)
+    const { items } = await store.list(selection, slice, 'none', context.request)
     if (items.some(({ id }) => !known.has(id))) throw referenced(context, root.collection, child)
   }
   return doomed
 }
 
-/** Groups items by what refers to them. */
+/** Selects what refers to items, by the collections of both. */
 function* listReferrers(
   items: readonly Doomed[],
-  collections: Collections,
+  collections: ReadonlyMap<string, CollectionDefinition>,
   onDelete: 'cascade' | 'restrict',
 ) {
   for (const parent of new Set(items.map(({ collection }) => collection))) {
-    const all = items.flatMap(({ collection, id }) => (collection === parent ? [id] : []))
+    const ids = items.flatMap(({ collection, id }) => (collection === parent ? [id] : []))
     for (const { name, field, onDelete: declared } of parent.children) {
       const child = collections.get(name)
       if (!child || declared !== onDelete) continue
-      for (let at = 0; at < all.length; at += MAX_IDS)
-        yield { child, field, ids: all.slice(at, at + MAX_IDS) }
+      const sort = withTieBreak([], child.shape.identity.name)
+      for (let at = 0; at < ids.length; at += MAX_IDS) {
+        const values = ids.slice(at, at + MAX_IDS)
+        yield {
+          child,
+          selection: { where: [{ path: [field], operator: 'in', values } as const], sort },
+        }
+      }
     }
   }
-}
-
-function refersTo(field: string, values: readonly Id[]) {
-  return { path: [field], operator: 'in', values } as const
-}
-
-function byId({ shape }: CollectionDefinition) {
-  return withTieBreak([], shape.identity.name)
 }
 
 /** The message names no collection that the client may not know of. */
@@ -190,8 +147,8 @@ export function writeReferring<T>(
   context: OperationContext,
   values: Item,
   current: Item | undefined,
-  write: (store: Store) => T | Promise<T>,
-): T | Promise<T> {
+  write: (store: Store) => Awaitable<T>,
+): Awaitable<T> {
   const { collection, version } = context.target
   if (!collection.guarded) return write(context.storeOf(collection))
   const named = [...collection.references].flatMap(([field, { collection: name, onDelete }]) => {
@@ -201,13 +158,12 @@ export function writeReferring<T>(
     return parent && isNew ? [{ parent, field, value }] : []
   })
   if (named.length === 0) return write(context.storeOf(collection))
-  const collections = [...new Set([collection, ...named.map(({ parent }) => parent)])]
-  return transact(context, collections, async find => {
+  return runInTransaction(context, async inside => {
     for (const { parent, field, value } of named) {
       const id = typeof value === 'number' ? value : String(value)
-      if (!(await find(parent).get(id, context.request)))
+      if (!(await inside.storeOf(parent).get(id, context.request)))
         throwIfAny([unknownReference(field, parent, value)])
     }
-    return write(find(collection))
+    return write(inside.storeOf(collection))
   })
 }

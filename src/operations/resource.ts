@@ -67,7 +67,7 @@ const MAX_WAIT_MS = 100
 
 /** @throws TypeError where the version has no such collection. */
 export function createResource(scope: CallScope, name: string): Resource {
-  const { runtime, version, base, transaction, defaults = {} } = scope
+  const { runtime, version, base, transaction } = scope
   const collection = version.collections.get(name)
   if (!collection) {
     const names = [...version.collections.keys()].join(', ')
@@ -87,7 +87,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     }
     const value = collection.blobs && hasFiles(given) ? await readFiles(given) : given
     never ??= new AbortController().signal
-    const signal = options?.signal ?? defaults.signal ?? never
+    const signal = options?.signal ?? scope.signal ?? never
     const target = { version, collection, ...place }
     const method = target.action?.method ?? METHODS[operation] ?? 'GET'
     const request = new ProgramRequest(method, signal)
@@ -97,14 +97,9 @@ export function createResource(scope: CallScope, name: string): Resource {
       transaction,
       preconditions: preconditions ?? NO_PRECONDITIONS,
       body: value === undefined ? undefined : { value: toJson(value), type: undefined },
-      principal: options?.principal ?? defaults.principal,
-      uploads: createUploads(collection, {
-        limit: runtime.api.limits.upload,
-        time: Number.POSITIVE_INFINITY,
-        signal: () => signal,
-        digests: false,
-      }),
+      principal: options?.principal ?? scope.principal,
     })
+    context.uploads = createUploads(context)
     signal.throwIfAborted()
     return compilePerform(target, operation, perform)(context)
   }

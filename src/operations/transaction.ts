@@ -4,23 +4,17 @@ import type { CollectionDefinition, VersionDefinition } from '../model/definitio
 import type { Transaction, TransactionOptions } from '../model/hooks.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
 import { memoize } from '../schema/memoize.ts'
-import type { Awaitable, Item } from '../schema/values.ts'
-import { type KeyedStore, toKeyedStore } from '../store/keyed-store.ts'
+import type { Awaitable } from '../schema/values.ts'
+import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
-import {
-  type CallScope,
-  type OperationContext,
-  RequestContext,
-  type RunningTransaction,
-  type Uploads,
-} from './context.ts'
+import { type CallScope, createFind, derive, type OperationContext } from './context.ts'
 import { translateStoreError } from './store-errors.ts'
 
 /** One run of the work of a transaction: it may be undone, and run again. */
-class Attempt implements RunningTransaction {
+export class RunningTransaction {
+  /** Aborted when the transaction is to end. */
   readonly signal: AbortSignal
   readonly #stores: ReadonlyMap<Store, KeyedStore>
-  /** What is done once the transaction has happened, and what at its end in any case. */
   readonly #afterCommit: (() => Awaitable<void>)[] = []
   readonly #atEnd: (() => Awaitable<void>)[] = []
 
@@ -29,10 +23,12 @@ class Attempt implements RunningTransaction {
     this.signal = signal
   }
 
+  /** Finds the store of a collection within the transaction; of one in another database the plain one. */
   storeOf({ store }: CollectionDefinition): KeyedStore {
     return this.#stores.get(store) ?? store
   }
 
+  /** @throws TypeError for a collection in another database. */
   requireMember({ name, store }: CollectionDefinition): void {
     if (this.#stores.has(store)) return
     throw new TypeError(
@@ -40,16 +36,14 @@ class Attempt implements RunningTransaction {
     )
   }
 
+  /** Does this once the transaction has happened, not where it is undone. */
   afterCommit(work: () => Awaitable<void>): void {
     this.#afterCommit.push(work)
   }
 
-  keep(uploads: Uploads, item: Item): void {
-    this.afterCommit(() => uploads.keep(item))
-  }
-
-  discard(uploads: Uploads): void {
-    this.#atEnd.push(() => uploads.discard())
+  /** Does this at the end in any case, after what {@link afterCommit} does. */
+  atEnd(work: () => Awaitable<void>): void {
+    this.#atEnd.push(work)
   }
 
   async end(committed: boolean): Promise<void> {
@@ -64,58 +58,55 @@ const RULES: Rules<TransactionOptions> = { of: ANYTHING, principal: ANYTHING, si
  * @throws TypeError where the stores have no transactions, or are in several databases.
  */
 export async function runTransaction<R>(
-  scope: CallScope,
+  outer: CallScope,
   work: (tx: Transaction) => Promise<R>,
   options: TransactionOptions = {},
 ): Promise<R> {
   checkOptions('The options of transaction', options, RULES)
-  const { of, ...given } = options
-  const { runtime, version } = scope
-  const defaults = { ...scope.defaults, ...given }
+  const { of, ...callOptions } = options
   const name = typeof of === 'object' ? of.name : of
-  const own = name === undefined ? scope.own : version.collections.get(name)
-  return transact({ ...scope, defaults }, own, transaction => {
-    const inside = { ...scope, transaction, defaults: { ...defaults, signal: transaction.signal } }
-    const collection = (named: string | { readonly name: string } = own?.name ?? '') =>
-      runtime.createResource(inside, typeof named === 'string' ? named : named.name)
-    return work({ collection } as Transaction) // a resource has the types of its collection
-  })
+  const own = name === undefined ? outer.own : outer.version.collections.get(name)
+  const scope = { ...outer, ...callOptions, own }
+  try {
+    return await transact(scope, transaction => {
+      const collection = createFind({ ...scope, transaction, signal: transaction.signal })
+      return work({ collection } as Transaction) // a resource has the types of its collection
+    })
+  } catch (error) {
+    throw translateStoreError(error)
+  }
 }
 
-/** Runs the work of an action in a transaction: it gets the same request, in it. */
+/** Runs work on the collection of a request and others of its database in a transaction: it gets the request in it. */
 export function runInTransaction<R>(
   context: OperationContext,
   work: (context: OperationContext) => Promise<R>,
 ): Promise<R> {
-  const { runtime, target, base, request, transaction } = context
-  const { version, collection } = target
-  const scope = { runtime, version, base, transaction, defaults: { signal: request.signal } }
-  return transact(scope, collection, running => {
-    const prototype: RequestContext = RequestContext.prototype
-    return work(Object.assign(Object.create(prototype), context, { transaction: running }))
-  })
+  const { runtime, target, request, transaction } = context
+  const { version, collection: own } = target
+  return transact({ runtime, version, own, transaction, signal: request.signal }, running =>
+    work(derive(context, { transaction: running })),
+  )
 }
 
 async function transact<R>(
-  { runtime, version, defaults, transaction }: CallScope,
-  own: CollectionDefinition | undefined,
+  { runtime, version, own, signal: outer, transaction }: Omit<CallScope, 'base'>,
   work: (transaction: RunningTransaction) => Promise<R>,
 ): Promise<R> {
   if (transaction) return work(transaction)
-  const collections = findMembers(version, own)
-  const stores = [...new Set(collections.map(({ store }) => store))]
+  const stores = [...new Set(findMembers(version, own).map(({ store }) => store))]
   const [first] = stores
   const limit = new AbortController()
-  const given = defaults?.signal
-  const signal = given ? AbortSignal.any([given, limit.signal]) : limit.signal
+  const signal = outer ? AbortSignal.any([outer, limit.signal]) : limit.signal
   let timer: NodeJS.Timeout | undefined
-  let attempt: Attempt | undefined
+  let attempt: RunningTransaction | undefined
   const run = async (bound: readonly Store[]) => {
     await attempt?.end(false)
     // From its begin: while it waits for others it holds nothing.
     timer = setTimeout(() => limit.abort(tooSlow()), runtime.api.limits.workTime)
-    const keyed = bound.map((store, at) => [stores[at] as Store, toKeyedStore(store)] as const) // one for each
-    attempt = new Attempt(new Map(keyed), signal)
+    // A keyed store binds keyed stores, one for each.
+    const members = stores.map((store, at) => [store, bound[at] as KeyedStore] as const)
+    attempt = new RunningTransaction(new Map(members), signal)
     try {
       return await work(attempt)
     } finally {
@@ -128,8 +119,6 @@ async function transact<R>(
     const result = await (first as Required<Store>).transaction(stores, run, { signal })
     committed = true
     return result
-  } catch (error) {
-    throw translateStoreError(error)
   } finally {
     await attempt?.end(committed)
   }

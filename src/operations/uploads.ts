@@ -1,79 +1,95 @@
 // The uploads of a request: checked, stored, and removed where the request fails.
 import { createHash } from 'node:crypto'
+import type { BlobStore } from '../blobs/blob-store.ts'
 import { hashContent, limitContent, peekContent } from '../blobs/content.ts'
 import { isAccepted, sniffType } from '../blobs/media-type.ts'
 import { removeContents, storeContent } from '../blobs/store-content.ts'
-import { type ErrorType, HttpError } from '../errors.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
+import { HttpError } from '../errors.ts'
+import type { Upload } from '../formats/format.ts'
 import { type BlobRecord, isBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
-import type { Uploads } from './context.ts'
+import type { Item, Json } from '../schema/values.ts'
+import type { OperationContext } from './context.ts'
 import { translateStoreError } from './store-errors.ts'
 
-export interface UploadOptions {
-  /** The maximum bytes of one content. */
-  readonly limit: number
-  /** Milliseconds that the blob store may take for each piece of a content. */
-  readonly time: number
-  /** Called when a content arrives. */
-  readonly signal: () => AbortSignal
-  /** Whether contents are hashed, to compare them with another request: it costs half of an upload. */
-  readonly digests: boolean
-}
+/**
+ * The contents that one request has uploaded so far. What no written item holds when the request ends is
+ * removed again.
+ */
+export class Uploads {
+  readonly #context: OperationContext
+  readonly #blobs: BlobStore
+  readonly #records = new Map<string, BlobRecord>()
+  readonly #digests = new Map<string, string>()
 
-export function createUploads(
-  { blobs, inputFields }: CollectionDefinition,
-  { limit, time, signal, digests: hashes }: UploadOptions,
-): Uploads | undefined {
-  if (!blobs) return undefined
-  const records = new Map<string, BlobRecord>()
-  const digests = new Map<string, string>()
-  return {
-    async put(field, { name, content }) {
-      const declared = findField(inputFields, toPath(field))
-      if (declared?.kind !== 'blob') {
-        const names = listBlobFields(inputFields).join(', ')
-        throw issue(field, `${field} does not take files. Files go to: ${names}`, 'unexpected_file')
-      }
-      const peeked = await peekContent(limitContent(content, limit, field))
-      const type = sniffType(peeked.start)
-      if (!isAccepted(type, declared.accept)) {
-        throw issue(
-          field,
-          `${field} must be ${declared.accept?.join(' or ')}, not ${type}`,
-          'unaccepted_type',
-        )
-      }
-      const hash = hashes ? createHash('sha256') : undefined
-      const bytes = hash ? hashContent(peeked.content, hash) : peeked.content
-      const { key, size } = await storeContent(blobs, bytes, time, signal()).catch(error => {
+  constructor(context: OperationContext, blobs: BlobStore) {
+    this.#context = context
+    this.#blobs = blobs
+  }
+
+  /**
+   * Stores a content for the property at a dotted path.
+   * @throws HttpError 400 where the property takes no file or not this type, 413 over the limit.
+   */
+  async put(field: string, { name, content }: Upload): Promise<Json> {
+    const { api, request, inProcess, target } = this.#context
+    const { inputFields } = target.collection
+    const declared = findField(inputFields, toPath(field))
+    if (declared?.kind !== 'blob') {
+      const names = listBlobFields(inputFields).join(', ')
+      const message = `${field} does not take files. Files go to: ${names}`
+      throw new HttpError(400, [{ message, field, type: 'unexpected_file' }])
+    }
+    const peeked = await peekContent(limitContent(content, api.limits.upload, field))
+    const type = sniffType(peeked.start)
+    if (!isAccepted(type, declared.accept)) {
+      const message = `${field} must be ${declared.accept?.join(' or ')}, not ${type}`
+      throw new HttpError(400, [{ message, field, type: 'unaccepted_type' }])
+    }
+    // To hash a content, to compare it with another request, costs half of an upload.
+    const keyed = request.headers['idempotency-key'] !== undefined
+    const hash = keyed ? createHash('sha256') : undefined
+    const bytes = hash ? hashContent(peeked.content, hash) : peeked.content
+    const time = inProcess ? Number.POSITIVE_INFINITY : api.limits.workTime
+    const { key, size } = await storeContent(this.#blobs, bytes, time, request.signal).catch(
+      error => {
         throw translateStoreError(error)
-      })
-      const record: BlobRecord = {
-        key,
-        type,
-        size,
-        updated_at: new Date().toISOString(),
-        ...(name !== undefined && { name }),
-      }
-      records.set(key, record)
-      if (hash) digests.set(key, hash.digest('base64url'))
-      return { ...record }
-    },
-    find: key => records.get(key),
-    digest: key => digests.get(key),
-    keep(item) {
-      for (const value of Object.values(item)) if (isBlobRecord(value)) records.delete(value.key)
-    },
-    async discard() {
-      const keys = [...records.keys()]
-      records.clear()
-      await removeContents(blobs, keys)
-    },
+      },
+    )
+    const updated_at = new Date().toISOString()
+    const record = { key, type, size, updated_at, ...(name !== undefined && { name }) }
+    this.#records.set(key, record)
+    if (hash) this.#digests.set(key, hash.digest('base64url'))
+    return { ...record }
+  }
+
+  /** Finds the record of a content that this request has uploaded. */
+  find(key: string): BlobRecord | undefined {
+    return this.#records.get(key)
+  }
+
+  /** Finds the SHA-256 of such a content: the same bytes sent again have another key. */
+  digest(key: string): string | undefined {
+    return this.#digests.get(key)
+  }
+
+  /** Marks the contents that an item holds now. */
+  keep(item: Item): void {
+    for (const value of Object.values(item))
+      if (isBlobRecord(value)) this.#records.delete(value.key)
+  }
+
+  /** Removes what no item holds. */
+  async discard(): Promise<void> {
+    const keys = [...this.#records.keys()]
+    this.#records.clear()
+    await removeContents(this.#blobs, keys)
   }
 }
 
-function issue(field: string, message: string, type: ErrorType): HttpError {
-  return new HttpError(400, [{ message, field, type }])
+/** Creates the uploads of a request; `undefined` where its collection takes none. */
+export function createUploads(context: OperationContext): Uploads | undefined {
+  const { blobs } = context.target.collection
+  return blobs && new Uploads(context, blobs)
 }

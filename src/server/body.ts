@@ -4,8 +4,7 @@ import { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
 import { effectiveMethod } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import type { CollectionTarget } from '../model/routes.ts'
-import type { OperationContext, Uploads } from '../operations/context.ts'
+import type { OperationContext } from '../operations/context.ts'
 import { createUploads } from '../operations/uploads.ts'
 import type { Awaitable } from '../schema/values.ts'
 import {
@@ -67,32 +66,18 @@ function decode(
   content: ReturnType<typeof chooseBodyFormat>,
   body: HttpRequest['body'],
 ): Promise<Decoded> {
-  const { api, target, request, method } = context
+  const { api, target, method } = context
   const { collection, action } = target
   // Remembered even where decoding fails: what is uploaded by then must be removed.
-  if (!action) context.uploads = uploadsFor(api, request, target)
+  if (!action) context.uploads = createUploads(context)
+  const { uploads } = context
   const read = new BodyContext(context, content.type, {
     limits: api.limits,
     method,
     fields: action ? action.inputFields : collection.bodyFields,
-    upload: context.uploads?.put,
+    upload: uploads && ((field, file) => uploads.put(field, file)),
   })
   return decodeBody(body, content, read)
-}
-
-/** Where the contents go that a request uploads; `undefined` where the collection takes none. */
-export function uploadsFor(
-  { limits }: ApiDefinition,
-  request: HttpRequest,
-  { collection }: CollectionTarget,
-): Uploads | undefined {
-  if (!collection.blobs) return undefined
-  return createUploads(collection, {
-    limit: limits.upload,
-    time: limits.workTime,
-    signal: () => request.signal,
-    digests: request.headers['idempotency-key'] !== undefined,
-  })
 }
 
 export function methodNotAllowed(method: string, allowed: string): HttpError {

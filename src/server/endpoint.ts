@@ -16,9 +16,10 @@ import { listBelow } from '../operations/below.ts'
 import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
 import { compilePerform } from '../operations/perform.ts'
 import { describeRoot, listResources } from '../operations/root.ts'
+import { createUploads } from '../operations/uploads.ts'
 import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
-import { isForm, methodNotAllowed, readBody, readForm, uploadsFor } from './body.ts'
+import { isForm, methodNotAllowed, readBody, readForm } from './body.ts'
 import { loadChoices, offersParents } from './parent-choices.ts'
 import { preflight } from './preflight.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
@@ -141,7 +142,7 @@ function compileOperation(
     const context = toOperationContext(requested)
     context.operation = operation
     prepareOperation(context)
-    if (uploads) context.uploads ??= uploadsFor(api, context.request, context.target)
+    if (uploads) context.uploads ??= createUploads(context)
     const { workload } = context.runtime
     return andThen(
       workload.run(() => {
