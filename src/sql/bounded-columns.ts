@@ -1,6 +1,5 @@
 // Rows of bounded size: a value that is too long for its share of a page is not read with the others.
 import { randomUUID } from 'node:crypto'
-import type { Stored } from '../store/store.ts'
 import type { Column } from './columns.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
@@ -14,36 +13,37 @@ type Row = Readonly<Record<string, unknown>>
 
 export class BoundedColumns {
   readonly #mapping: TableMapping
-  readonly #columns: readonly Column[]
   readonly #long: readonly Column[]
   /** The bytes of a row beside its long values. */
   readonly #fixed: number
   /** Selected in place of a value that is too long. */
-  #mark: string | undefined
+  readonly #mark = randomUUID()
 
   constructor(mapping: TableMapping) {
     const { columns } = mapping
     this.#mapping = mapping
-    this.#columns = columns.map(each => (each.long ? { ...each, read: `rest_${each.name}` } : each))
-    this.#long = this.#columns.filter(({ long }) => long)
+    this.#long = columns.filter(({ long }) => long)
     this.#fixed = columns.reduce(
       (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
       0,
     )
   }
 
+  /** Whether values may be of any length. */
+  get hasLong(): boolean {
+    return this.#long.length > 0
+  }
+
   /**
-   * Selects the columns of so many rows that have no more bytes than these together as JSON, whatever
-   * is in them: longer values are marked. `undefined` where no value can be long.
+   * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
+   * longer values are marked.
    */
-  select(limit: number, maxBytes: number): Fragment | undefined {
-    if (this.#long.length === 0) return undefined
+  select(limit: number, maxBytes: number): Fragment {
     const share = (maxBytes / limit - this.#fixed) / CHARACTER_BYTES / this.#long.length
     const max = Math.max(0, Math.floor(share))
-    this.#mark ??= randomUUID()
     const mark = sql.lit(this.#mark)
     const { length } = this.#mapping.database
-    return this.#mapping.select(this.#columns, ({ long, readable }) =>
+    return this.#mapping.select(({ long, readable }) =>
       long
         ? sql`case when ${length(readable)} > ${max} then ${mark} else ${readable} end`
         : readable,
@@ -53,10 +53,6 @@ export class BoundedColumns {
   /** Whether a value of the row was too long. */
   isMarked(row: Row): boolean {
     return this.#long.some(({ read }) => row[read] === this.#mark)
-  }
-
-  decode(row: Row): Stored {
-    return this.#mapping.decode(row, this.#columns)
   }
 
   /** Selects the size of a row as `rest_size`. */

@@ -21,7 +21,6 @@ import type { TableMapping } from './table-mapping.ts'
 const value = sql`${''}`
 
 export class SqlChanges {
-  readonly #session: StatementSession
   readonly #mapping: TableMapping
   readonly #records: SqlIdempotencyRecords
   readonly #own: boolean
@@ -37,13 +36,11 @@ export class SqlChanges {
 
   /** @param own whether the table keeps values exactly, and has one row for each id. */
   constructor(
-    session: StatementSession,
     mapping: TableMapping,
     records: SqlIdempotencyRecords,
     own: boolean,
     clock: () => number,
   ) {
-    this.#session = session
     this.#mapping = mapping
     this.#records = records
     this.#own = own
@@ -72,20 +69,7 @@ export class SqlChanges {
     return sql.join(names.map(name => sql`${name} = ${value}`))
   }
 
-  /** The same within a transaction. */
-  within(session: StatementSession): Pick<SqlChanges, 'get' | 'update' | 'delete'> {
-    return {
-      get: (id, options) => this.get(id, options, session),
-      update: (id, version, values, options) => this.update(id, version, values, options, session),
-      delete: (id, version, options) => this.delete(id, version, options, session),
-    }
-  }
-
-  get(
-    id: Id,
-    options?: StoreOptions,
-    session: StatementSession = this.#session,
-  ): Promise<Stored | undefined> {
+  get(session: StatementSession, id: Id, options?: StoreOptions): Promise<Stored | undefined> {
     return session.read(runner => this.#find(id, this.#get, runner), options)
   }
 
@@ -96,31 +80,23 @@ export class SqlChanges {
     return row && this.#mapping.decode(row)
   }
 
-  update(
+  async update(
+    session: StatementSession,
     id: Id,
     version: string,
     values: Item,
     options?: WriteOptions,
-    session: StatementSession = this.#session,
   ): Promise<Stored | undefined> {
-    return this.#atVersion<Stored | undefined>(
-      id,
-      version,
-      undefined,
-      (runner, before) =>
-        before
-          ? this.#change(before, values, runner)
-          : this.#replaceRow(id, version, values, runner),
-      options,
-      session,
-    )
+    const work = (runner: Runner, before: Stored | undefined) =>
+      before ? this.#change(before, values, runner) : this.#replaceRow(id, version, values, runner)
+    return (await this.#atVersion(session, id, version, work, options)) || undefined
   }
 
   delete(
+    session: StatementSession,
     id: Id,
     version: string,
     options?: WriteOptions,
-    session: StatementSession = this.#session,
   ): Promise<boolean> {
     const key = this.#mapping.encodeId(id)
     const parameters = this.#mapping.versionColumn === undefined ? [key] : [key, version]
@@ -129,33 +105,29 @@ export class SqlChanges {
       this.#requireOne(id, numAffectedRows)
       return numAffectedRows === 1n
     }
-    return this.#atVersion(id, version, false, remove, options, session)
+    return this.#atVersion(session, id, version, remove, options)
   }
 
   /** In the store's own table one statement compares the version; in others a transaction does. */
-  #atVersion<T extends Stored | boolean | undefined>(
+  async #atVersion<T extends Stored | undefined | boolean>(
+    session: StatementSession,
     id: Id,
     version: string,
-    otherwise: T,
     work: (runner: Runner, before: Stored | undefined) => Promise<T>,
     options: WriteOptions | undefined,
-    session: StatementSession,
-  ): Promise<T> {
-    if (this.#mapping.encodeId(id) === undefined) return Promise.resolve(otherwise)
+  ): Promise<T | false> {
+    if (this.#mapping.encodeId(id) === undefined) return false
     const key = options?.idempotencyKey
-    const write = async (runner: Runner, before: Stored | undefined) => {
+    const write = async (runner: Runner) => {
+      const before = this.#own ? undefined : await this.#find(id, this.#lock, runner)
+      if (!this.#own && before?.version !== version) return false
       const result = await work(runner, before)
       if (key === undefined || !result) return result
       const written = typeof result === 'object' ? result : undefined
       await this.#records.answer(key, buildAnswer(options, written), runner)
       return result
     }
-    if (this.#own)
-      return session.write(runner => write(runner, undefined), options, key === undefined)
-    return session.write(async runner => {
-      const before = await this.#find(id, this.#lock, runner)
-      return before?.version === version ? write(runner, before) : otherwise
-    }, options)
+    return session.write(write, options, this.#own && key === undefined)
   }
 
   async #replaceRow(

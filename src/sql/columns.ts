@@ -99,6 +99,7 @@ export function buildColumn(
   const column = options.name ?? name
   const ref = sql.id(column)
   const readable = fits ? fits.read(ref) : database.read(ref, type)
+  const long = type === 'json' || (type === 'text' && !fits && !isShort(name, shape))
   return {
     name,
     field,
@@ -109,8 +110,8 @@ export function buildColumn(
     ref,
     readable,
     // Under its own name, an order by the column would be by what is selected.
-    read: readable === ref ? column : `rest_${name}`,
-    long: type === 'json' || (type === 'text' && !fits && !isShort(name, shape)),
+    read: readable === ref && !long ? column : `rest_${name}`,
+    long,
     tellsNull: json && plain !== undefined && options.json === undefined,
   }
 }

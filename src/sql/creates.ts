@@ -33,7 +33,6 @@ const sequences = sql.table(SEQUENCES)
 const value = sql`${''}`
 
 export class SqlCreates {
-  readonly #session: StatementSession
   readonly #mapping: TableMapping
   readonly #records: SqlIdempotencyRecords
   readonly #own: boolean
@@ -51,13 +50,11 @@ export class SqlCreates {
 
   /** @param own whether the table keeps values exactly, so that they need not be read back. */
   constructor(
-    session: StatementSession,
     mapping: TableMapping,
     records: SqlIdempotencyRecords,
     own: boolean,
     clock: () => number,
   ) {
-    this.#session = session
     this.#mapping = mapping
     this.#records = records
     this.#own = own
@@ -81,17 +78,8 @@ export class SqlCreates {
     if (database.supportsDmlInCte) this.#insertNext = this.#compileInsertNext()
   }
 
-  /** The same within a transaction. */
-  within(session: StatementSession): Pick<SqlCreates, 'create'> {
-    return { create: (values, options) => this.create(values, options, session) }
-  }
-
   /** @throws the driver's error where a row would break a rule of the table. */
-  create(
-    values: Item,
-    options: WriteOptions = {},
-    session: StatementSession = this.#session,
-  ): Promise<Stored> {
+  create(session: StatementSession, values: Item, options: WriteOptions = {}): Promise<Stored> {
     const create = { values, options }
     const id = chosenId(this.#mapping.shape.identity, values)
     const single = options.idempotencyKey === undefined

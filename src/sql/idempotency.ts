@@ -19,32 +19,35 @@ const SWEEP_INTERVAL_MS = 60_000
 
 /** The keys of one table; those of other tables are apart. */
 export class SqlIdempotencyRecords {
-  readonly #session: StatementSession
   readonly #database: SqlDatabase
   readonly #name: string
   readonly #clock: () => number
   #swept = Number.NEGATIVE_INFINITY
 
-  constructor(session: StatementSession, database: SqlDatabase, name: string, clock: () => number) {
-    this.#session = session
+  constructor(database: SqlDatabase, name: string, clock: () => number) {
     this.#database = database
     this.#name = name
     this.#clock = clock
   }
 
-  async claim(key: string, print: string, options?: StoreOptions): Promise<IdempotencyRecord> {
+  async claim(
+    session: StatementSession,
+    key: string,
+    print: string,
+    options?: StoreOptions,
+  ): Promise<IdempotencyRecord> {
     const now = this.#clock()
     if (now >= this.#swept + SWEEP_INTERVAL_MS) {
       this.#swept = now
-      await this.#write(sql`delete from ${table} where expires_at <= ${now}`, options)
+      await this.#write(session, sql`delete from ${table} where expires_at <= ${now}`, options)
     }
     for (;;) {
       // One statement claims: of several at the same time one changes a row.
       const claim = sql`insert into ${table} as kept (name, key, fingerprint, expires_at) values (${this.#name}, ${key}, ${print}, ${now + CLAIM_TTL_MS}) on conflict (name, key) do update set fingerprint = excluded.fingerprint, answer = null, expires_at = excluded.expires_at where kept.expires_at <= ${now} returning 1 as claimed`
-      const claimed = await this.#write(claim, options)
+      const claimed = await this.#write(session, claim, options)
       if (claimed.rows.length > 0) return { state: 'new' }
       const find = sql`select fingerprint, answer from ${table} where ${this.#is(key)}`
-      const [known] = (await this.#write(find, options)).rows
+      const [known] = (await this.#write(session, find, options)).rows
       // Freed in between: claimed again.
       if (!known) continue
       const fingerprint = String(known.fingerprint)
@@ -53,9 +56,23 @@ export class SqlIdempotencyRecords {
     }
   }
 
-  async complete(key: string, answer: Json | undefined, options?: StoreOptions): Promise<void> {
+  /**
+   * Keeps the answer of a claimed key; without an answer the key is free again.
+   * @throws UnavailableError in a transaction, as `answer` does.
+   */
+  async complete(
+    session: StatementSession,
+    key: string,
+    answer: Json | undefined,
+    options?: StoreOptions,
+  ): Promise<void> {
     const free = sql`delete from ${table} where ${this.#is(key)} and answer is null`
-    await this.#write(answer === undefined ? free : this.#keep(key, answer), options)
+    const write = async (runner: Runner) => {
+      if (answer !== undefined && runner.apart) return this.answer(key, answer, runner)
+      const statement = answer === undefined ? free : this.#keep(key, answer)
+      await runner.run(compile(this.#database, statement))
+    }
+    await session.write(write, options, true)
   }
 
   /**
@@ -68,12 +85,6 @@ export class SqlIdempotencyRecords {
     throw new UnavailableError('The claim of the idempotency key has expired')
   }
 
-  /** Completes a key within a transaction, which an expired claim undoes. @throws as `answer` does. */
-  completeClaimed(key: string, answer: Json | undefined, options?: StoreOptions): Promise<void> {
-    if (answer === undefined) return this.complete(key, answer, options)
-    return this.#session.write(runner => this.answer(key, answer, runner), options)
-  }
-
   #keep(key: string, answer: Json): Fragment {
     const until = this.#clock() + RECORD_TTL_MS
     return sql`update ${table} set answer = ${JSON.stringify(answer)}, expires_at = ${until} where ${this.#is(key)} and answer is null`
@@ -84,8 +95,8 @@ export class SqlIdempotencyRecords {
   }
 
   /** One statement is a transaction by itself. */
-  #write(statement: Fragment, options: StoreOptions | undefined) {
+  #write(session: StatementSession, statement: Fragment, options: StoreOptions | undefined) {
     const compiled = compile(this.#database, statement)
-    return this.#session.write(({ run }) => run(compiled), options, true)
+    return session.write(({ run }) => run(compiled), options, true)
   }
 }

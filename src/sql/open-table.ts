@@ -7,7 +7,7 @@ import type { SqlDatabase } from './database.ts'
 import { SqlIdempotencyRecords } from './idempotency.ts'
 import { addColumn, isAddable } from './missing-columns.ts'
 import { SqlReads } from './reads.ts'
-import { compile, type Runner, type Session, type StatementSession } from './session.ts'
+import { compile, type Runner, type Session } from './session.ts'
 import type { SqlStoreOptions } from './sql-store.ts'
 import type { Fragment } from './sql-text.ts'
 import { TableMapping } from './table-mapping.ts'
@@ -17,12 +17,10 @@ import { tableStatements } from './tables.ts'
 /** The operations on a table, once its catalog is read. */
 export interface Table {
   readonly mapping: TableMapping
-  readonly changes: Pick<SqlChanges, 'get' | 'update' | 'delete'>
-  readonly creates: Pick<SqlCreates, 'create'>
+  readonly changes: SqlChanges
+  readonly creates: SqlCreates
   readonly reads: SqlReads
   readonly records: SqlIdempotencyRecords
-  /** The same within a transaction. */
-  within(session: StatementSession): Table
 }
 
 type Options = Omit<SqlStoreOptions<never>, 'db'>
@@ -36,28 +34,17 @@ export async function openTable(
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
   const { mapping, catalog } = await prepare(shape, session, database, options)
   const isOwn = catalog.isOwn(mapping)
-  const records = new SqlIdempotencyRecords(session, database, mapping.table, clock)
-  const changes = new SqlChanges(session, mapping, records, isOwn, clock)
-  const creates = new SqlCreates(session, mapping, records, isOwn, clock)
+  const records = new SqlIdempotencyRecords(database, mapping.table, clock)
   // A part of a table stands under its name, which with a schema in front is none.
   const walks = database.serial && catalog.base && !mapping.table.includes('.')
-  const walk = walks ? new TableWalk(session, mapping, maxScan) : undefined
-  const reads = new SqlReads(session, mapping, rememberTotals && catalog.base, walk)
-  const table: Table = {
+  const walk = walks ? new TableWalk(mapping, maxScan) : undefined
+  return {
     mapping,
     records,
-    changes,
-    creates,
-    reads,
-    within: transaction => ({
-      ...table,
-      records: new SqlIdempotencyRecords(transaction, database, mapping.table, clock),
-      changes: changes.within(transaction),
-      creates: creates.within(transaction),
-      reads: reads.within(transaction),
-    }),
+    changes: new SqlChanges(mapping, records, isOwn, clock),
+    creates: new SqlCreates(mapping, records, isOwn, clock),
+    reads: new SqlReads(mapping, rememberTotals && catalog.base, walk),
   }
-  return table
 }
 
 async function prepare(

@@ -2,8 +2,17 @@
 // changes: counting is most of what a filtered list costs.
 import { takeTurn } from '../http/turns.ts'
 import { sameJson } from '../schema/values.ts'
+import { cutPage } from '../store/printed.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
-import { type ListOptions, type Slice, type Stored, throwIfAborted } from '../store/store.ts'
+import {
+  type Id,
+  type ListOptions,
+  type Page,
+  type Slice,
+  type Stored,
+  type TotalMode,
+  toPage,
+} from '../store/store.ts'
 import { BoundedColumns } from './bounded-columns.ts'
 import {
   type Beside,
@@ -17,46 +26,38 @@ import type { Fragment } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import type { TableWalk } from './table-walk.ts'
 
-/** The items of a slice, as far as they are not too large together. */
+/** The items of a slice. */
 interface Found {
   readonly items: readonly Stored[]
-  /** How many more there are, at least; absent where no value is long. */
-  readonly leftOut?: number | undefined
-}
-
-/** Items and the total, both of one moment. */
-type FoundPage = Found & { readonly total: number }
-
-/** What was selected, and how it is decoded. */
-interface Rows extends Pick<Found, 'leftOut'> {
-  readonly rows: readonly Row[]
-  readonly decode: (row: Row) => Stored
+  /** How many rows the slice has: more than the items, where these are too large together. */
+  readonly count: number
+  /** Whether long rows were read, so that the page may have to be cut. */
+  readonly long: boolean
+  readonly total?: number | undefined
 }
 
 const MAX_TOTALS = 1000
 
-/** Long rows are there, and are to be read in a turn. */
-const LONG = Symbol('long')
-
-/** For how long rows are taken to be long after some were, in milliseconds. */
-const LONG_MS = 1000
-
 /** The cost of counting in the planner's units, some milliseconds, from which its estimate is taken. */
 const MAX_COUNT_COST = 1000
+
+/** What is to be read by one statement. */
+interface Part {
+  readonly selection: Selection
+  readonly slice: Slice
+  /** Whether the total is counted too. */
+  readonly counts: boolean
+  readonly maxBytes: number | undefined
+}
 
 const NOTHING: Beside = { total: false, state: false }
 
 export class SqlReads {
-  readonly #session: StatementSession
   readonly #mapping: TableMapping
   readonly #remembers: boolean
   /** The totals at one state of the database, by their filters. */
   readonly #totals = new Map<string, number>()
   #state: unknown
-  /** Until when rows are taken to be long. */
-  #longUntil = 0
-  /** The last page of long rows. */
-  #lastLong: Promise<unknown> = Promise.resolve()
   readonly #bounded: BoundedColumns
   readonly #walk: TableWalk | undefined
 
@@ -64,241 +65,151 @@ export class SqlReads {
    * @param remembers whether totals may be remembered until the database changes.
    * @param walk absent where the database can be stopped.
    */
-  constructor(
-    session: StatementSession,
-    mapping: TableMapping,
-    remembers: boolean,
-    walk?: TableWalk,
-    bounded = new BoundedColumns(mapping),
-  ) {
-    this.#session = session
+  constructor(mapping: TableMapping, remembers: boolean, walk: TableWalk | undefined) {
     this.#mapping = mapping
-    this.#bounded = bounded
+    this.#bounded = new BoundedColumns(mapping)
     this.#remembers = remembers
     this.#walk = walk
   }
 
-  /** The same within a transaction: nothing is remembered, and nobody else has a turn. */
-  within(session: StatementSession): SqlReads {
-    return new SqlReads(session, this.#mapping, false, undefined, this.#bounded)
+  /** Finds a page. Its exact total is of the same moment, unless the page is empty. */
+  async list(
+    session: StatementSession,
+    selection: Selection,
+    slice: Slice,
+    mode: TotalMode,
+    options?: ListOptions,
+    maxBytes = options?.maxBytes,
+  ): Promise<Page> {
+    // One row more shows whether there are more.
+    const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
+    const part = { selection, slice: wanted, counts: mode === 'exact', maxBytes }
+    const found = await this.#find(session, part, options)
+    let total = mode === 'none' ? undefined : (found.total ?? totalOf(found, wanted))
+    if (mode !== 'none' && total === undefined) {
+      const before = 'offset' in slice && found.count > 0 ? slice.offset : 0
+      const counted = await this.total(session, selection, mode, options)
+      total = Math.max(before + found.count, counted)
+    }
+    const page = toPage(found.items, slice, total)
+    if (!found.long) return page
+    const more = page.more || found.count > found.items.length
+    return cutPage({ ...page, more }, slice, maxBytes)
   }
 
   /** Counts the matches, or takes the planner's estimate where counting would cost much. */
-  async total(filters: Filters, mode: 'exact' | 'estimated', options?: ListOptions) {
+  async total(
+    session: StatementSession,
+    filters: Filters,
+    mode: 'exact' | 'estimated',
+    options?: ListOptions,
+  ): Promise<number> {
     const { database } = this.#mapping
     const { plan } = database
     if (mode === 'estimated' && plan) {
       const statement = compile(database, plan.statement(matchesStatement(filters, this.#mapping)))
-      const { rows } = await this.#session.read(({ run }) => run(statement), options)
+      const { rows } = await session.read(({ run }) => run(statement), options)
       const estimate = plan.read(rows[0] ?? {})
       if (estimate.cost > MAX_COUNT_COST) return estimate.rows
     }
     const key = toKey(filters)
-    const { where, search } = filters
-    const count = search ? { where, search } : { where }
-    const walks = this.#walk?.isNeeded(count, options)
-    const walk = walks && (await walks) ? this.#walk : undefined
-    const total = await this.#session.read(async runner => {
-      if (this.#totals.has(key) && !runner.beside) {
-        const [row] = await this.#beside(filters, { total: false, state: true }, runner)
-        const known = this.#recall(key, row)
-        if (known !== undefined) return known
-      }
-      return walk ? undefined : this.#count(filters, key, runner)
-    }, options)
-    return total ?? this.#countByWalk(walk, count, key, options)
+    const select = (total: boolean) =>
+      session.read(runner => this.#selectBeside(filters, total, runner), options)
+    const before = this.#walk || this.#totals.has(key) ? await select(false) : undefined
+    const known = this.#recall(key, before)
+    if (known !== undefined) return known
+    const total = await this.#walk?.count(session, filters, options)
+    if (total === undefined) return this.#remember(key, await select(true))
+    const after = await select(false)
+    if (before?.rest_state !== after.rest_state) return total
+    return this.#remember(key, { ...after, rest_total: total })
   }
 
-  /** Remembers the total where nothing was written meanwhile. */
-  async #countByWalk(
-    walk: TableWalk | undefined,
-    filters: Filters,
-    key: string,
-    options?: ListOptions,
-  ): Promise<number> {
-    const readState = async () => {
-      if (!this.#remembers) return {}
-      const beside = { total: false, state: true }
-      const read = this.#session.read(runner => this.#beside(filters, beside, runner), options)
-      return (await read)[0] ?? {}
-    }
-    const before = await readState()
-    const total = (await walk?.count(filters, options)) ?? 0
-    const after = await readState()
-    if (before.rest_state === after.rest_state) this.#remember(key, { ...after, rest_total: total })
-    return total
+  /** Selects the state of the database, as far as totals are remembered, and the total if wanted. */
+  async #selectBeside(filters: Filters, total: boolean, { apart, run }: Runner): Promise<Row> {
+    const state = this.#remembers && !apart
+    if (!total && !state) return {}
+    const statement = besideStatement(filters, { total, state }, this.#mapping)
+    return (await run(compile(this.#mapping.database, statement))).rows[0] ?? {}
   }
 
-  /** Finds a slice by a walk; `undefined` where one statement finds it. */
-  async #walked(
-    selection: Selection,
-    slice: Slice,
+  /** Finds the items of a slice, and the total if one statement finds both. */
+  async #find(
+    session: StatementSession,
+    wanted: Part,
     options: ListOptions | undefined,
-    maxBytes: number | undefined,
-  ): Promise<Found | undefined> {
-    const walks = this.#walk?.isNeeded(selection, options)
-    if (!this.#walk || !walks || !(await walks)) return undefined
-    const values = await this.#walk.ids(selection, slice, options)
-    if (values.length === 0) return { items: [] }
-    const { identity } = this.#mapping.shape
-    const { sort } = selection
-    const where = [{ path: [identity.name], operator: 'in', values } as const]
-    const found =
-      'key' in slice
-        ? { limit: values.length, key: undefined, backward: slice.backward }
-        : { limit: values.length, offset: 0 }
-    return this.#readList(async (runner, long) => {
-      const rows = await this.#rows({ where, sort }, found, NOTHING, runner, long, maxBytes)
-      return rows === LONG ? LONG : this.#toItems(rows, selection, slice)
-    }, options)
-  }
-
-  async #count(filters: Filters, key: string, runner: Runner): Promise<number> {
-    const beside = { total: true, state: this.#remembers && !runner.beside }
-    const [row = {}] = await this.#beside(filters, beside, runner)
-    return this.#remember(key, row)
-  }
-
-  #expectsLong(): boolean {
-    return performance.now() < this.#longUntil
-  }
-
-  /**
-   * Reads a list. Pages of long rows are read one after another, each in its turn: they keep the driver and
-   * this process busy.
-   * @param work is told whether it may read long rows.
-   */
-  async #readList<T>(
-    work: (runner: Runner, long: boolean) => Promise<T | typeof LONG>,
-    options: ListOptions | undefined,
-  ): Promise<T> {
-    const first = await this.#session.read(
-      async runner => (this.#expectsLong() ? LONG : work(runner, false)),
-      options,
-    )
-    if (first !== LONG) return first
-    const read = this.#lastLong.then(async () => {
-      throwIfAborted(options)
-      await takeTurn(true)
-      return this.#session.read(runner => work(runner, true), options)
-    })
-    this.#lastLong = read.catch(() => undefined)
-    const result = await read
-    if (result === LONG) throw new Error('Long rows were not read in their turn')
-    return result
-  }
-
-  /** Finds the items of a slice. */
-  async items(
-    selection: Selection,
-    slice: Slice,
-    options?: ListOptions,
-    maxBytes?: number,
   ): Promise<Found> {
-    const walked = this.#walk && (await this.#walked(selection, slice, options, maxBytes))
-    if (walked) return walked
-    return this.#readList(async (runner, long) => {
-      const rows = await this.#rows(selection, slice, NOTHING, runner, long, maxBytes)
-      return rows === LONG ? LONG : this.#toItems(rows, selection, slice)
-    }, options)
+    const { selection, slice, maxBytes } = wanted
+    if (slice.limit === 0) return { items: [], count: 0, long: false }
+    const ids = await this.#walk?.findIds(session, selection, slice, options)
+    const part = ids ? { ...this.#selectIds(ids, wanted), counts: false, maxBytes } : wanted
+    const read = (long: boolean) => session.read(runner => this.#read(part, long, runner), options)
+    const found = await read(false)
+    if (found) return found
+    // Reading long rows keeps the driver and this process busy.
+    await takeTurn(true)
+    return (await read(true)) as Found // it may read long rows
   }
 
-  /** Finds the items of a slice, and estimates the total: never less than the items show. */
-  async estimatedPage(
-    selection: Selection,
-    slice: Slice,
-    options?: ListOptions,
-  ): Promise<FoundPage> {
-    const found = await this.items(selection, slice, options, options?.maxBytes)
-    const before = 'offset' in slice ? slice.offset : 0
-    const count = found.items.length + (found.leftOut ?? 0)
-    const known = totalOf(found, slice)
-    if (known !== undefined) return { ...found, total: known }
-    const least = count > 0 ? before + count : 0
-    return { ...found, total: Math.max(least, await this.total(selection, 'estimated', options)) }
-  }
-
-  /** Finds the items of a slice and the total, both of one moment. */
-  async page(selection: Selection, slice: Slice, options?: ListOptions): Promise<FoundPage> {
-    const key = toKey(selection)
-    const maxBytes = options?.maxBytes
-    const walked = this.#walk && (await this.#walked(selection, slice, options, maxBytes))
-    if (walked) {
-      const total = totalOf(walked, slice) ?? (await this.total(selection, 'exact', options))
-      return { ...walked, total }
+  #selectIds(values: readonly Id[], { selection: { sort }, slice }: Part) {
+    const { identity } = this.#mapping.shape
+    const where = [{ path: [identity.name], operator: 'in', values } as const]
+    const backward = 'key' in slice && slice.backward
+    return {
+      selection: { where, sort },
+      slice: { limit: values.length, key: undefined, backward },
     }
-    const page = await this.#readList(async (runner, long) => {
-      if (this.#totals.has(key) && !runner.beside) {
-        const beside = { total: false, state: true }
-        const found = await this.#rows(selection, slice, beside, runner, long, maxBytes)
-        if (found === LONG) return LONG
-        const total = this.#recall(key, found.rows[0])
-        if (total !== undefined) return { ...this.#toItems(found, selection, slice), total }
-      }
-      const beside = { total: true, state: this.#remembers && !runner.beside }
-      const found = await this.#rows(selection, slice, beside, runner, long, maxBytes)
-      if (found === LONG) return LONG
-      const [first] = found.rows
-      if (!first) return undefined
-      return { ...this.#toItems(found, selection, slice), total: this.#remember(key, first) }
-    }, options)
-    if (page) return page
-    // No row brought the total along. From the start, that is the total.
-    const whole = 'offset' in slice ? slice.offset === 0 : slice.key === undefined
-    if (whole) return { items: [], total: 0 }
-    return this.#session.snapshot(async runner => {
-      const found = await this.#rows(selection, slice, NOTHING, runner, true, maxBytes)
-      const total = await this.#count(selection, key, runner)
-      // Long rows may be read here.
-      return found === LONG
-        ? { items: [], total }
-        : { ...this.#toItems(found, selection, slice), total }
-    }, options)
   }
 
-  async #beside(filters: Filters, beside: Beside, { run }: Runner): Promise<Row[]> {
-    const statement = besideStatement(filters, beside, this.#mapping)
-    return (await run(compile(this.#mapping.database, statement))).rows
+  /** Selects a slice with its total, or with the state for which the total is remembered. */
+  async #read(part: Part, long: boolean, runner: Runner): Promise<Found | undefined> {
+    const { selection, counts } = part
+    if (!counts) return this.#select(part, NOTHING, long, runner)
+    const key = toKey(selection)
+    const state = this.#remembers && !runner.apart
+    if (state && this.#totals.has(key)) {
+      const found = await this.#select(part, { total: false, state }, long, runner)
+      const total = this.#recall(key, found?.first)
+      if (!found || total !== undefined) return found && { ...found, total }
+    }
+    const found = await this.#select(part, { total: true, state }, long, runner)
+    return found?.first ? { ...found, total: this.#remember(key, found.first) } : found
   }
 
-  async #rows(
-    selection: Selection,
-    slice: Slice,
+  /** Selects a slice; nothing where it has long values that may not be read. */
+  async #select(
+    { selection, slice, maxBytes }: Part,
     beside: Beside,
-    { run }: Runner,
     long: boolean,
-    maxBytes?: number,
-  ): Promise<Rows | typeof LONG> {
+    { run }: Runner,
+  ): Promise<(Found & { readonly first: Row | undefined }) | undefined> {
     const mapping = this.#mapping
     const bounded = this.#bounded
-    const select = async (part: Slice, what: Beside, columns?: Fragment) => {
-      const statement = listStatement(selection, part, what, mapping, columns)
+    const select = async (limit: number, what: Beside, columns?: Fragment) => {
+      const statement = listStatement(selection, { ...slice, limit }, what, mapping, columns)
       return (await run(compile(mapping.database, statement))).rows
     }
-    const decode = (row: Row) => mapping.decode(row)
-    const columns = maxBytes === undefined ? undefined : bounded.select(slice.limit, maxBytes)
-    if (maxBytes === undefined || !columns) return { rows: await select(slice, beside), decode }
-    if (!long) {
-      const rows = await select(slice, beside, columns)
-      const isLong = rows.some(row => bounded.isMarked(row))
-      if (!isLong) return { rows, decode: row => bounded.decode(row) }
-      this.#longUntil = performance.now() + LONG_MS
-      return LONG
+    let { limit } = slice
+    let columns: Fragment | undefined
+    let count: number | undefined
+    if (maxBytes !== undefined && bounded.hasLong) {
+      if (long) {
+        // Even to pass over a long value takes long in SQLite: the sizes are asked for first.
+        const sizes = await select(limit, NOTHING, bounded.size)
+        count = sizes.length
+        limit = bounded.fitting(sizes, maxBytes)
+      } else columns = bounded.select(limit, maxBytes)
     }
-    // Even to pass over a long value takes long in SQLite: the sizes are asked for first.
-    const sizes = await select(slice, NOTHING, bounded.size)
-    const limit = bounded.fitting(sizes, maxBytes)
-    return {
-      rows: await select({ ...slice, limit }, beside),
-      decode,
-      leftOut: sizes.length - limit,
-    }
+    const rows = await select(limit, beside, columns)
+    if (columns && rows.some(row => bounded.isMarked(row))) return undefined
+    const items = this.#decode(rows, selection, slice)
+    return { items, count: count ?? rows.length, long, first: rows[0] }
   }
 
   /** @throws Error for a page that holds the place it follows: the next one might be the same, and so on. */
-  #toItems({ rows, decode, leftOut }: Rows, { sort }: Selection, slice: Slice): Found {
-    const items = rows.map(decode)
-    if (!('key' in slice)) return { items, leftOut }
+  #decode(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
+    const items = rows.map(row => this.#mapping.decode(row))
+    if (!('key' in slice)) return items
     const { key } = slice
     const last = key?.at(-1)
     if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
@@ -307,7 +218,7 @@ export class SqlReads {
         `${this.#mapping.table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: what is read of these columns is not what the database compares`,
       )
     }
-    return { items: slice.backward ? items.reverse() : items, leftOut }
+    return slice.backward ? items.reverse() : items
   }
 
   #recall(key: string, row: Row | undefined): number | undefined {
@@ -326,8 +237,7 @@ export class SqlReads {
 }
 
 /** The total, where a slice that is not full shows it. */
-function totalOf({ items, leftOut = 0 }: Found, slice: Slice): number | undefined {
-  const count = items.length + leftOut
+function totalOf({ count }: Found, slice: Slice): number | undefined {
   if (count >= slice.limit) return undefined
   if ('key' in slice) return slice.key === undefined ? count : undefined
   return count > 0 || slice.offset === 0 ? slice.offset + count : undefined

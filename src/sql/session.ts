@@ -18,8 +18,8 @@ export type Prepared = CompiledQuery<Row>
 
 /** Runs statements on one connection, in or outside of a transaction. */
 export interface Runner {
-  /** Whether it is the connection for reads beside a transaction: its states are not those of the other. */
-  readonly beside: boolean
+  /** Whether it sees another state than most: within a transaction, or on the connection for reads beside one. */
+  readonly apart: boolean
   run(statement: Prepared, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
   /** Runs a statement without values, and drops its rows. */
   exec(text: string): Promise<unknown>
@@ -29,8 +29,6 @@ export interface Runner {
 export interface StatementSession {
   /** Reads by statements that need not see the same moment. */
   read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
-  /** Reads by several statements that see the same moment. */
-  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
   /**
    * Writes all of the work or nothing of it. The work may be run again from its start.
    * @param single whether the work is one statement, which is a transaction by itself.
@@ -95,12 +93,14 @@ export class Session implements StatementSession {
     return this.#transact(create ? beginPrepare : beginRead, work, {})
   }
 
+  /** An aborted read lets its caller go at once, even where it waits for a connection. */
   read<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
-    return this.#read(undefined, work, options)
-  }
-
-  snapshot<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
-    return this.#read(this.#database.beginRead, work, options)
+    const result = this.#transact(undefined, work, options, this.#shared.reader?.executor)
+    if (this.#database.serial) return result
+    return new Promise((resolve, reject) => {
+      const stop = onAbort(options, () => reject(options.signal?.reason))
+      result.then(resolve, reject).finally(stop)
+    })
   }
 
   write<T>(
@@ -143,20 +143,6 @@ export class Session implements StatementSession {
     } finally {
       this.#shared.transactions--
     }
-  }
-
-  /** An aborted read lets its caller go at once, even where it waits for a connection. */
-  #read<T>(
-    begin: readonly string[] | undefined,
-    work: (runner: Runner) => Promise<T>,
-    options: StoreOptions,
-  ): Promise<T> {
-    const result = this.#transact(begin, work, options, this.#shared.reader?.executor)
-    if (this.#database.serial) return result
-    return new Promise((resolve, reject) => {
-      const stop = onAbort(options, () => reject(options.signal?.reason))
-      result.then(resolve, reject).finally(stop)
-    })
   }
 
   async #flush(): Promise<void> {
@@ -280,10 +266,10 @@ export class Session implements StatementSession {
 function createRunner(
   connection: DatabaseConnection,
   options: StoreOptions,
-  beside: boolean,
+  apart: boolean,
 ): Runner {
   return {
-    beside,
+    apart,
     // The connection of SQLite throws where that of PostgreSQL rejects.
     async run(statement, parameters = statement.parameters) {
       throwIfAborted(options)

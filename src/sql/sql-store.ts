@@ -11,29 +11,27 @@ import {
   wholeFrom,
 } from '../options.ts'
 import type { Scalar } from '../schema/values.ts'
-import { cutPage } from '../store/printed.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
 import { BATCH, BATCH_BYTES, mergeShapes } from '../store/shapes.ts'
 import {
-  type Page,
   ReferenceConflictError,
   type Shape,
   type Store,
   throwIfAborted,
-  toPage,
   UnavailableError,
   UniqueError,
   UnstorableError,
 } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/turns.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
-import { listStores, setMapping } from './mappings.ts'
 import { openTable, type Table } from './open-table.ts'
+import type { SqlReads } from './reads.ts'
 import { Session, type StatementSession } from './session.ts'
 import { findSharedDatabase, type SharedDatabase } from './shared-database.ts'
 import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
 import { DATABASES, tableStatements } from './tables.ts'
 import { runTransaction } from './transaction.ts'
+import { listStores, setMapping } from './where.ts'
 
 export { alterTableSql } from './alter-table.ts'
 export type { ColumnOptions } from './columns.ts'
@@ -102,6 +100,9 @@ const RULES: Rules<SqlStoreOptions> = {
   clock: FUNCTION,
 }
 
+/** Runs work on the table of a store, once it is open. */
+type Access = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
+
 /** A store, as its transactions see it. */
 interface Member {
   readonly shared: SharedDatabase
@@ -114,28 +115,6 @@ interface Member {
 }
 
 const members = new WeakMap<Store, Member>()
-
-async function list(
-  { reads }: Table,
-  ...[selection, slice, mode, given]: Parameters<Store['list']>
-): Promise<Page> {
-  if (slice.limit === 0) {
-    const none = { items: [], more: false }
-    if (mode === 'none') return none
-    return { ...none, total: await reads.total(selection, mode, given) }
-  }
-  const wanted = { ...slice, limit: slice.limit + 1 }
-  const maxBytes = given?.maxBytes
-  const found =
-    mode === 'none'
-      ? { ...(await reads.items(selection, wanted, given, maxBytes)), total: undefined }
-      : await (mode === 'exact'
-          ? reads.page(selection, wanted, given)
-          : reads.estimatedPage(selection, wanted, given))
-  const page = toPage(found.items, slice, found.total)
-  if (found.leftOut === undefined) return page
-  return cutPage(found.leftOut > 0 ? { ...page, more: true } : page, slice, maxBytes)
-}
 
 /**
  * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.43,
@@ -209,60 +188,57 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   }
 
   /** Runs work that `close` waits for. */
-  async function use<T>(work: (table: Table) => Promise<T>): Promise<T> {
+  const use: Access = async work => {
     enter()
     try {
-      return await work(table ?? (await open()))
+      return await work(table ?? (await open()), session)
     } finally {
       leave()
     }
   }
 
-  /** Runs work on a table and those that its filters reach into. */
-  function reach<T>(
-    access: <R>(work: (table: Table) => Promise<R>) => Promise<R>,
-    { where }: Pick<Selection, 'where'>,
-    work: (table: Table) => Promise<T>,
-  ): Promise<T> {
-    const others = listStores(where)
-    if (others.length === 0) return access(work)
-    return Promise.all(others.map(each => members.get(each)?.open())).then(() => access(work))
-  }
-
-  /** The methods of a store on a table that some function opens. */
-  function methodsOn(access: <T>(work: (table: Table) => Promise<T>) => Promise<T>) {
-    const write = <T>(work: (table: Table) => Promise<T>) =>
-      access(opened => work(opened).catch(error => rethrow(error, opened)))
+  /** The methods of a store whose table some function opens. */
+  function methodsOn(access: Access) {
+    const write: Access = work =>
+      access((opened, on) => work(opened, on).catch(error => rethrow(error, opened)))
+    /** Reads the table and those that its filters reach into. */
+    const read = <T>(
+      { where }: Pick<Selection, 'where'>,
+      work: (reads: SqlReads, on: StatementSession) => Promise<T>,
+    ): Promise<T> => {
+      const run = () => access(({ reads }, on) => work(reads, on))
+      const others = listStores(where)
+      if (others.length === 0) return run()
+      return Promise.all(others.map(each => members.get(each)?.open())).then(run)
+    }
     const methods: Omit<Store, 'attach' | 'claim' | 'close'> = {
       pages: 'key',
       idempotency: 'store',
       database: shared,
-      get: (id, given) => access(({ changes }) => changes.get(id, given)),
-      list: (...input) => reach(access, input[0], opened => list(opened, ...input)),
+      get: (id, given) => access(({ changes }, on) => changes.get(on, id, given)),
+      list: (...given) => read(given[0], (reads, on) => reads.list(on, ...given)),
       async count(filters, mode, given) {
         throwIfAborted(given)
         if (mode === 'none') return undefined
-        return reach(access, filters, ({ reads }) => reads.total(filters, mode, given))
+        return read(filters, (reads, on) => reads.total(on, filters, mode, given))
       },
       async *stream(selection, given) {
         for (let key: Scalar[] | undefined; ; ) {
           const slice = { limit: BATCH, key, backward: false }
-          const { items, leftOut = 0 } = await reach(access, selection, ({ reads }) =>
-            reads.items(selection, slice, given, BATCH_BYTES),
+          const { items, more } = await read(selection, (reads, on) =>
+            reads.list(on, selection, slice, 'none', given, BATCH_BYTES),
           )
           if (items.length > 0) yield items
           const end = items.at(-1)
-          if (!end || (items.length < BATCH && leftOut === 0)) return
+          if (!end || !more) return
           // The values of sort keys are scalars or null.
           key = sortKeyOf(end.item, selection.sort) as Scalar[]
         }
       },
-      create: (values, given) => write(({ creates }) => creates.create(values, given)),
-      update: (id, version, values, given) =>
-        write(({ changes }) => changes.update(id, version, values, given)),
-      delete: (id, version, given) => write(({ changes }) => changes.delete(id, version, given)),
-      complete: (key, answer, given) =>
-        access(({ records }) => records.complete(key, answer, given)),
+      create: (...given) => write(({ creates }, on) => creates.create(on, ...given)),
+      update: (...given) => write(({ changes }, on) => changes.update(on, ...given)),
+      delete: (...given) => write(({ changes }, on) => changes.delete(on, ...given)),
+      complete: (...given) => access(({ records }, on) => records.complete(on, ...given)),
     }
     return methods
   }
@@ -278,8 +254,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       preparing = undefined
     },
     open: () => use(async () => undefined),
-    claim: (key, fingerprint, given) =>
-      use(({ records }) => records.claim(key, fingerprint, given)),
+    claim: (...given) => use(({ records }, on) => records.claim(on, ...given)),
     async transaction(stores, work, given = {}) {
       const taking = stores.map(each => {
         const member = members.get(each)
@@ -298,7 +273,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         const opened = await Promise.allSettled(taking.map(async member => member.open()))
         const run = (transaction: StatementSession) =>
           work(opened.map((each, at) => (taking[at] as Member).bind(each, transaction))) // one for each
-        return await runTransaction(session, shared, database, run, given)
+        return await runTransaction(session, database, run, given)
       } finally {
         for (const member of entered) member.leave()
       }
@@ -322,22 +297,17 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     leave,
     open,
     bind(opened, transaction) {
-      const refused = {
+      const inside: Store = {
+        ...methodsOn(async work => {
+          if (opened.status === 'rejected') throw opened.reason
+          return work(opened.value, transaction)
+        }),
         attach: refuseInTransaction,
         claim: refuseInTransaction,
         close: refuseInTransaction,
       }
-      if (opened.status === 'rejected') {
-        return { ...methodsOn(() => Promise.reject(opened.reason)), ...refused }
-      }
-      const bound = opened.value.within(transaction)
-      const within: Store = {
-        ...methodsOn(work => work(bound)),
-        ...refused,
-        complete: (key, answer, given) => bound.records.completeClaimed(key, answer, given),
-      }
-      setMapping(within, bound.mapping)
-      return within
+      if (opened.status === 'fulfilled') setMapping(inside, opened.value.mapping)
+      return inside
     },
   })
   return store

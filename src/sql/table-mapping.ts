@@ -118,14 +118,14 @@ export class TableMapping {
     this.changing = this.columns.filter(column => column !== id && column !== this.created)
     this.from = sql.table(table)
     this.#owner = sql`${this.from}.`
-    this.all = this.select(this.columns, ({ readable }) => readable)
+    this.all = this.select(({ readable }) => readable)
     this.indexes = new Indexes(table, shape, database, path => this.#express(toPath(path)))
     this.#checkNames()
   }
 
-  /** Selects columns under the names by which they are read, and the version last. */
-  select(columns: readonly Column[], toValue: (column: Column) => Fragment): Fragment {
-    const all = columns.map(each => {
+  /** Selects all columns under the names by which they are read, and the version last. */
+  select(toValue: (column: Column) => Fragment): Fragment {
+    const all = this.columns.map(each => {
       const value = toValue(each)
       return each.read === each.column ? value : sql`${value} as ${sql.id(each.read)}`
     })
@@ -232,8 +232,8 @@ export class TableMapping {
   }
 
   /** Decodes a row; its version is a hash of its values where the table has no column for one. */
-  decode(row: Readonly<Record<string, unknown>>, columns = this.columns): Stored {
-    const item = decodeRow(row, columns)
+  decode(row: Readonly<Record<string, unknown>>): Stored {
+    const item = decodeRow(row, this.columns)
     return this.#toStored(item, this.versionColumn && String(row[this.versionColumn]))
   }
 

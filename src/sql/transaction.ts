@@ -3,7 +3,6 @@ import { type StoreOptions, throwIfAborted } from '../store/store.ts'
 import { untilAborted } from '../store/turns.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Runner, type Session, type StatementSession, toStoreError } from './session.ts'
-import type { SharedDatabase } from './shared-database.ts'
 import { SEQUENCES } from './tables.ts'
 import { type SharedWork, undoable } from './writes.ts'
 
@@ -16,22 +15,18 @@ class Undone {
   }
 }
 
-/** Databases whose transactions cannot take the lock, such as for want of rights: they go without. */
-const lockless = new WeakSet<SharedDatabase>()
-
 /**
  * Runs work in one transaction. One that has failed for another runs again alone: so it succeeds, however
  * many there are.
  */
 export async function runTransaction<T>(
   session: Session,
-  shared: SharedDatabase,
   database: SqlDatabase,
   work: (session: StatementSession) => Promise<T>,
   options: StoreOptions,
 ): Promise<T> {
   const run = async (runner: Runner, tries: number) => {
-    if (!lockless.has(shared)) await lock(runner, shared, database, tries > 0)
+    if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, tries > 0))
     const transaction = new TransactionSession(runner, database)
     try {
       const result = await untilAborted(work(transaction), options)
@@ -46,21 +41,7 @@ export async function runTransaction<T>(
   try {
     return await session.transaction(run, options)
   } catch (error) {
-    if (error === NO_LOCK) return runTransaction(session, shared, database, work, options)
     throw error instanceof Undone ? error.reason : error
-  }
-}
-
-/** Thrown by the first transaction that has found that its database takes no locks. */
-const NO_LOCK = Symbol('no lock')
-
-async function lock(runner: Runner, shared: SharedDatabase, database: SqlDatabase, alone: boolean) {
-  try {
-    if (database.lockTransaction) await runner.exec(database.lockTransaction(SEQUENCES, alone))
-  } catch (error) {
-    if (database.failure(error) !== undefined) throw error
-    lockless.add(shared)
-    throw NO_LOCK
   }
 }
 
@@ -74,16 +55,12 @@ class TransactionSession implements StatementSession {
   #ended = false
 
   constructor(runner: Runner, database: SqlDatabase) {
-    this.#runner = runner
+    this.#runner = { ...runner, apart: true }
     this.#database = database
   }
 
   read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
     return this.#inTurn(() => work(this.#runner), options)
-  }
-
-  snapshot<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {
-    return this.read(work, options)
   }
 
   async write<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T> {

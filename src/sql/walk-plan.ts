@@ -42,19 +42,16 @@ export class WalkPlans {
     this.#indexes = [[id], ...ending, ...indexes.sets('unique')]
   }
 
-  /** Whether an index answers all filters, and gives the sort. */
-  isServed(wanted: Wanted): boolean {
-    const { where, search, sort = [] } = wanted
+  /** Whether little is looked at: the filters name ids, or an index answers all of them and gives the sort. */
+  isServed({ where, search, sort = [] }: Wanted): boolean {
+    if (where.some(({ operator, path }) => operator === 'in' && path.join('.') === this.#id)) {
+      return true
+    }
     if (search) return false
     return this.#indexes.some(index => {
       const { answered, ordered } = lead(index, where, sort)
       return answered === where.length && ordered
     })
-  }
-
-  /** Whether some of the filters leave a few items: by their ids, or by what is unique. */
-  isSmall({ where }: Wanted): boolean {
-    return where.some(({ operator, path }) => operator === 'in' && path.join('.') === this.#id)
   }
 
   /** Finds the order in which least is walked: that of the sort, which may end early, else that of the ids. */

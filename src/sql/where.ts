@@ -13,10 +13,32 @@ import {
   searchWords,
   type Within,
 } from '../store/selection.ts'
+import type { Store } from '../store/store.ts'
 import type { JsonType, MixedExpression, SqlDatabase } from './database.ts'
-import { getMapping } from './mappings.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { ColumnExpression, TableMapping } from './table-mapping.ts'
+
+/** The tables of stores, for filters that reach into another one. */
+const mappings = new WeakMap<Store, TableMapping>()
+
+/** Remembers the table of a store, once its catalog is read. */
+export function setMapping(store: Store, mapping: TableMapping): void {
+  mappings.set(store, mapping)
+}
+
+/** @throws TypeError for a store of another database. */
+export function getMapping(store: Store): TableMapping {
+  const mapping = mappings.get(store)
+  if (mapping) return mapping
+  throw new TypeError('The stores of a filter are in different databases')
+}
+
+/** Lists the stores that filters reach into. */
+export function listStores(where: readonly Filter[]): Store[] {
+  return where.flatMap(filter =>
+    filter.operator === 'within' ? [filter.within.store, ...listStores(filter.within.where)] : [],
+  )
+}
 
 const TRUE = sql`1 = 1`
 export const FALSE = sql`1 = 0`

@@ -1,5 +1,4 @@
 // Transactions over several stores; those on one store are in the contract.
-import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { prepareSqlite, sqlStore } from '../../src/sql/sql-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
@@ -128,25 +127,4 @@ test('SQLite: what is read beside a transaction waits, unless another connection
   expect(await readBeside()).toBe(2)
   expect(await total()).toBe(3)
   await store.close()
-})
-
-test('PostgreSQL: without the table of last ids transactions take no lock', async () => {
-  const db = openPostgres()
-  const own = sqlStore({ db: db.withSchema('public'), table: 'other.people', version: false })
-  const { name, identity, fields } = shapeWith('integer')
-  const columns = new Map([...fields].slice(0, 2))
-  own.attach({ name, identity, fields: columns, unique: [], indexes: [] })
-  await sql`create schema other`.execute(db)
-  await sql`create table other.people (id bigint primary key, code text)`.execute(db)
-  await sql`insert into other.people values (1, 'A')`.execute(db)
-  await sql`alter table if exists rest_sequences rename to kept_sequences`.execute(db)
-  const change = () =>
-    own.transaction?.([own], async ([tx]) => {
-      const stored = await tx?.get(1)
-      return tx?.update(1, stored?.version ?? '', { code: `${stored?.item.code}B` })
-    })
-  expect((await change())?.item.code).toBe('AB')
-  expect((await change())?.item.code).toBe('ABB')
-  await sql`alter table if exists kept_sequences rename to rest_sequences`.execute(db)
-  await own.close()
 })

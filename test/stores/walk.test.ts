@@ -148,7 +148,7 @@ test('PostgreSQL stops a statement by its own time limit: 503', async () => {
   const filled = serveStore(sqlStore({ db, create: true }))
   await filled.fill(8, 'ab'.repeat(500_000))
   const limited = openPostgres()
-  const { store, ask } = serveStore(sqlStore({ db: limited, timeout: 5 }))
+  const { store, ask } = serveStore(sqlStore({ db: limited, timeout: 100 }))
   const { status, json } = await ask(`/items?text[like]=${pattern}`)
   expect([status, json.errors[0].type]).toEqual([503, 'unavailable'])
   expect((await ask('/items?price=1&fields=id')).status).toBe(200)
