@@ -11,7 +11,6 @@ import {
   type Schema,
 } from './docs-schema.ts'
 import { controlId, hidden, printForm, printSelect } from './form.ts'
-import { fillForm } from './form-state.ts'
 import { type Markup, markup, type Part, raw } from './markup.ts'
 
 export interface Parameter extends Property {
@@ -172,10 +171,10 @@ function printTry(operation: Operation, page: Page): Part {
   const href = page.base + filled
   if (method === 'GET') return printQueryForm(operation, href)
   const fields = page.findFields(path, method)
-  const action: FormAction = { name: operationId, kind: 'action', method, href, fields }
+  const kind = method === 'DELETE' ? 'delete' : 'action'
+  const action: FormAction = { name: operationId, kind, method, href, fields }
   if (method === 'PATCH' && fields) return printPatchForms(action, fields)
-  const danger = method === 'DELETE'
-  return printForm({ action, state: fillForm(fields), button: method, danger })
+  return printForm({ action, button: method })
 }
 
 /** A form sends all of its controls: each property has its own form, so that the others stay. */
@@ -184,9 +183,7 @@ function printPatchForms(action: FormAction, fields: Fields): Markup {
     const own = new Map([[name, { ...field, optional: false, nullable: false }]])
     return printForm({
       action: { ...action, name: `${action.name}.${name}`, fields: own },
-      state: fillForm(own),
       button: `PATCH ${name}`,
-      quiet: true,
     })
   })}</div>`
 }

@@ -4,9 +4,8 @@ import type { ErrorEntry } from '../errors.ts'
 import { parseControlName } from '../formats/form-values.ts'
 import type { FormAction, PageView } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
-import { printAction, restoreAction } from './actions.ts'
-import { controlId, findControl, printForm } from './form.ts'
-import { listControls, listSubmitted, restoreForm } from './form-state.ts'
+import { controlId, findControl, printAction, printForm } from './form.ts'
+import { listControls, listSubmitted, restoreAction, restoreForm } from './form-state.ts'
 import { printFilters } from './list.ts'
 import { type Markup, markup } from './markup.ts'
 import { printPage } from './page.ts'
@@ -18,14 +17,14 @@ interface Errors {
 }
 
 export function printErrorPage({ status, errors }: Errors, view: PageView): string {
-  const { kind, operation, actions, fields, breadcrumbs, submitted = [] } = view
+  const { kind, operation, actions, breadcrumbs, submitted = [] } = view
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
   const failed = actions.find(action => action.name === operation)
   const shown = chooseForms(status, failed, view)
   // Values without a form are listed, so that they are not lost.
   const lost = failed && shown.includes(failed) ? [] : listSubmitted(submitted)
   const isList = kind === 'collection' || kind === 'search'
-  const filters = isList && operation !== undefined && !failed && fields
+  const hasFilters = isList && operation !== undefined && !failed
   const up =
     kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
   return printPage(
@@ -33,7 +32,7 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
     view,
     markup`<h1>${printTitle(status, view)}</h1>
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed)}</li>`)}</ul></div>
-${filters && printFilters(fields, view, errors)}
+${hasFilters && printFilters(view, errors)}
 <div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
 ${lost.length > 0 && markup`<h2>What you sent</h2><div class="card">${printItem(Object.fromEntries(lost), undefined, NOWHERE)}</div>`}
 ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
@@ -96,15 +95,12 @@ function printFailedForm(action: FormAction, { status, errors }: Errors, view: P
   const insists = status === 412 || status === 428
   const seen = view.submitted?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
   const tag = insists ? '*' : seen
-  const { kind, name } = action
-  const button = { create: 'Create', change: 'Save', delete: 'Delete', action: name }[kind]
   const form = printForm({
     action,
     state: restoreAction(action, view),
     errors,
-    button: insists ? 'Do it all the same' : button,
-    danger: kind === 'delete',
-    ...(typeof tag === 'string' && { tag }),
+    button: insists ? 'Do it all the same' : undefined,
+    tag: typeof tag === 'string' ? tag : undefined,
   })
   return markup`<div class="card">${form}</div>`
 }

@@ -1,6 +1,7 @@
 // What the controls of a form hold: an item, the blanks of a new one, or a submitted form. A form sent
 // back untouched leaves the item as it is.
 import { parseControlName, printControlName, type Reading } from '../formats/form-values.ts'
+import type { FormAction, PageView } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { isDate } from '../schema/dates.ts'
 import type { Field, Fields } from '../schema/fields.ts'
@@ -69,6 +70,15 @@ function fillFields(fields: Fields, item: Item, prefix: string): [string, Contro
 /** Restores the controls of a submitted form. */
 export function restoreForm(fields: Fields, submitted: Submitted): FormState {
   return new Map([...fillForm(fields), ...readControls(submitted)])
+}
+
+/** Restores the input of an action from the submitted form, or from the query when it reads. */
+export function restoreAction(
+  { method, fields = new Map() }: FormAction,
+  { submitted, parameters }: PageView,
+): FormState {
+  const query = parameters.map(({ name, value }) => [name, value] as const)
+  return restoreForm(fields, submitted ?? (method === 'GET' ? query : []))
 }
 
 /** The values of a submitted form, by the paths of their fields. */

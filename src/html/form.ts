@@ -2,30 +2,31 @@
 // They need no script: `_method` names the method that a POST stands for.
 import type { ErrorEntry } from '../errors.ts'
 import type { Reading } from '../formats/form-values.ts'
-import type { FieldChoices, FormAction } from '../formats/page-view.ts'
+import type { FieldChoices, FormAction, PageView } from '../formats/page-view.ts'
+import { getHeader } from '../http/message.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field, type Fields } from '../schema/fields.ts'
 import { type Item, isObject } from '../schema/values.ts'
 import {
   controlName,
   type FormState,
+  fillForm,
   getControl,
   isGroup,
   isReachable,
   listControls,
 } from './form-state.ts'
-import { type Markup, markup, raw, toLocalPath } from './markup.ts'
+import { type Markup, markup, type Part, raw, toLocalPath } from './markup.ts'
 
 export interface FormOptions {
   readonly action: FormAction
-  readonly state: FormState
-  /** The issues of a form that was refused. */
+  /** What the controls hold. Default: the values of `item`, or nothing. */
+  readonly state?: FormState
+  /** The issues of the submitted form. */
   readonly errors?: readonly ErrorEntry[]
-  /** The text of the button. */
-  readonly button: string
-  readonly danger?: boolean
-  readonly quiet?: boolean
-  /** The item to change, for the addresses of its files. */
+  /** The text of the button. Default: by the kind of the action. */
+  readonly button?: string | undefined
+  /** The item to change, for its values and the addresses of its files. */
   readonly item?: Item | undefined
   /** The entity tag that the item must still have. */
   readonly tag?: string | undefined
@@ -33,27 +34,28 @@ export interface FormOptions {
 
 /** What the controls of one form share. */
 interface Drawing extends FormOptions {
-  /** The prefix of the ids of its controls. */
-  readonly id: string
+  readonly state: FormState
   readonly fields: Fields
   /** The first control with an issue gets the focus. */
   readonly focus: string | undefined
 }
 
 export function printForm(options: FormOptions): Markup {
-  const { action, button, danger, quiet, tag } = options
-  const { method, href, fields = new Map() } = action
+  const { action, item, tag, state = fillForm(action.fields, item), errors = [] } = options
+  const { name, kind, method, href, fields = new Map() } = action
   const reads = method === 'GET'
+  const { button = { create: 'Create', change: 'Save', delete: 'Delete', action: name }[kind] } =
+    options
   // Files come last: when one is refused, everything else has been read.
-  const files = [...fields].filter(([, { kind }]) => kind === 'blob')
-  const ordered = new Map([...fields].filter(([, { kind }]) => kind !== 'blob').concat(files))
-  const focus = findFirstInvalid(options, ordered)
-  const drawing: Drawing = { ...options, id: action.name, fields, focus }
-  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${action.kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
+  const files = [...fields].filter(([, field]) => field.kind === 'blob')
+  const ordered = new Map([...fields].filter(([, field]) => field.kind !== 'blob').concat(files))
+  const drawing = { ...options, state, fields, focus: findFirstInvalid(errors, state, ordered) }
+  const look = kind === 'delete' ? 'danger' : kind === 'action' && fields.size === 0 && 'quiet'
+  return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${!reads && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
 ${fields.size > 0 && markup`<div class="fields">${printControls(drawing, ordered, '', true)}</div>`}
-<p><button${danger && raw(' class="danger"')}${quiet && raw(' class="quiet"')}>${button}</button></p>
+<p><button${look && markup` class="${look}"`}>${button}</button></p>
 </form>`
 }
 
@@ -83,7 +85,11 @@ export function findControl(
   return below === undefined ? first : `${first}.${below}`
 }
 
-function findFirstInvalid({ errors = [], state }: FormOptions, fields: Fields): string | undefined {
+function findFirstInvalid(
+  errors: readonly ErrorEntry[],
+  state: FormState,
+  fields: Fields,
+): string | undefined {
   const wrong = errors.flatMap(({ field }) => findControl(field, fields) ?? [])
   return listControls(fields, state).find(path =>
     wrong.some(each => each === path || path.startsWith(`${each}.`)),
@@ -104,7 +110,7 @@ function printControls(
       return [printControl(drawing, { name, path, field, required: needed })]
     const inner = printControls(drawing, field.properties, `${path}.`, needed)
     return [
-      markup`<fieldset id="${controlId(drawing.id, path)}"><legend>${name}${mayBeEmpty(field) && OPTIONAL}</legend>${printIssues(drawing, path)}${inner}</fieldset>`,
+      markup`<fieldset id="${controlId(drawing.action.name, path)}"><legend>${name}${mayBeEmpty(field) && OPTIONAL}</legend>${printIssues(drawing, path)}${inner}</fieldset>`,
     ]
   })
 }
@@ -127,16 +133,16 @@ interface Control {
   readonly required: boolean
 }
 
-function printIssues({ errors = [], fields, id }: Drawing, path: string): Markup | undefined {
+function printIssues({ errors = [], fields, action }: Drawing, path: string): Markup | undefined {
   const issues = errors.filter(({ field }) => findControl(field, fields) === path)
   if (issues.length === 0) return undefined
-  return markup`<p class="issue" id="${controlId(id, path)}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
+  return markup`<p class="issue" id="${controlId(action.name, path)}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
 }
 
 function printControl(drawing: Drawing, control: Control): Markup {
   const { name, path, field, required } = control
   const { state } = drawing
-  const id = controlId(drawing.id, path)
+  const id = controlId(drawing.action.name, path)
   const issues = printIssues(drawing, path)
   const { reading } = getControl(state, path)
   const hint = isKept(drawing, field) ? 'empty: unchanged' : describeControl(field, reading)
@@ -165,7 +171,8 @@ function printInput(
   if (field.kind === 'blob') return printFileInput(drawing, path, field, attributes)
   if (reading !== 'plain') return printArea(text, reading, attributes)
   const parents = drawing.action.choices?.get(path)
-  if (parents) return printParentInput(parents, text, attributes, controlId(drawing.id, path))
+  if (parents)
+    return printParentInput(parents, text, attributes, controlId(drawing.action.name, path))
   const choices = listChoices(field)
   if (choices) return printSelect(choices, text, attributes)
   switch (field.kind) {
@@ -257,4 +264,34 @@ function describeControl(field: Field, reading: Reading): string | undefined {
   if (kind === 'date-time') return 'date and time, UTC or with an offset'
   if (kind === 'union') return describeField(field)
   return kind === 'blob' ? accept?.join(', ') : undefined
+}
+
+export function disclose(summary: string, content: Part): Markup {
+  return markup`<details><summary>${summary}</summary>${content}</details>`
+}
+
+/**
+ * Prints an action as a link, a button, or a form behind a disclosure.
+ * @param current the item that a change begins with.
+ */
+export function printAction(action: FormAction, view: PageView, current?: Item): Markup {
+  const { name, kind, method, href, description, fields } = action
+  if (method === 'GET' && !fields)
+    return markup`<p><a class="button quiet" href="${href}">${name}</a>${description !== undefined && markup` ${description}`}</p>`
+  const button = kind === 'delete' ? `Delete ${view.title}` : undefined
+  const item = kind === 'change' ? current : undefined
+  const form = printForm({ action, item, tag: getTag(view), button })
+  const note = kind === 'delete' ? 'This cannot be undone.' : description
+  if (kind === 'action' && !fields)
+    return markup`<div>${form}${note !== undefined && markup`<p class="hint">${note}</p>`}</div>`
+  const verb = { create: 'New', change: 'Edit', delete: 'Delete', action: undefined }[kind]
+  return disclose(verb === undefined ? name : `${verb} ${view.itemName}`, [
+    note !== undefined && markup`<p class="inside hint">${note}</p>`,
+    form,
+  ])
+}
+
+/** The entity tag of the shown item: a change must find that version. */
+function getTag({ kind, headers }: PageView): string | undefined {
+  return kind === 'item' ? getHeader(headers, 'ETag') : undefined
 }

@@ -5,11 +5,10 @@ import type { PageLink, PageView } from '../formats/page-view.ts'
 import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
 import { isObject } from '../schema/values.ts'
-import { disclose, getTag, printAction, restoreAction } from './actions.ts'
 import { docs } from './docs.ts'
 import { printErrorPage } from './error-page.ts'
-import { printForm } from './form.ts'
-import { fillForm } from './form-state.ts'
+import { disclose, printAction, printForm } from './form.ts'
+import { restoreAction } from './form-state.ts'
 import { printFilters, printPages, printSearch, printTable } from './list.ts'
 import { type Markup, markup, toLocalPath } from './markup.ts'
 import { printPage } from './page.ts'
@@ -94,35 +93,27 @@ function printLinks(links: readonly PageLink[]): Markup {
   return markup`<ul class="related">${links.map(({ name, href }) => markup`<li><a href="${href}">${name}</a></li>`)}</ul>`
 }
 
-function printListPage({ name, itemName, fields, data }: Of<'list'>, view: PageView): string {
+function printListPage({ name, fields, data }: Of<'list'>, view: PageView): string {
   const { title, description, related, actions } = view
-  const create = actions.filter(({ kind }) => kind === 'create')
-  const others = actions.filter(({ kind }) => kind !== 'create')
   return printPage(
     title,
     view,
     markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view)}</div>
-${printFilters(fields, view)}
+${printFilters(view)}
 ${printTable(data, fields, view, name)}
 ${printPages(view)}
-<div class="actions">${create.map(action =>
-      disclose(
-        `New ${itemName}`,
-        printForm({ action, state: fillForm(action.fields), button: 'Create' }),
-      ),
-    )}${others.map(action => printAction(action, view))}</div>
+<div class="actions">${actions.map(action => printAction(action, view))}</div>
 ${related.length > 0 && printLinks(related)}`,
   )
 }
 
-function printItemPage({ name, fields, data: item }: Of<'item'>, view: PageView): string {
+function printItemPage({ fields, data: item }: Of<'item'>, view: PageView): string {
   const { title, operation, related, actions, parameters, href } = view
-  const isWhole = !parameters.some(parameter => parameter.name === 'fields')
-  const find = (operation: string) => actions.find(action => action.name === operation)
+  const isWhole = !parameters.some(({ name }) => name === 'fields')
+  const find = (operation: string) => actions.find(({ name }) => name === operation)
   // A patch keeps the properties that have no control.
-  const edit = find('patch') ?? find('replace')
-  const remove = find('delete')
-  const tag = getTag(view)
+  const edit = isWhole && (find('patch') ?? find('replace'))
+  const shown = [...actions.filter(({ kind }) => kind === 'action'), edit, find('delete')]
   return printPage(
     title,
     view,
@@ -135,34 +126,7 @@ ${operation === 'create' && markup`<div class="notice good" role="status">Create
     })}</div>
 ${!isWhole && markup`<p><a href="${href}">Everything of ${title}</a></p>`}
 ${related.length > 0 && markup`<h2>Related</h2>${printLinks(related)}`}
-<div class="actions">${actions.filter(({ kind }) => kind === 'action').map(action => printAction(action, view))}
-${
-  isWhole &&
-  edit &&
-  disclose(
-    `Edit ${name}`,
-    printForm({
-      action: edit,
-      state: fillForm(edit.fields, item),
-      button: 'Save',
-      item,
-      tag,
-    }),
-  )
-}
-${
-  remove &&
-  disclose(`Delete ${name}`, [
-    markup`<p class="inside">This cannot be undone.</p>`,
-    printForm({
-      action: remove,
-      state: fillForm(),
-      button: `Delete ${title}`,
-      danger: true,
-      tag,
-    }),
-  ])
-}</div>`,
+<div class="actions">${shown.map(action => action && printAction(action, view, item))}</div>`,
   )
 }
 
@@ -195,11 +159,7 @@ ${
     again &&
     disclose(
       `Again: ${again.name}`,
-      printForm({
-        action: again,
-        state: restoreAction(again, view),
-        button: again.name,
-      }),
+      printForm({ action: again, state: restoreAction(again, view) }),
     )
   }</div>`
 }

@@ -52,11 +52,7 @@ export function printTable(
   name: string,
 ): Markup {
   if (items.length === 0) return markup`<p class="empty">No ${name} found.</p>`
-  const shown = view.parameters.find(parameter => parameter.name === 'fields')?.value.split(',')
-  const columns = listColumns(fields).filter(
-    column =>
-      !shown || shown.some(each => column.name === each || column.name.startsWith(`${each}.`)),
-  )
+  const columns = listColumns(fields)
   const hint =
     columns.length > MANY_ON_PHONES &&
     markup`<p class="hint sideways${columns.length <= MANY_COLUMNS && ' phone'}">${columns.length} columns: scroll sideways to see them all</p>`
@@ -143,23 +139,22 @@ interface FilterControl {
 }
 
 /** Lists the controls of the filter form. */
-function listFilters(
-  fields: Fields,
-  view: Pick<PageView, 'createdAt' | 'findLink' | 'choices'>,
-): FilterControl[] {
-  return listColumns(fields).flatMap(({ name: label, path, field }): FilterControl[] => {
-    const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
-    if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []
-    if (label === view.createdAt) return [{ label, parameters: ['since', 'until'], type: 'date' }]
-    const name = RESERVED.has(label) ? `filter[${label}]` : label
-    const choices = listChoices(field.element ?? field)
-    if (choices) return [{ label, parameters: [name], type: 'text', choices }]
-    if (field.kind === 'array' || named)
-      return [{ label, parameters: [name], type: 'text', parents: view.choices.get(label) }]
-    const type = RANGES.get(field.kind)
-    if (type) return [{ label, parameters: [`${name}[gte]`, `${name}[lte]`], type }]
-    return [{ label, parameters: [`${name}[like]`], type: 'text', hint: '* stands for anything' }]
-  })
+function listFilters(view: PageView): FilterControl[] {
+  return listColumns(view.fields ?? new Map()).flatMap(
+    ({ name: label, path, field }): FilterControl[] => {
+      const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
+      if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []
+      if (label === view.createdAt) return [{ label, parameters: ['since', 'until'], type: 'date' }]
+      const name = RESERVED.has(label) ? `filter[${label}]` : label
+      const choices = listChoices(field.element ?? field)
+      if (choices) return [{ label, parameters: [name], type: 'text', choices }]
+      if (field.kind === 'array' || named)
+        return [{ label, parameters: [name], type: 'text', parents: view.choices.get(label) }]
+      const type = RANGES.get(field.kind)
+      if (type) return [{ label, parameters: [`${name}[gte]`, `${name}[lte]`], type }]
+      return [{ label, parameters: [`${name}[like]`], type: 'text', hint: '* stands for anything' }]
+    },
+  )
 }
 
 const RANGES: ReadonlyMap<Field['kind'], 'number' | 'date' | 'datetime-local'> = new Map([
@@ -177,13 +172,9 @@ const SHOWABLE: Readonly<Record<string, RegExp>> = {
 }
 
 /** Prints the filters in force, and a form with a control for every comparable field. */
-export function printFilters(
-  fields: Fields,
-  view: PageView,
-  errors: readonly ErrorEntry[] = [],
-): Markup | undefined {
+export function printFilters(view: PageView, errors: readonly ErrorEntry[] = []): Markup {
   const { parameters, href } = view
-  const all = listFilters(fields, view)
+  const all = listFilters(view)
   const controls = new Set(['limit', 'q', ...all.flatMap(({ parameters: names }) => names)])
   const isFirst = (each: Parameter) => parameters.find(({ name }) => name === each.name) === each
   // Parameters without a control stay in force.

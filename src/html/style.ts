@@ -88,13 +88,11 @@ details>form>p,.card>form>p{margin-top:1rem}
 fieldset{border:1px solid var(--line);border-radius:8px;margin:0;padding:.5rem 1rem 1rem;display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,14rem),1fr));gap:.75rem 1.25rem;min-width:0}
 legend{font-weight:600;padding:0 .25rem}
 label{display:block;font-size:.875rem;font-weight:600;margin-bottom:.2rem;overflow-wrap:anywhere}
-label.check{font-weight:400;display:flex;gap:.5rem;align-items:center;margin-top:.4rem}
 .hint{color:var(--soft);font-size:.8125rem;font-weight:400;margin:.2rem 0 0}
 .issue{color:var(--bad);font-size:.875rem;font-weight:600;margin:.25rem 0 0}
 .issue span{display:block}
 input,select,textarea,button,.button{font:inherit;color:inherit;border:1px solid var(--line);border-radius:8px;padding:.45rem .7rem;background:var(--back);min-height:2.6rem}
-input:not([type=checkbox]),select,textarea{width:100%}
-input[type=checkbox]{min-height:0}
+input,select,textarea{width:100%}
 textarea{display:block;resize:vertical}
 [aria-invalid=true]{border-color:var(--bad);box-shadow:0 0 0 1px var(--bad)}
 button,.button{display:inline-block;width:auto;background:var(--link);border-color:var(--link);color:var(--on);font-weight:600;cursor:pointer;padding-inline:1.1rem;text-decoration:none}
