@@ -2,8 +2,8 @@
 
 import { suggestion } from './errors.ts'
 import { buildApi, POLICY_RULES, type Policies } from './model/build-api.ts'
-import { requireRuns, withRuns } from './model/compile-actions.ts'
-import { compileHooks, mergeHooks } from './model/compile-hooks.ts'
+import { completeActions } from './model/compile-actions.ts'
+import { replaceHooks } from './model/compile-hooks.ts'
 import type { AnyCollection } from './model/def.ts'
 import type {
   ActionRun,
@@ -12,10 +12,9 @@ import type {
   VersionDefinition,
 } from './model/definition.ts'
 import type { DefOf, Found, Hooks, RunOf, Transaction, TransactionOptions } from './model/hooks.ts'
-import { relateCollections } from './model/parents.ts'
+import { relateCollections } from './model/references.ts'
 import type { CallScope } from './operations/context.ts'
 import {
-  ANYTHING,
   checkOptions,
   DATE,
   listOf,
@@ -23,6 +22,7 @@ import {
   OBJECT,
   type Rule,
   type Rules,
+  wholeFrom,
 } from './options.ts'
 import { createHandlers, type Handlers } from './server/handlers.ts'
 import type { Store } from './store/store.ts'
@@ -133,7 +133,7 @@ const COLLECTIONS: Rule = {
 }
 
 const VERSION_RULES: Rules<VersionOptions> = {
-  version: ANYTHING,
+  version: needed(wholeFrom(1)),
   collections: needed(COLLECTIONS),
   deprecated: DATE,
   sunset: DATE,
@@ -152,7 +152,7 @@ interface PlainApiOptions extends Policies {
 
 const API_RULES: Rules<PlainApiOptions> = {
   ...POLICY_RULES,
-  version: ANYTHING,
+  version: wholeFrom(1),
   collections: COLLECTIONS,
   versions: listOf(OBJECT),
   hooks: OBJECT,
@@ -231,9 +231,6 @@ type ByName = Pick<PlainApiOptions, 'hooks' | 'actions'>
 function versionOf(options: VersionOptions, byName: ByName = {}): VersionDefinition {
   checkOptions(`The version ${options.version}`, options, VERSION_RULES)
   const { version, collections, deprecated, sunset } = options
-  if (!Number.isSafeInteger(version) || version < 1) {
-    throw new TypeError(`A version is a whole number from 1, not ${version}`)
-  }
   return {
     name: `v${version}`,
     number: version,
@@ -273,11 +270,12 @@ function relate(given: Given, { hooks = {}, actions = {} }: ByName) {
     throw new TypeError(`defineApi: hooks and actions: there is no collection "${name}"${hint}`)
   }
   for (const [name, definition] of found) {
-    const own = { ...definition, actions: withRuns(definition, actions[name] ?? {}) }
-    requireRuns(own)
-    const more = compileHooks(`defineApi: hooks: ${name}`, hooks[name], own.actions.keys())
-    const merged = mergeHooks(`defineApi: hooks: ${name}`, definition.hooks, more)
-    if (hooks[name] || actions[name]) found.set(name, Object.freeze({ ...own, hooks: merged }))
+    const completed = {
+      actions: completeActions(definition, actions[name]),
+      hooks: replaceHooks(definition, hooks[name]),
+    }
+    if (hooks[name] || actions[name])
+      found.set(name, Object.freeze({ ...definition, ...completed }))
   }
   checkStores(found)
   return relateCollections(found)

@@ -6,23 +6,22 @@ import { splitList } from './http/message.ts'
 import { buildApi } from './model/build-api.ts'
 import type { CollectionOptions, Places } from './model/collection-options.ts'
 import { COLLECTION_RULES } from './model/collection-rules.ts'
-import { compileActions, requireRuns } from './model/compile-actions.ts'
+import { compileActions, completeActions } from './model/compile-actions.ts'
 import { compileHooks } from './model/compile-hooks.ts'
 import type * as types from './model/def.ts'
 import type { AnyCollection, Def, Made, MadeIds } from './model/def.ts'
 import { type CollectionDefinition, type Declaration, OPERATIONS } from './model/definition.ts'
 import {
   buildFieldRoles,
+  buildOwner,
   checkWriteOnly,
   ignoredFields,
-  normalizeOwner,
   omitFields,
   toInputFields,
 } from './model/field-roles.ts'
-import { findParents, relateCollections } from './model/parents.ts'
-import { findReferences } from './model/references.ts'
+import { findParents, findReferences, relateCollections } from './model/references.ts'
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
-import { checkOptions } from './options.ts'
+import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'
 import { listBlobFields } from './schema/blob.ts'
 import { toReadableFields } from './schema/blob-forms.ts'
@@ -91,7 +90,7 @@ export function defineCollection<
   let handlers: Handlers | undefined
   /** Made on first use: a collection of a larger api is not served alone. */
   const alone = () => {
-    requireRuns(definition)
+    completeActions(definition)
     handlers ??= createHandlers(buildApi([aloneVersion(definition)], {}))
     return handlers
   }
@@ -121,11 +120,10 @@ function aloneVersion(definition: CollectionDefinition) {
 
 function definitionOf(options: Declaration): CollectionDefinition {
   const { name, schema, store } = options
-  if (!/^(?!(?:openapi|docs)$)[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
-    throw new TypeError(
-      `A collection's name is made of letters, digits, _ and -, and is neither openapi nor docs; not ${JSON.stringify(name)}`,
-    )
-  }
+  assertValid(
+    /^(?!(?:openapi|docs)$)[A-Za-z][A-Za-z0-9_-]*$/.test(name),
+    `A collection's name is made of letters, digits, _ and -, and is neither openapi nor docs; not ${JSON.stringify(name)}`,
+  )
   checkObjectSchema(name, schema)
   const shape = shapeOf(options)
   const { fields, identity, createdAt } = shape
@@ -135,27 +133,32 @@ function definitionOf(options: Declaration): CollectionDefinition {
   for (const { path } of sort) {
     const dotted = path.join('.')
     const objection = invalidSortReason(requireField(name, fields, 'sort', dotted))
-    if (objection) throw new TypeError(`${name}: sort: "${dotted}" ${objection}: it has no order`)
+    assertValid(!objection, `${name}: sort: "${dotted}" ${objection}: it has no order`)
   }
   const { maxLimit = 100, defaultLimit = Math.min(25, maxLimit) } = options
-  if (defaultLimit > maxLimit) {
-    throw new TypeError(`${name}: defaultLimit may not be above maxLimit`)
-  }
+  assertValid(defaultLimit <= maxLimit, `${name}: defaultLimit may not be above maxLimit`)
   const { binary = 'flat', cacheControl = 'no-cache, max-age=0' } = options
   const inputs = fieldsOf(schema, 'input')
   const references = findReferences(options, fields)
-  const roles = buildFieldRoles(options, inputs, identity.name)
-  if (roles) checkWriteOnly(name, roles, { ...shape, sort, search: options.search })
+  const owner = buildOwner(options)
+  const roles = buildFieldRoles(options, owner, inputs, identity.name)
+  if (roles) {
+    checkWriteOnly(name, roles, {
+      sort: sort.map(({ path }) => path.join('.')),
+      search: options.search ?? [],
+      indexes: shape.indexes.flat(),
+      unique: shape.unique.flat(),
+    })
+  }
   const inputFields = toInputFields(inputs, roles)
   const hidden = roles?.writeOnly ?? NO_NAMES
   const queryFields = omitFields(fields, hidden)
   const selectableFields = toReadableFields(queryFields, binary, true)
   const hasBlobs = checkBlobs(options, fields)
-  if (options.putCreates && identity.kind !== 'text') {
-    throw new TypeError(
-      `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
-    )
-  }
+  assertValid(
+    !options.putCreates || identity.kind === 'text',
+    `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
+  )
   return Object.freeze({
     name,
     itemName: options.itemName ?? singular(name),
@@ -165,7 +168,7 @@ function definitionOf(options: Declaration): CollectionDefinition {
     queryFields,
     roles,
     hidden,
-    owner: normalizeOwner(options),
+    owner,
     readableFields: toReadableFields(queryFields, binary, false),
     selectableFields,
     bodyFields: new Map([...selectableFields, ...inputFields, ...ignoredFields(roles)]),
@@ -177,11 +180,12 @@ function definitionOf(options: Declaration): CollectionDefinition {
     maxLimit,
     sort: withTieBreak(sort, identity.name),
     search: options.search?.map(dotted => {
-      if (holdsText(requireField(name, fields, 'search', dotted))) return toPath(dotted)
-      throw new TypeError(`${name}: search looks through texts; "${dotted}" holds none`)
+      const isText = holdsText(requireField(name, fields, 'search', dotted))
+      assertValid(isText, `${name}: search looks through texts; "${dotted}" holds none`)
+      return toPath(dotted)
     }),
     total: options.total ?? 'exact',
-    parents: findParents(options, references),
+    parents: findParents(name, references),
     references,
     guarded: [...references.values()].some(({ onDelete }) => onDelete !== undefined),
     children: [],
@@ -206,11 +210,10 @@ function definitionOf(options: Declaration): CollectionDefinition {
 /** In a filter `{ range: { gte: 5 } }` is an operator: no property below another may have its name. */
 function checkOperatorNames(name: string, fields: Fields, above = ''): void {
   for (const [property, field] of fields) {
-    if (above !== '' && isFilterable(field) && findOperator(property)) {
-      throw new TypeError(
-        `${name}: "${above}${property}" has the name of a filter's operator. Rename the property: in { ${above.slice(0, -1)}: { ${property}: … } } it would be the operator`,
-      )
-    }
+    assertValid(
+      above === '' || !isFilterable(field) || !findOperator(property),
+      `${name}: "${above}${property}" has the name of a filter's operator. Rename the property: in { ${above.slice(0, -1)}: { ${property}: … } } it would be the operator`,
+    )
     if (field.properties) checkOperatorNames(name, field.properties, `${above}${property}.`)
   }
 }
@@ -225,19 +228,16 @@ function requireField(name: string, fields: Fields, option: string, dotted: stri
   throw new TypeError(`${name}: ${option} names no field: "${dotted}"${hint}`)
 }
 
-/** @returns whether there are any. */
+/** Checks the binary properties, and returns whether there are any. */
 function checkBlobs({ name, blobs, actions = {} }: Declaration, fields: Fields): boolean {
   const names = listBlobFields(fields)
   for (const blob of names) {
+    const where = `${name}: "${blob}" is a blob()`
     const twin = [`${blob}_url`, `${blob}_data`].find(other => fields.has(other))
-    const checks: readonly (readonly [wrong: boolean, right: string])[] = [
-      [!blobs, "say where contents live: blobs: fileBlobs('…')"],
-      [twin !== undefined, `it is given and taken as "${twin}" too: call that property otherwise`],
-      [actions[blob]?.on === 'item', 'an action has the path of its content: call that otherwise'],
-    ]
-    for (const [wrong, right] of checks) {
-      if (wrong) throw new TypeError(`${name}: "${blob}" is a blob(); ${right}`)
-    }
+    const isAction = actions[blob]?.on === 'item'
+    assertValid(blobs, `${where}; say where contents live: blobs: fileBlobs('…')`)
+    assertValid(!twin, `${where}, whose address or content is "${twin}": rename that property`)
+    assertValid(!isAction, `${where}, and its content has the path of an action: rename the action`)
   }
   return names.length > 0
 }
@@ -248,16 +248,14 @@ function shapeOf(options: Declaration): Shape {
   const { name, schema, idField = 'id', timestamps = true } = options
   const own = fieldsOf(schema, 'output')
   const chosen = fieldsOf(schema, 'input').get(idField)
-  if (chosen && chosen.kind !== 'string') {
-    throw new TypeError(
-      `${name}: an id that clients choose must be a text; for counted ids leave it out and say id: 'integer'`,
-    )
-  }
-  if (chosen && options.id === 'integer') {
-    throw new TypeError(
-      `${name}: with a text property "${idField}" clients choose ids; leave it out, or leave out id: 'integer'`,
-    )
-  }
+  assertValid(
+    !chosen || chosen.kind === 'string',
+    `${name}: an id that clients choose must be a text; for counted ids leave it out and say id: 'integer'`,
+  )
+  assertValid(
+    !chosen || options.id !== 'integer',
+    `${name}: with a text property "${idField}" clients choose ids; leave it out, or leave out id: 'integer'`,
+  )
   const identity: Identity = { name: idField, kind: chosen ? 'text' : (options.id ?? 'uuid') }
   const id: Field = {
     kind: identity.kind === 'integer' ? 'integer' : 'string',
@@ -269,26 +267,34 @@ function shapeOf(options: Declaration): Shape {
   const fields = new Map<string, Field>([[idField, id]])
   for (const [property, field] of own) {
     if (property !== idField) fields.set(property, field)
-    if (timestamps && (property === 'created_at' || property === 'updated_at')) {
-      throw new TypeError(
-        `${name}: ${property} is set by the server; leave it out of the schema, or say timestamps: false`,
-      )
-    }
+    assertValid(
+      !timestamps || !/^(?:created|updated)_at$/.test(property),
+      `${name}: ${property} is set by the server; leave it out of the schema, or say timestamps: false`,
+    )
   }
   if (timestamps) fields.set('created_at', DATE_TIME).set('updated_at', DATE_TIME)
   const { parents, references, relation, unique = [], indexes = [] } = options
-  const setsOf = (option: string, sets: readonly (string | readonly string[])[]) =>
-    sets.map(set => setOf(name, fields, option, typeof set === 'string' ? [set] : set))
-  const pair = relation ? setsOf('relation', [Object.keys(relation)]) : []
+  const toSets = (option: string, sets: readonly (string | readonly string[])[]) =>
+    sets.map(set => {
+      const paths = typeof set === 'string' ? [set] : set
+      for (const dotted of paths) {
+        const objection = invalidSortReason(requireField(name, fields, option, dotted))
+        assertValid(!objection, `${name}: "${dotted}" ${objection} and cannot be indexed`)
+      }
+      return paths
+    })
   const shape: Shape = {
     name,
     fields,
     identity,
-    unique: [...pair, ...setsOf('unique', unique)],
+    unique: [
+      ...toSets('relation', relation ? [Object.keys(relation)] : []),
+      ...toSets('unique', unique),
+    ],
     indexes: [
-      ...setsOf('parents', Object.keys({ ...parents, ...relation })),
-      ...setsOf('references', Object.keys(references ?? {})),
-      ...setsOf('indexes', indexes),
+      ...toSets('parents', Object.keys({ ...parents, ...relation })),
+      ...toSets('references', Object.keys(references ?? {})),
+      ...toSets('indexes', indexes),
     ],
     ...(timestamps && { createdAt: 'created_at', updatedAt: 'updated_at' }),
     ...(buildField(schema, 'output').open && { open: true }),
@@ -299,20 +305,6 @@ function shapeOf(options: Declaration): Shape {
 /** Whether a search finds anything in a field. */
 function holdsText({ kind, options = [] }: Field): boolean {
   return /^(?:string|date|date-time|any)$/.test(kind) || options.some(holdsText)
-}
-
-/** Fields that an index is on, by the option that names them. */
-function setOf(
-  name: string,
-  fields: Fields,
-  option: string,
-  paths: readonly string[],
-): readonly string[] {
-  for (const dotted of paths) {
-    const objection = invalidSortReason(requireField(name, fields, option, dotted))
-    if (objection) throw new TypeError(`${name}: "${dotted}" ${objection} and cannot be indexed`)
-  }
-  return paths
 }
 
 /** A `Cache-Control` for who has credentials: nothing in it lets a shared cache keep the answer (RFC 9111 §5.2.2). */

@@ -15,10 +15,7 @@ export interface Rule {
 export type Rules<Options> = { readonly [Name in keyof Options]-?: Rule }
 
 export const TEXT: Rule = { wanted: 'a string', fits: value => typeof value === 'string' }
-export const FILLED_TEXT: Rule = {
-  wanted: 'a string that is not empty',
-  fits: value => typeof value === 'string' && value !== '',
-}
+export const FILLED_TEXT: Rule = matching('a string that is not empty', /./s)
 export const BOOLEAN: Rule = { wanted: 'true or false', fits: value => typeof value === 'boolean' }
 export const FUNCTION: Rule = { wanted: 'a function', fits: value => typeof value === 'function' }
 export const OBJECT: Rule = { wanted: 'an object', fits: isObject }
@@ -53,6 +50,16 @@ export function wholeFrom(min: number): Rule {
     wanted: `a whole number from ${min}`,
     fits: value => Number.isSafeInteger(value) && Number(value) >= min,
   }
+}
+
+/** A text that matches a pattern. */
+export function matching(wanted: string, pattern: RegExp): Rule {
+  return { wanted, fits: value => typeof value === 'string' && pattern.test(value) }
+}
+
+/** A value that fits one of these rules. */
+export function either(wanted: string, ...rules: readonly Rule[]): Rule {
+  return { wanted, fits: value => rules.some(({ fits }) => fits(value)) }
 }
 
 /** An array of at least so many values that fit a rule. */
@@ -102,6 +109,11 @@ export function checkOptions(
     if (value === undefined ? !needed : fits(value)) continue
     throw new TypeError(`${where}: ${name} must be ${wanted}, not ${show(value)}`)
   }
+}
+
+/** @throws TypeError with the message, where a declaration is not as it must be. */
+export function assertValid(holds: unknown, message: string): asserts holds {
+  if (!holds) throw new TypeError(message)
 }
 
 /** Replaces defaults by the given options; `undefined` keeps the default. */

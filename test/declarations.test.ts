@@ -110,17 +110,17 @@ describe('a TypeError of a collection', () => {
     [
       'a blob beside its own address',
       photo({ photo_url: z.string() }),
-      /"photo" is a blob\(\); .* as "photo_url" too/,
+      /"photo" is a blob\(\), .* is "photo_url": rename/,
     ],
     [
       'a blob beside its own Base64',
       photo({ photo_data: z.string() }),
-      /"photo" is a blob\(\); .* as "photo_data" too/,
+      /"photo" is a blob\(\), .* is "photo_data": rename/,
     ],
     [
       'a blob and an action of one name',
       { ...photo({}), actions: { photo: { on: 'item', run: () => null } } },
-      /"photo" is a blob\(\); an action has the path/,
+      /"photo" is a blob\(\), .* path of an action/,
     ],
     ...['list', 'count', 'read', 'create', 'replace', 'patch', 'delete', 'download'].map(
       (name): [string, Options, RegExp] => [
@@ -417,7 +417,7 @@ describe('a TypeError of an api', () => {
     [
       'a version that is no number',
       () => defineApi({ collections: [models], version: 0 }),
-      /version is a whole number/,
+      /version must be a whole number/,
     ],
     [
       'two versions of one number',

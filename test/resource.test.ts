@@ -359,7 +359,7 @@ describe('an api by name', () => {
           collections: { posts: posts() },
           actions: { posts: { x: () => 1 } } as object,
         }),
-      /posts has no action "x"/,
+      /^defineApi: actions: posts: unknown option "x"/,
     ],
     [
       'a hook given twice',
@@ -368,7 +368,7 @@ describe('an api by name', () => {
         const own = defineCollection({ ...base, store: memoryStore(), hooks })
         return defineApi({ collections: { users: own }, hooks: { users: hooks } })
       },
-      /a hook before create of its own/,
+      /hooks: users: the collection declares hooks too/,
     ],
     [
       'an unknown operation of a hook',

@@ -1,7 +1,7 @@
 // Bearer tokens (RFC 6750) of every kind: their syntax, the principal they name, and their cache.
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
-import { FILLED_TEXT, listOf, type Rule } from '../options.ts'
+import { either, FILLED_TEXT, listOf, type Rule } from '../options.ts'
 import { parseCredentials, printChallenge } from './credentials.ts'
 import type { Principal, Scheme } from './scheme.ts'
 
@@ -14,10 +14,7 @@ export const ADDRESS: Rule = {
     typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol),
 }
 
-export const AUDIENCE: Rule = {
-  wanted: 'an audience or a list of them',
-  fits: value => FILLED_TEXT.fits(value) || listOf(FILLED_TEXT, 1).fits(value),
-}
+export const AUDIENCE = either('an audience or a list of them', FILLED_TEXT, listOf(FILLED_TEXT, 1))
 
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/
 

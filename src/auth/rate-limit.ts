@@ -3,11 +3,11 @@ import {
   checkOptions,
   having,
   listOf,
+  matching,
   needed,
   OBJECT,
   oneOf,
   type Rules,
-  TEXT,
   wholeFrom,
 } from '../options.ts'
 import { WindowCounter } from './window-counter.ts'
@@ -90,14 +90,17 @@ const RULES: Rules<RateLimitOptions> = {
   reset: oneOf('epoch', 'iso'),
 }
 
-const POLICY_RULES: Rules<RateLimitPolicy> &
-  Rules<{ limit: number; window: number; limiter: Limiter }> = {
-  name: TEXT,
+const LIMITER = having('a limiter of rate-limiter-flexible', 'consume')
+const COMMON = {
+  name: matching(
+    'printable ASCII without quotes and backslashes',
+    /^[\x20\x21\x23-\x5b\x5d-\x7e]+$/,
+  ),
   on: oneOf('reads', 'writes'),
-  limit: wholeFrom(1),
-  window: wholeFrom(1),
-  limiter: having('a limiter of rate-limiter-flexible', 'consume'),
 }
+const OWN_RULES = { ...COMMON, limit: needed(wholeFrom(1)), window: needed(wholeFrom(1)) }
+const SHARED_RULES = { ...COMMON, limiter: needed(LIMITER) }
+const LIMITER_RULES = { points: needed(wholeFrom(1)), duration: needed(wholeFrom(1)) }
 
 /** @throws TypeError for a limit or window that is no whole number from 1, and for two policies of one name. */
 export function buildRateLimit(options: RateLimitOptions): RateLimit {
@@ -115,19 +118,16 @@ export function buildRateLimit(options: RateLimitOptions): RateLimit {
 }
 
 function buildPolicy(options: RateLimitPolicy): Policy {
-  checkOptions('rateLimit, a policy', options, POLICY_RULES)
+  const isShared = 'limiter' in options
+  checkOptions('rateLimit, a policy', options, isShared ? SHARED_RULES : OWN_RULES)
+  const limiter = isShared ? options.limiter : undefined
+  const { points, duration } = isShared
+    ? options.limiter
+    : { points: options.limit, duration: options.window }
+  // A limiter is an object of a class, which has more than these.
+  checkOptions('rateLimit, a limiter', { points, duration }, LIMITER_RULES)
   const { on } = options
-  const limiter = 'limiter' in options ? options.limiter : undefined
-  const { points, duration } =
-    'limiter' in options ? options.limiter : { points: options.limit, duration: options.window }
-  checkWhole('limit', points)
-  checkWhole('window', duration)
   const name = options.name ?? `${on === undefined ? '' : `${on} `}${points}/${duration}`
-  if (!/^[\x20\x21\x23-\x5b\x5d-\x7e]+$/.test(name)) {
-    throw new TypeError(
-      `rateLimit: the policy name ${JSON.stringify(name)} must be printable ASCII without quotes and backslashes`,
-    )
-  }
   return {
     name,
     printed: `"${name}";q=${points};w=${duration}`,
@@ -138,9 +138,4 @@ function buildPolicy(options: RateLimitPolicy): Policy {
     counter: new WindowCounter(duration),
     failedLogins: new WindowCounter(duration),
   }
-}
-
-function checkWhole(what: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 1) return
-  throw new TypeError(`rateLimit: a ${what} must be a whole number from 1, not ${value}`)
 }

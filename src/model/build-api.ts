@@ -13,19 +13,21 @@ import { xml } from '../formats/xml/xml.ts'
 import { buildCors, type CorsOptions } from '../http/cors.ts'
 import { buildLimits, type LimitOptions } from '../http/limits.ts'
 import {
-  ANYTHING,
   BOOLEAN,
   checkOptions,
+  either,
   FILLED_TEXT,
   FUNCTION,
   having,
   listOf,
+  matching,
   OBJECT,
   oneOf,
   type Rule,
   type Rules,
   recordOf,
   TEXT,
+  wholeFrom,
 } from '../options.ts'
 import type { Dialect } from '../query.ts'
 import type { ApiDefinition, Failure, Messages, VersionDefinition } from './definition.ts'
@@ -110,8 +112,8 @@ export const POLICY_RULES: Rules<Policies> = {
   description: TEXT,
   contact: OBJECT,
   baseUrl: TEXT,
-  prefix: TEXT,
-  trustProxy: ANYTHING,
+  prefix: matching('a path such as /api', /^(?:\/[A-Za-z0-9._~-]+)*\/?$/),
+  trustProxy: either('a number of proxies, or true for one', wholeFrom(0), BOOLEAN),
   clientAddress: FUNCTION,
   formats: listOf(FORMAT, 1),
   dialects: listOf(having('a dialect, such as simpleRest', 'rewrite')),
@@ -124,10 +126,7 @@ export const POLICY_RULES: Rules<Policies> = {
   health: BOOLEAN,
   serverTiming: BOOLEAN,
   onError: FUNCTION,
-  messages: recordOf({
-    wanted: 'a text or a function',
-    fits: value => TEXT.fits(value) || FUNCTION.fits(value),
-  }),
+  messages: recordOf(either('a text or a function', TEXT, FUNCTION)),
 }
 
 /** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other issue in the policies. */
@@ -150,8 +149,8 @@ export function buildApi(
     defaultVersion,
     info: infoOf(policies),
     baseUrl: baseUrlOf(policies.baseUrl),
-    prefix: prefixOf(policies.prefix),
-    trustProxy: hopsOf(policies.trustProxy),
+    prefix: policies.prefix?.replace(/\/$/, '') ?? '',
+    trustProxy: Number(policies.trustProxy ?? 0),
     clientAddress: policies.clientAddress,
     formats: policies.formats ?? DEFAULT_FORMATS,
     dialects: policies.dialects ?? [],
@@ -176,12 +175,6 @@ function infoOf({ title = 'API', description, contact }: Policies): ApiDefinitio
   return Object.freeze({ title, description, contact })
 }
 
-function hopsOf(trusted: boolean | number = false): number {
-  const hops = Number(trusted)
-  if (Number.isSafeInteger(hops) && hops >= 0) return hops
-  throw new TypeError(`trustProxy must be a number of proxies, not ${trusted}`)
-}
-
 function logFailure(error: unknown, { reference }: Failure): void {
   console.error(`[rest-conventions] ${reference}`, error)
 }
@@ -195,12 +188,4 @@ function baseUrlOf(text: string | undefined): string | undefined {
     )
   }
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '')
-}
-
-function prefixOf(text = ''): string {
-  const prefix = text.endsWith('/') ? text.slice(0, -1) : text
-  if (prefix !== '' && !/^(?:\/[A-Za-z0-9._~-]+)+$/.test(prefix)) {
-    throw new TypeError(`prefix must be a path such as /api, not ${JSON.stringify(text)}`)
-  }
-  return prefix
 }

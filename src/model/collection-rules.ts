@@ -2,6 +2,8 @@
 import { isFieldValue } from '../errors.ts'
 import {
   BOOLEAN,
+  either,
+  FILLED_TEXT,
   FUNCTION,
   having,
   listOf,
@@ -31,35 +33,11 @@ const SCHEMA: Rule = {
   },
 }
 
-/** Fields, or sets of them: a set of none would hold for every item. */
-const SETS = listOf({
-  wanted: 'a field or a list of fields that is not empty',
-  fits: value => TEXT.fits(value) || listOf(TEXT, 1).fits(value),
-})
+const FIELDS = either('a field or a list of fields that is not empty', TEXT, listOf(TEXT, 1))
 
-const SORT: Rule = {
-  wanted: 'a field or a list of fields, with "-" before those that sort downwards',
-  fits: value => TEXT.fits(value) || listOf(TEXT, 1).fits(value),
-}
-
-const OUTPUT: Rule = {
-  wanted: `${SCHEMA.wanted}, or "item"`,
-  fits: value => value === 'item' || SCHEMA.fits(value),
-}
-
-const STORE_METHODS: readonly (keyof Store)[] = [
-  'attach',
-  'get',
-  'list',
-  'count',
-  'stream',
-  'create',
-  'update',
-  'delete',
-  'close',
-]
-
-const METHODS = having('a store, such as memoryStore()', ...STORE_METHODS)
+const READS: readonly (keyof Store)[] = ['get', 'list', 'count', 'stream']
+const WRITES: readonly (keyof Store)[] = ['create', 'update', 'delete']
+const METHODS = having('a store, such as memoryStore()', 'attach', ...READS, ...WRITES, 'close')
 
 const STORE: Rule = {
   wanted: `${METHODS.wanted}, with pages: 'key' or 'offset' and idempotency: 'store', 'process' or 'none'`,
@@ -67,15 +45,15 @@ const STORE: Rule = {
     const { pages, idempotency } = Object(value)
     return (
       METHODS.fits(value) &&
-      /^(?:key|offset)$/.test(pages) &&
-      /^(?:store|process|none)$/.test(idempotency)
+      oneOf('key', 'offset').fits(pages) &&
+      oneOf('store', 'process', 'none').fits(idempotency)
     )
   },
 }
 
 const HEADER_VALUE: Rule = {
   wanted: 'a header value on one line',
-  fits: value => typeof value === 'string' && value !== '' && isFieldValue(value),
+  fits: value => FILLED_TEXT.fits(value) && isFieldValue(String(value)),
 }
 
 const VISIBLE: Rule = {
@@ -91,11 +69,11 @@ export const COLLECTION_RULES: Rules<Declaration> = {
   id: oneOf('uuid', 'integer'),
   idField: oneOf('id', 'identifier'),
   timestamps: BOOLEAN,
-  sort: SORT,
+  sort: FIELDS,
   defaultLimit: wholeFrom(1),
   maxLimit: wholeFrom(1),
-  indexes: SETS,
-  unique: SETS,
+  indexes: listOf(FIELDS),
+  unique: listOf(FIELDS),
   parents: recordOf(REFERENCE),
   references: recordOf(REFERENCE),
   relation: recordOf(REFERENCE),
@@ -121,7 +99,7 @@ export const ACTION_RULES: Rules<Action> = {
   on: needed(oneOf('collection', 'item')),
   method: oneOf('GET', 'POST', 'PUT', 'PATCH', 'DELETE'),
   input: SCHEMA,
-  output: OUTPUT,
+  output: either(`${SCHEMA.wanted}, or "item"`, SCHEMA, oneOf('item')),
   description: TEXT,
   transaction: BOOLEAN,
   run: FUNCTION,

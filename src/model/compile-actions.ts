@@ -1,5 +1,5 @@
 // The actions of a collection, checked and compiled.
-import { checkOptions } from '../options.ts'
+import { checkOptions, FUNCTION } from '../options.ts'
 import { RESERVED } from '../query.ts'
 import { checkObjectSchema, checkSchema } from '../schema/accepted.ts'
 import { buildChecker } from '../schema/validate.ts'
@@ -97,34 +97,27 @@ export function compileActions({
   return found
 }
 
-/** @throws TypeError for an action that nothing runs. */
-export function requireRuns({ name, actions }: CollectionDefinition): void {
-  for (const action of actions.values()) {
-    if (action.run) continue
-    throw new TypeError(
-      `${name}: the action ${action.name} has no run. Give it here, or in defineApi({ actions: { ${name}: { ${action.name}(context) { … } } } })`,
-    )
-  }
-}
-
 /**
- * Adds what `defineApi` gives for actions to run.
- * @throws TypeError for an unknown action, and for one that has a `run` of its own.
+ * Completes the actions of a collection with the functions that `defineApi` has for them.
+ * @throws TypeError for a function of an unknown action, and for an action with two functions or none.
  */
-export function withRuns(
+export function completeActions(
   { name, actions }: CollectionDefinition,
-  runs: Readonly<Record<string, ActionRun | undefined>>,
+  runs: Readonly<Record<string, ActionRun | undefined>> = {},
 ): Map<string, ActionDefinition> {
-  const found = new Map(actions)
-  for (const [verb, run] of Object.entries(runs)) {
-    const known = actions.get(verb)
-    if (!known) throw new TypeError(`defineApi: actions: ${name} has no action "${verb}"`)
-    if (typeof run !== 'function')
-      throw new TypeError(`defineApi: actions: ${name}.${verb} must be a function`)
-    if (known.run) {
-      throw new TypeError(`defineApi: actions: ${name}.${verb} has a run of its own. Give it once.`)
+  const rules = [...actions.keys()].map(verb => [verb, FUNCTION] as const)
+  checkOptions(`defineApi: actions: ${name}`, runs, Object.fromEntries(rules))
+  const completed = new Map<string, ActionDefinition>()
+  for (const [verb, action] of actions) {
+    const run = runs[verb] ?? action.run
+    if (!run) {
+      throw new TypeError(
+        `${name}: the action ${verb} has no run. Give it here, or in defineApi({ actions: { ${name}: { ${verb}(context) { … } } } })`,
+      )
     }
-    found.set(verb, { ...known, run })
+    if (runs[verb] && action.run)
+      throw new TypeError(`defineApi: actions: ${name}.${verb} has a run of its own. Give it once.`)
+    completed.set(verb, { ...action, run })
   }
-  return found
+  return completed
 }

@@ -1,6 +1,6 @@
 // Hooks by operation, found once: each operation and action has its functions, or none.
-import { checkOptions, FUNCTION, OBJECT, type Rule, type Rules } from '../options.ts'
-import { OPERATIONS } from './definition.ts'
+import { checkOptions, either, FUNCTION, OBJECT, type Rules } from '../options.ts'
+import { type CollectionDefinition, OPERATIONS } from './definition.ts'
 import type { After, Before, Hooks, OperationEvent } from './hooks.ts'
 import { DOWNLOAD, SEARCH } from './routes.ts'
 
@@ -14,27 +14,27 @@ export interface CompiledHooks {
   readonly error: Hooks['error']
 }
 
-const EITHER: Rule = {
-  wanted: 'an object of functions by operation, or one function for every operation',
-  fits: value => FUNCTION.fits(value) || OBJECT.fits(value),
-}
-const HOOK_RULES: Rules<Hooks> = { before: EITHER, after: EITHER, error: FUNCTION }
+const HOOK = either(
+  'an object of functions by operation, or one function for every operation',
+  FUNCTION,
+  OBJECT,
+)
+const HOOK_RULES: Rules<Hooks> = { before: HOOK, after: HOOK, error: FUNCTION }
 
-const BEFORE_RULES: Rules<Before> = {
-  list: FUNCTION,
-  count: FUNCTION,
-  read: FUNCTION,
-  create: FUNCTION,
-  replace: FUNCTION,
-  patch: FUNCTION,
-  delete: FUNCTION,
-}
 const AFTER_RULES: Rules<After> = {
   create: FUNCTION,
   replace: FUNCTION,
   patch: FUNCTION,
   delete: FUNCTION,
 }
+const BEFORE_RULES: Rules<Before> = {
+  ...AFTER_RULES,
+  list: FUNCTION,
+  count: FUNCTION,
+  read: FUNCTION,
+}
+
+const NO_HOOKS: CompiledHooks = { before: new Map(), after: new Map(), error: undefined }
 
 /** The operations that run the hooks of another. */
 const FOLLOWERS: ReadonlyMap<string, string> = new Map([
@@ -50,9 +50,10 @@ const FOLLOWERS: ReadonlyMap<string, string> = new Map([
  */
 export function compileHooks(
   where: string,
-  hooks: Hooks = {},
+  hooks: Hooks | undefined,
   actions: Iterable<string>,
 ): CompiledHooks {
+  if (!hooks) return NO_HOOKS
   checkOptions(where, hooks, HOOK_RULES)
   const { before, after, error } = hooks
   if (typeof before === 'object') checkOptions(`${where}.before`, before, BEFORE_RULES)
@@ -77,22 +78,16 @@ function byOperation<Hook>(given: object | undefined, names: readonly string[]):
 }
 
 /**
- * Adds hooks that `defineApi` gives to those of a declaration.
- * @throws TypeError where both have a hook for an operation.
+ * Compiles the hooks that `defineApi` has for a collection; without any the collection keeps its own.
+ * @throws TypeError where the collection declares hooks too.
  */
-export function mergeHooks(where: string, own: CompiledHooks, more: CompiledHooks): CompiledHooks {
-  for (const when of ['before', 'after'] as const) {
-    const twice = [...more[when].keys()].find(name => own[when].has(name))
-    if (twice === undefined) continue
-    throw new TypeError(
-      `${where}: the collection has a hook ${when} ${twice} of its own. Give it once.`,
-    )
-  }
-  if (own.error && more.error)
-    throw new TypeError(`${where}: the collection has a hook error of its own. Give it once.`)
-  return Object.freeze({
-    before: new Map([...own.before, ...more.before]),
-    after: new Map([...own.after, ...more.after]),
-    error: own.error ?? more.error,
-  })
+export function replaceHooks(
+  { name, hooks, actions }: CollectionDefinition,
+  given: Hooks | undefined,
+): CompiledHooks {
+  if (!given) return hooks
+  const where = `defineApi: hooks: ${name}`
+  if (hooks !== NO_HOOKS)
+    throw new TypeError(`${where}: the collection declares hooks too. Declare all in one place.`)
+  return compileHooks(where, given, actions.keys())
 }

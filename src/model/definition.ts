@@ -3,15 +3,12 @@
 
 import type { Access } from '../auth/access.ts'
 import type { RateLimit } from '../auth/rate-limit.ts'
-import type { Principal, Scheme } from '../auth/scheme.ts'
+import type { Principal } from '../auth/scheme.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { AnyErrorType, ErrorEntry, HttpError } from '../errors.ts'
-import type { Format } from '../formats/format.ts'
 import type { Cors } from '../http/cors.ts'
 import type { Limits } from '../http/limits.ts'
 import type { HttpRequest } from '../http/message.ts'
-import type { Dialect } from '../query.ts'
-import type { BinaryForm } from '../schema/blob-forms.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Validator } from '../schema/validate.ts'
@@ -19,26 +16,19 @@ import type { Awaitable } from '../schema/values.ts'
 import type { Schema, SomeSchema } from '../schema/zod-fields.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { SortKey } from '../store/selection.ts'
-import type { Id, Shape, TotalMode } from '../store/store.ts'
-import type { PlainOptions } from './collection-options.ts'
+import type { Id, Shape } from '../store/store.ts'
+import type { Policies } from './build-api.ts'
+import type { CollectionOptions, PlainOptions } from './collection-options.ts'
 import type { CompiledHooks } from './compile-hooks.ts'
-import type { MadeIds, StoredOf, UnknownDef } from './def.ts'
+import type { StoredOf, UnknownDef } from './def.ts'
 import type { FieldRole, FieldRoles, OwnerOptions } from './field-roles.ts'
 import type { HookContext, Hooks } from './hooks.ts'
 import type { Child, Reference, References } from './references.ts'
 
-/** What can be done to a collection and its items; actions come under their own names. */
-export type Operation = 'list' | 'count' | 'read' | 'create' | 'replace' | 'patch' | 'delete'
+export const OPERATIONS = ['list', 'count', 'read', 'create', 'replace', 'patch', 'delete'] as const
 
-export const OPERATIONS: readonly Operation[] = [
-  'list',
-  'count',
-  'read',
-  'create',
-  'replace',
-  'patch',
-  'delete',
-]
+/** What can be done to a collection and its items; actions come under their own names. */
+export type Operation = (typeof OPERATIONS)[number]
 
 /** The items that a principal sees are those of the items it sees of another collection. */
 export interface Through {
@@ -75,24 +65,22 @@ export interface Action {
 
 export type ActionRun = (context: ActionContext) => unknown
 
-/** The options of a collection without the types of its schema: names are texts. */
-export interface Declaration extends PlainOptions {
-  readonly name: string
+/** The options of a collection without the types of its schema. */
+export interface Declaration
+  extends Pick<
+      CollectionOptions,
+      'name' | 'id' | 'sort' | 'indexes' | 'unique' | 'search' | 'owner'
+    >,
+    PlainOptions {
   readonly schema: Schema
-  readonly id?: keyof MadeIds | undefined
-  readonly sort?: string | readonly string[] | undefined
-  readonly indexes?: readonly (string | readonly string[])[] | undefined
-  readonly unique?: readonly (string | readonly string[])[] | undefined
   readonly parents?: References | undefined
   readonly references?: References | undefined
   readonly relation?: References | undefined
-  readonly search?: readonly string[] | undefined
+  readonly fields?: Readonly<Record<string, FieldRole>> | undefined
   readonly actions?: Readonly<Record<string, Action>> | undefined
   readonly hooks?: Hooks | undefined
   readonly access?: Access | undefined
   readonly visible?: RowRule | Through | undefined
-  readonly fields?: Readonly<Record<string, FieldRole>> | undefined
-  readonly owner?: string | OwnerOptions | undefined
 }
 
 /** An action as the core keeps it: its types are forgotten, its input is checked. */
@@ -117,11 +105,18 @@ export interface ActionDefinition {
   readonly run: ActionRun | undefined
 }
 
+/** Options as they count: each with its default. */
+type Resolved<Options, Name extends keyof Options> = {
+  readonly [N in Name]-?: Exclude<Options[N], undefined>
+}
+
+type OptionsWithDefault =
+  | ('itemName' | 'defaultLimit' | 'maxLimit' | 'total' | 'cacheControl' | 'binary')
+  | ('putCreates' | 'requirePrecondition' | 'hideExistence')
+
 /** A collection as frozen data: what `defineCollection` makes of its options. */
-export interface CollectionDefinition {
+export interface CollectionDefinition extends Resolved<PlainOptions, OptionsWithDefault> {
   readonly name: string
-  /** One item's name: `car`. */
-  readonly itemName: string
   readonly schema: Schema
   readonly shape: Shape
   /** The fields as they are given, binary properties in their form; those that `fields` may name besides. */
@@ -129,7 +124,6 @@ export interface CollectionDefinition {
   readonly selectableFields: Fields
   /** Where binary properties live; absent where there are none. */
   readonly blobs: BlobStore | undefined
-  readonly binary: BinaryForm
   /** What a body may hold: what clients may write, and what the server gives and then ignores. */
   readonly bodyFields: Fields
   /** What a client may write. */
@@ -143,12 +137,9 @@ export interface CollectionDefinition {
   readonly owner: OwnerOptions | undefined
   readonly validator: Validator
   readonly store: KeyedStore
-  readonly defaultLimit: number
-  readonly maxLimit: number
   readonly sort: readonly SortKey[]
   /** The fields that `GET /<collection>/search?q=` looks through. */
   readonly search: readonly Path[] | undefined
-  readonly total: TotalMode
   /** The collections that items belong to, each with the field that names the parent. */
   readonly parents: ReadonlyMap<string, string>
   /** The fields that hold ids of other items, those of the parents included. */
@@ -160,16 +151,11 @@ export interface CollectionDefinition {
   readonly operations: ReadonlySet<Operation>
   readonly actions: ReadonlyMap<string, ActionDefinition>
   readonly hooks: CompiledHooks
-  readonly putCreates: boolean
-  readonly requirePrecondition: boolean
-  readonly cacheControl: string
-  /** The same for who has credentials: for no cache that others share. */
+  /** `cacheControl` for clients with credentials: no shared cache keeps the answer. */
   readonly privateCacheControl: string
   /** Who may do what, where the api has schemes. */
   readonly access: Access
   readonly visible: RowRule | Through | undefined
-  /** Whether what a principal may not do looks to it as if it did not exist. */
-  readonly hideExistence: boolean
   readonly description: string | undefined
 }
 
@@ -203,46 +189,30 @@ export type Message = string | ((issue: ErrorEntry, request: HttpRequest) => str
 /** Messages by the `type` of the issue; docs/errors.md lists the types. */
 export type Messages = { readonly [Type in AnyErrorType]?: Message }
 
-/** The address of a client, from its request or from what a host server gives `fetch` besides. */
-type ClientAddress = (request: Request, ...host: readonly unknown[]) => string | null | undefined
+type PoliciesWithDefault =
+  | ('formats' | 'dialects' | 'schemes' | 'access' | 'changes')
+  | ('health' | 'serverTiming' | 'onError')
 
 /** An api as frozen data: what `defineApi` makes of its options. */
-export interface ApiDefinition {
+export interface ApiDefinition
+  extends Resolved<Policies, PoliciesWithDefault>,
+    Pick<Policies, 'messages'> {
+  readonly clientAddress: Policies['clientAddress']
   /** The newest first. */
   readonly versions: readonly VersionDefinition[]
   /** The version that the root describes: the newest that is not deprecated. */
   readonly defaultVersion: VersionDefinition
   /** What its OpenAPI document says of it. */
-  readonly info: {
-    readonly title: string
-    readonly description: string | undefined
-    readonly contact: object | undefined
-  }
+  readonly info: Resolved<Policies, 'title'> & Pick<Policies, 'description' | 'contact'>
   /** The public address of the root, no slash at its end; without, it comes from each request. */
   readonly baseUrl: string | undefined
   /** The path under which requests arrive when no host server strips it; `''` or `/api`. */
   readonly prefix: string
   /** How many proxies in front are trusted to tell whom they forward for. */
   readonly trustProxy: number
-  /** Tells `fetch` who asks. */
-  readonly clientAddress: ClientAddress | undefined
-  readonly formats: readonly Format[]
-  readonly dialects: readonly Dialect[]
   readonly cors: Cors
   readonly limits: Limits
-  /** How credentials are checked; without any, everybody may do everything. */
-  readonly schemes: readonly Scheme[]
   /** The headers in which their credentials may stand. */
   readonly credentialHeaders: readonly string[]
-  /** What a PUT or PATCH is answered with where the request does not say. */
-  readonly changes: 'redirect' | 'representation'
-  /** Who may read the root (`root`), and the rule of collections that have none (`default`). */
-  readonly access: Access
   readonly rateLimit: RateLimit | undefined
-  /** Whether `/health` tells if the stores can be reached. */
-  readonly health: boolean
-  /** Whether answers tell how long their steps took. */
-  readonly serverTiming: boolean
-  readonly onError: (error: unknown, failure: Failure) => void
-  readonly messages: Messages | undefined
 }

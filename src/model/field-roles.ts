@@ -2,22 +2,22 @@
 import type { Principal } from '../auth/scheme.ts'
 import { suggestion } from '../errors.ts'
 import {
+  assertValid,
   checkOptions,
+  either,
   FUNCTION,
   listOf,
   needed,
   OBJECT,
   oneOf,
-  type Rule,
   type Rules,
   recordOf,
   TEXT,
 } from '../options.ts'
 import type { Field, Fields } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
-import type { SortKey } from '../store/selection.ts'
-import type { Shape, Store } from '../store/store.ts'
-import type { CollectionDefinition, VersionDefinition } from './definition.ts'
+import type { Store } from '../store/store.ts'
+import type { CollectionDefinition, Declaration, VersionDefinition } from './definition.ts'
 
 /** What the function of a read-only property is called with. */
 export interface FieldContext {
@@ -52,12 +52,10 @@ export interface OwnerOptions<F extends string = string> {
 /** A property that the server sets. */
 export interface ReadOnlyField {
   /** Gives the value at create; absent where the schema does. */
-  readonly compute: FieldRoleFunction | undefined
+  readonly compute: ((context: FieldContext) => unknown) | undefined
   /** What it is without a value: null where the schema needs one, else absent. */
   readonly empty: null | undefined
 }
-
-type FieldRoleFunction = (context: FieldContext) => unknown
 
 /** The roles of a collection's properties, by name. */
 export interface FieldRoles {
@@ -71,29 +69,25 @@ const OWNER_RULES: Rules<OwnerOptions> = { field: needed(TEXT), except: listOf(T
 
 const ROLE = oneOf('readOnly', 'writeOnly', 'immutable')
 
-export const ROLES: Rule = recordOf({
-  wanted: `${ROLE.wanted} or { readOnly: ({ principal }) => … }`,
-  fits: value => ROLE.fits(value) || OBJECT.fits(value),
-})
+export const ROLES = recordOf(
+  either(`${ROLE.wanted} or { readOnly: ({ principal }) => … }`, ROLE, OBJECT),
+)
 
-export const OWNER: Rule = {
-  wanted: "a property, or { field: 'owner_id', except: ['posts:admin'] }",
-  fits: value => TEXT.fits(value) || OBJECT.fits(value),
-}
+export const OWNER = either(
+  "a property, or { field: 'owner_id', except: ['posts:admin'] }",
+  TEXT,
+  OBJECT,
+)
 
-/** What roles are declared with. */
-interface Declared {
-  readonly name: string
-  readonly fields?: Readonly<Record<string, FieldRole>> | undefined
-  readonly owner?: string | OwnerOptions | undefined
-}
-
-/** @throws TypeError for options of an owner that are invalid. */
-export function normalizeOwner({ name, owner }: Declared): OwnerOptions | undefined {
-  if (owner === undefined || typeof owner === 'string')
-    return owner === undefined ? owner : { field: owner }
-  checkOptions(`${name}, owner`, owner, OWNER_RULES)
-  return owner
+/**
+ * Builds the owner of a collection's items.
+ * @throws TypeError for invalid options.
+ */
+export function buildOwner({ name, owner }: Declaration): OwnerOptions | undefined {
+  if (owner === undefined) return undefined
+  const options = typeof owner === 'string' ? { field: owner } : owner
+  checkOptions(`${name}, owner`, options, OWNER_RULES)
+  return options
 }
 
 /**
@@ -103,54 +97,39 @@ export function normalizeOwner({ name, owner }: Declared): OwnerOptions | undefi
  * @throws TypeError for a name that is not a property, and for a property that cannot have its role.
  */
 export function buildFieldRoles(
-  declared: Declared,
+  { name, fields = {} }: Declaration,
+  owner: OwnerOptions | undefined,
   inputs: Fields,
   id: string,
 ): FieldRoles | undefined {
-  const { name, fields = {} } = declared
-  const owner = normalizeOwner(declared)
   const readOnly = new Map<string, ReadOnlyField>()
   const writeOnly = new Set<string>()
   const immutable = new Set<string>()
+  const properties = omitFields(inputs, new Set([id]))
+  const requireProperty = (option: string, property: string): Field => {
+    const field = properties.get(property)
+    const hint = suggestion(property, properties.keys())
+    assertValid(field, `${name}: ${option} names no property of the schema: "${property}"${hint}`)
+    assertValid(field.kind !== 'blob', `${name}: "${property}" is a blob(), which has no role`)
+    return field
+  }
   for (const [property, role] of Object.entries(fields)) {
-    const field = requireProperty(name, 'fields', inputs, id, property)
+    const field = requireProperty('fields', property)
     if (role === 'writeOnly') writeOnly.add(property)
     else if (role === 'immutable') immutable.add(property)
     else readOnly.set(property, buildReadOnly(`${name}: "${property}"`, field, role))
   }
   if (owner) {
-    const { field: property } = owner
-    const field = requireProperty(name, 'owner', inputs, id, property)
-    if (field.kind !== 'string' || Object.hasOwn(fields, property)) {
-      throw new TypeError(
-        `${name}: the owner "${property}" must be a text, and have no role in fields: it is read-only`,
-      )
-    }
-    const compute: FieldRoleFunction = ({ principal }) => principal?.id
-    readOnly.set(property, { compute, empty: emptyValue(field) })
-  }
-  return readOnly.size + writeOnly.size + immutable.size === 0
-    ? undefined
-    : { readOnly, writeOnly, immutable }
-}
-
-function requireProperty(
-  name: string,
-  option: 'fields' | 'owner',
-  inputs: Fields,
-  id: string,
-  property: string,
-): Field {
-  const field = property === id ? undefined : inputs.get(property)
-  if (!field) {
-    const names = [...inputs.keys()].filter(each => each !== id)
-    throw new TypeError(
-      `${name}: ${option} names no property of the schema: "${property}"${suggestion(property, names)}`,
+    const field = requireProperty('owner', owner.field)
+    assertValid(
+      field.kind === 'string' && !Object.hasOwn(fields, owner.field),
+      `${name}: the owner "${owner.field}" must be a text, and have no role in fields: it is read-only`,
     )
+    const compute = ({ principal }: FieldContext) => principal?.id
+    readOnly.set(owner.field, { compute, empty: emptyValue(field) })
   }
-  if (field.kind === 'blob')
-    throw new TypeError(`${name}: "${property}" is a blob(), which has no role`)
-  return field
+  const count = readOnly.size + writeOnly.size + immutable.size
+  return count === 0 ? undefined : { readOnly, writeOnly, immutable }
 }
 
 function buildReadOnly(
@@ -158,14 +137,16 @@ function buildReadOnly(
   field: Field,
   role: Exclude<FieldRole, 'writeOnly' | 'immutable'>,
 ): ReadOnlyField {
-  if (role === 'readOnly') {
-    if (field.optional || field.nullable) return { compute: undefined, empty: emptyValue(field) }
-    throw new TypeError(
-      `${where} is read-only and required: no item could be created. Give it a .default(), make it .optional(), or say { readOnly: ({ principal }) => … }`,
-    )
+  const empty = emptyValue(field)
+  if (role !== 'readOnly') {
+    checkOptions(where, role, READ_ONLY_RULES)
+    return { compute: role.readOnly, empty }
   }
-  checkOptions(where, role, READ_ONLY_RULES)
-  return { compute: role.readOnly, empty: emptyValue(field) }
+  assertValid(
+    field.optional || field.nullable,
+    `${where} is read-only and required: no item could be created. Give it a .default(), make it .optional(), or say { readOnly: ({ principal }) => … }`,
+  )
+  return { compute: undefined, empty }
 }
 
 function emptyValue({ optional, nullable }: Field): null | undefined {
@@ -174,36 +155,25 @@ function emptyValue({ optional, nullable }: Field): null | undefined {
 
 /**
  * Checks that no list reaches a write-only property, and that no 409 tells that another item has its value.
+ * @param used the fields that each option names.
  * @throws TypeError
  */
 export function checkWriteOnly(
   name: string,
   { writeOnly }: FieldRoles,
-  { sort, search = [], indexes, unique }: Reached,
+  used: Readonly<Record<string, readonly string[]>>,
 ): void {
-  const used = {
-    sort: sort.map(({ path }) => path.join('.')),
-    search,
-    indexes: indexes.flat(),
-    unique: unique.flat(),
-  }
   for (const [option, paths] of Object.entries(used)) {
     const hidden = paths.find(dotted => writeOnly.has(toPath(dotted)[0] ?? ''))
-    if (hidden !== undefined)
-      throw new TypeError(`${name}: "${hidden}" is write-only and cannot be in ${option}`)
+    assertValid(
+      hidden === undefined,
+      `${name}: "${hidden}" is write-only and cannot be in ${option}`,
+    )
   }
 }
 
-/** What names fields of lists, and of 409s. */
-interface Reached extends Pick<Shape, 'indexes' | 'unique'> {
-  readonly sort: readonly SortKey[]
-  readonly search: readonly string[] | undefined
-}
-
-const NOTHING: ReadonlySet<string> = new Set()
-
 /** The fields without these. */
-export function omitFields(fields: Fields, names: ReadonlySet<string> = NOTHING): Fields {
+export function omitFields(fields: Fields, names: ReadonlySet<string>): Fields {
   return names.size === 0 ? fields : new Map([...fields].filter(([name]) => !names.has(name)))
 }
 
