@@ -91,7 +91,7 @@ function applyPatch(context: OperationContext, current: Item, shown: Item, sent:
     return jsonPatch(shown, sent, {
       maxOperations: limits.patchOperations,
       maxDepth: limits.depth,
-      maxText: limits.body,
+      maxSize: limits.body,
       writeOnly: target.collection.hidden,
     })
   if (isObject(sent)) {
