@@ -127,7 +127,6 @@ export const ERROR_TYPES = {
     too_many_members: 'The body has too many properties and elements. Send fewer.',
     too_many_operations: 'The JSON Patch is too large. Send several.',
     too_many_parts: 'The multipart body has too many parts. Send fewer.',
-    too_many_references: 'A text has too many numeric references. Write the characters themselves.',
     upload_too_large: 'A file is too large. Send a smaller one.',
   },
   414: {

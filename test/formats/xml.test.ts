@@ -76,11 +76,7 @@ describe('what is printed', () => {
       { color: 5, doors: 1.5, other: 'x' },
       '<color type="number">5</color><doors type="number">1.5</doors><other>x</other>',
     ],
-    [
-      'a name with a control character',
-      { 'a\u0001': 'x' },
-      '<member name="&quot;a\\u0001&quot;" name-encoding="json">x</member>',
-    ],
+    ['a name with a control character', { 'a\u0001': 'x' }, '<member name="a\\u0001">x</member>'],
   ]
   it.each(cases)('%s', async (_, data, content) => {
     const document = await car(data)
@@ -221,16 +217,7 @@ describe('ill-typed: every issue with its place', () => {
     ['no JSON in a JSON text', '<car><color encoding="json">x</color></car>', ['color']],
     ['another JSON value in a JSON text', '<car><color encoding="json">5</color></car>', ['color']],
     ['an element in a JSON text', '<car><color encoding="json"><a/></color></car>', ['color']],
-    [
-      'an encoded name that is none',
-      '<car><member name="x" name-encoding="hex">y</member></car>',
-      ['x'],
-    ],
-    [
-      'an encoded name without quotes',
-      '<car><member name="x" name-encoding="json">y</member></car>',
-      ['member'],
-    ],
+    ['a name with other escapes', '<car><member name="\\x">y</member></car>', ['member']],
     ['a root of text', '<car>red</car>', ['']],
     ['none of a union', '<car><choice>x</choice></car>', ['choice']],
     ['U+0000', '<car><color encoding="json">"\\u0000"</color></car>', ['color']],
@@ -325,11 +312,8 @@ describe('refused before the parser runs', () => {
     ['__proto__', '<car><__proto__><admin>true</admin></__proto__></car>'],
     ['constructor', '<car><constructor><prototype/></constructor></car>'],
     ['__proto__ as an attribute', '<car __proto__="x"/>'],
-    ['__proto__ by an escaped name', '<car><member name="__proto__">x</member></car>'],
-    [
-      '__proto__ by an encoded name',
-      '<car><member name="&quot;__pro\\u0074o__&quot;" name-encoding="json">x</member></car>',
-    ],
+    ['__proto__ by a name in an attribute', '<car><member name="__proto__">x</member></car>'],
+    ['__proto__ by an escaped name', '<car><member name="__pro\\u0074o__">x</member></car>'],
     ['34 levels', nested(34)],
     ['100,000 levels', nested(100_000)],
     ['100,000 levels that do not end', '<a>'.repeat(100_000)],
@@ -340,8 +324,6 @@ describe('refused before the parser runs', () => {
       413,
     ],
     ['one attribute 100,000 times', `<x ${'a="" '.repeat(100_000)}/>`],
-    ['1 MB of numeric references', `<x>${'&#65;'.repeat(200_000)}</x>`, 413],
-    ['1 MB of numeric references in an attribute', `<x a="${'&#65;'.repeat(200_000)}"/>`, 413],
     ['1 MB of bare ampersands', `<x>${'&'.repeat(1_000_000)}</x>`],
     ['1 MB of <', '<'.repeat(1_000_000)],
     ['1 MB of spaces in a tag', `<x${' '.repeat(1_000_000)}`],
@@ -362,6 +344,12 @@ describe('refused before the parser runs', () => {
       readBody(xml, '<car><color>&secret;</color></car>', { fields }),
     )
     expect(message).toBe('The body is not valid XML: it has an unknown entity (at character 12)')
+  })
+
+  it.each(['text', 'attribute'])('but not for 1 MB of references in %s', async place => {
+    const long = '&#65;'.repeat(200_000)
+    const member = place === 'text' ? `<a>${long}</a>` : `<member name="${long}">x</member>`
+    expect(JSON.stringify(await readBody(xml, `<x>${member}</x>`)).length).toBeGreaterThan(200_000)
   })
 
   it('reads as deep as JSON is read', async () => {
@@ -446,8 +434,8 @@ describe('what is written is read back', () => {
     )
   })
 
-  it.each([999, 1000, 1001, 20_000])('a text of %i carriage returns', async count => {
-    const data = { color: '\r\n'.repeat(count) }
+  it('a text of 20,000 carriage returns', async () => {
+    const data = { color: '\r\n'.repeat(20_000) }
     expect(await readBody(xml, await car(data), { fields })).toEqual(data)
   })
 

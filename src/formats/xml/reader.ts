@@ -8,7 +8,7 @@ import { parseScalars } from '../../schema/scalars.ts'
 import type { Item, Json } from '../../schema/values.ts'
 import { checkJson, checkName, valueIssue } from '../json-value.ts'
 import type { Shape, Type } from './shape.ts'
-import { checkXml, isBlank, readAttribute, readText } from './syntax.ts'
+import { checkXml, isBlank, readText } from './syntax.ts'
 import { MEMBER } from './writer.ts'
 
 const TEXT = '#text'
@@ -17,32 +17,29 @@ const ATTRIBUTES = ':@'
 
 const parser = new XMLParser({
   preserveOrder: true,
-  textNodeName: TEXT,
   cdataPropName: CDATA,
   ignoreAttributes: false,
   attributeNamePrefix: '',
   parseTagValue: false,
-  parseAttributeValue: false,
   trimValues: false,
   processEntities: false,
-  htmlEntities: false,
+  tagValueProcessor: (_, text) => readText(text),
+  attributeValueProcessor: (_, text) => readText(text),
   ignoreDeclaration: true,
   maxNestedTags: Number.MAX_SAFE_INTEGER,
   jPath: false,
   onDangerousProperty: name => name,
 })
 
-/** A node of fast-xml-parser: one property with the content, maybe one with the attributes. */
+/** A node of fast-xml-parser: an element has its content under its name, which comes first. */
 type Node = { readonly [name: string]: string | readonly Node[] | Readonly<Record<string, string>> }
 
 interface Element {
   readonly name: string
-  readonly attributes: ReadonlyMap<string, string>
+  readonly attributes: Readonly<Record<string, string>>
   readonly text: string
   readonly children: readonly Element[]
 }
-
-const EMPTY: Element = { name: '', attributes: new Map(), text: '', children: [] }
 
 /**
  * Parses a document to the value of its root element, whatever its name.
@@ -58,73 +55,70 @@ export function parseXml(
   path = '',
 ): Json {
   checkXml(text, limits)
-  // With `preserveOrder` the parser returns a list of nodes, typed `any`.
-  const nodes: readonly Node[] = parser.parse(text)
-  // A checked document has a root.
-  const [root = EMPTY] = nodes.map(toElement).filter(element => element !== undefined)
+  const { children } = toElement({ '': parser.parse(text) })
   const issues = collected ?? []
-  const value = readElement(root, shape, path, issues)
+  const [value = null] = children.map(root => readElement(root, shape, path, issues))
   if (!collected) throwIfAny(issues)
   checkJson(value)
   return value
 }
 
-function toElement(node: Node): Element | undefined {
-  const name = Object.keys(node).find(key => key !== ATTRIBUTES && key !== TEXT && key !== CDATA)
-  const content = name === undefined ? undefined : node[name]
-  if (name === undefined || !isNodes(content)) return undefined
+function toElement(node: Node): Element {
+  const [name = ''] = Object.keys(node)
+  const attributes = node[ATTRIBUTES] as Element['attributes'] | undefined // so the parser's options say
   const children: Element[] = []
   let text = ''
-  for (const part of content) {
-    const child = toElement(part)
-    if (child) children.push(child)
-    else text += toText(part)
+  for (const part of nodesOf(node, name)) {
+    if (TEXT in part) text += part[TEXT]
+    else if (CDATA in part) text += nodesOf(part, CDATA)[0]?.[TEXT]
+    else children.push(toElement(part))
   }
-  const attributes = new Map<string, string>()
-  for (const [key, raw] of Object.entries(node[ATTRIBUTES] ?? {})) {
-    attributes.set(key, readAttribute(String(raw)))
+  return { name, attributes: attributes ?? {}, text, children }
+}
+
+function nodesOf(node: Node, name: string): readonly Node[] {
+  return node[name] as readonly Node[] // so `preserveOrder` says of elements and of CDATA
+}
+
+const TYPE = /^(?:string|number|boolean|object|array)$/
+
+/** The values of attributes that have a meaning. */
+const ATTRIBUTE_VALUES: ReadonlyMap<string, RegExp> = new Map([
+  ['nil', /^(?:true|1|false|0)$/],
+  ['xsi:nil', /^(?:true|1|false|0)$/],
+  ['type', TYPE],
+  ['encoding', /^json$/],
+])
+
+function checkAttributes(element: Element, path: string, issues: Issue[]): void {
+  for (const [name, value] of Object.entries(element.attributes)) {
+    if (/^(?:xmlns$|xmlns:|xml:|xsi:(?!nil$))/.test(name)) continue
+    if (ATTRIBUTE_VALUES.get(name)?.test(value)) continue
+    if (element.name === MEMBER && name === 'name') continue
+    const what = `has an unknown attribute: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
+    issues.push(valueIssue(path, what, 'unknown_attribute'))
   }
-  return { name, attributes, text, children }
 }
 
-function isNodes(content: Node[string] | undefined): content is readonly Node[] {
-  return Array.isArray(content)
-}
-
-function toText(node: Node): string {
-  const raw = node[TEXT]
-  if (typeof raw === 'string') return readText(raw)
-  // A node that is neither element nor text is a CDATA section.
-  const section = node[CDATA] as readonly Node[]
-  return section.map(({ [TEXT]: text }) => String(text)).join('')
-}
-
-/** The field of an element with a `type` attribute. */
-const PLAIN: Readonly<Record<Type, Field>> = {
-  string: { kind: 'string', nullable: false, optional: false },
-  number: { kind: 'number', nullable: false, optional: false },
-  boolean: { kind: 'boolean', nullable: false, optional: false },
-  object: { kind: 'object', nullable: false, optional: false },
-  array: { kind: 'array', nullable: false, optional: false },
-}
-
-function isType(text: string): text is Type {
-  return Object.hasOwn(PLAIN, text)
+function isType(text = ''): text is Type {
+  return TYPE.test(text)
 }
 
 function readElement(element: Element, shape: Shape, path: string, issues: Issue[]): Json {
-  const { nil, type, json } = readAttributes(element, path, issues)
-  const { text, children } = element
+  checkAttributes(element, path, issues)
+  const { text, children, attributes } = element
+  const { nil = attributes['xsi:nil'], encoding } = attributes
+  const type = isType(attributes.type) ? attributes.type : undefined
   const fail = (what: string, errorType: ErrorType) => {
     issues.push(valueIssue(path, what, errorType))
     return null
   }
-  if (nil) {
+  if (nil === 'true' || nil === '1') {
     const isEmpty = children.length === 0 && isBlank(text)
     return isEmpty ? null : fail('is nil, and has content', 'invalid_xml')
   }
-  if (json) {
-    if (children.length === 0) return jsonText(text, path, issues)
+  if (encoding === 'json') {
+    if (children.length === 0) return parseJsonText(text, path, issues)
     return fail('has an encoding, and elements in it', 'invalid_xml')
   }
   const wanted = type ?? shape.only ?? (children.length > 0 ? shape.structure : undefined)
@@ -140,7 +134,7 @@ function readElement(element: Element, shape: Shape, path: string, issues: Issue
   if (children.length > 0)
     return fail(`must be ${describeField(shape.field)}, not elements`, 'invalid_type')
   if (wanted === 'string' || (wanted === undefined && shape.takesText)) return text
-  return readScalar(text, type === undefined ? shape.field : PLAIN[type], path, issues)
+  return readScalar(text, type ? { ...shape.field, kind: type } : shape.field, path, issues)
 }
 
 function readObject(
@@ -151,7 +145,7 @@ function readObject(
 ): Item {
   const value: Item = {}
   for (const child of children) {
-    const name = memberName(child, path, issues)
+    const name = readName(child, path, issues)
     const at = below(path, name)
     checkName(name, at)
     if (Object.hasOwn(value, name)) {
@@ -163,12 +157,10 @@ function readObject(
   return value
 }
 
-function memberName({ name, attributes }: Element, path: string, issues: Issue[]): string {
-  const given = name === MEMBER ? attributes.get('name') : undefined
-  if (given === undefined) return name
-  return attributes.get('name-encoding') === 'json'
-    ? jsonText(given, below(path, MEMBER), issues)
-    : given
+function readName({ name, attributes }: Element, path: string, issues: Issue[]): string {
+  return name === MEMBER && attributes.name !== undefined
+    ? parseJsonText(`"${attributes.name}"`, below(path, MEMBER), issues)
+    : name
 }
 
 function readScalar(text: string, field: Field, path: string, issues: Issue[]): Json {
@@ -181,41 +173,14 @@ function readScalar(text: string, field: Field, path: string, issues: Issue[]): 
   return text
 }
 
-function readAttributes(
-  element: Element,
-  path: string,
-  issues: Issue[],
-): { nil: boolean; type?: Type; json: boolean } {
-  const attributes: ReturnType<typeof readAttributes> = { nil: false, json: false }
-  for (const [name, value] of element.attributes) {
-    if (name === 'nil' || name === 'xsi:nil') {
-      attributes.nil = value === 'true' || value === '1'
-      if (attributes.nil || value === 'false' || value === '0') continue
-    } else if (name === 'type' && isType(value)) {
-      attributes.type = value
-      continue
-    } else if (name === 'encoding' && value === 'json') {
-      attributes.json = true
-      continue
-    } else if (element.name === MEMBER && (name === 'name' || name === 'name-encoding')) {
-      if (name === 'name' || value === 'json') continue
-    } else if (/^(?:xmlns$|xmlns:|xml:|xsi:)/.test(name)) continue
-    const what = `has an unknown attribute: ${name.slice(0, 64)}=${JSON.stringify(value.slice(0, 64))}`
-    issues.push(valueIssue(path, what, 'unknown_attribute'))
-  }
-  return attributes
-}
-
-function jsonText(literal: string, path: string, issues: Issue[]): string {
+function parseJsonText(literal: string, path: string, issues: Issue[]): string {
   try {
     const value: unknown = JSON.parse(literal)
     if (typeof value === 'string') return value
   } catch {
     // V8's message quotes the input.
   }
-  issues.push(
-    valueIssue(path, 'must be a JSON string in quotes, as its encoding says', 'invalid_xml'),
-  )
+  issues.push(valueIssue(path, 'must be a JSON string', 'invalid_xml'))
   return ''
 }
 

@@ -8,6 +8,18 @@ import type { Json } from '../../schema/values.ts'
 /** The values of the `type` attribute; null is `nil="true"` instead. */
 export type Type = 'string' | 'number' | 'boolean' | 'object' | 'array'
 
+const TYPES: Readonly<Partial<Record<Field['kind'], Type>>> = {
+  string: 'string',
+  date: 'string',
+  'date-time': 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  array: 'array',
+  object: 'object',
+  record: 'object',
+}
+
 export interface Shape {
   readonly field: Field
   /** The type of every element of this shape; absent for `any` and most unions. */
@@ -41,6 +53,7 @@ export function needsType(value: Json, type: Type, shape: Shape): boolean {
   if (only !== undefined) {
     if (type !== only) return true
     if (typeof value !== 'number' || field.kind === 'number') return false
+    if (field.kind === 'integer') return !Number.isSafeInteger(value)
     return !parseScalars(String(value), field).includes(value)
   }
   if (type === 'string') return !shape.takesText
@@ -51,7 +64,7 @@ export function needsType(value: Json, type: Type, shape: Shape): boolean {
 
 function createShape(field: Field): Shape {
   const options = optionsOf(field)
-  const types = new Set(options.map(typeOf))
+  const types = new Set(options.map(({ kind }) => TYPES[kind]))
   const [first] = types
   const properties = new Map<string, Shape>()
   let element: Shape | undefined
@@ -82,26 +95,6 @@ function createShape(field: Field): Shape {
 function optionsOf(field: Field): readonly Field[] {
   if (field.kind !== 'union' || !field.options?.length) return [field]
   return field.options.flatMap(optionsOf)
-}
-
-function typeOf({ kind }: Field): Type | undefined {
-  switch (kind) {
-    case 'string':
-    case 'date':
-    case 'date-time':
-      return 'string'
-    case 'number':
-    case 'integer':
-      return 'number'
-    case 'boolean':
-    case 'array':
-      return kind
-    case 'object':
-    case 'record':
-      return 'object'
-    default:
-      return undefined
-  }
 }
 
 function findProperty(field: Field, name: string): Field | undefined {

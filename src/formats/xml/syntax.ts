@@ -1,11 +1,8 @@
 // The syntax of XML 1.0 (fifth edition) as far as a data format needs it: a strict check of
-// well-formedness; character data, attribute values and names, printed and read.
+// well-formedness; character data and names, printed and read.
 import { HttpError } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
 import { checkName } from '../json-value.ts'
-
-/** Numeric references in one run of text, printed or read. */
-const MAX_REFERENCES = 1000
 
 // The ranges of §2.3 without U+1680 and U+FEFF: fast-xml-parser treats them as white space.
 const START =
@@ -13,8 +10,18 @@ const START =
   '\\u200c\\u200d\\u2070-\\u218f\\u2c00-\\u2fef\\u3001-\\ud7ff\\uf900-\\ufdcf\\ufdf0-\\ufefe' +
   '\\uff00-\\ufffd\\u{10000}-\\u{effff}'
 const REST = `${START}.0-9\\u00b7\\u0300-\\u036f\\u203f\\u2040-`
-const NAME = new RegExp(`[:${START}][:${REST}]*`, 'uy')
+const NAME = `[:${START}][:${REST}]*`
 const PLAIN_NAME = new RegExp(`^(?![xX][mM][lL])[${START}][${REST}]*$`, 'u')
+
+const TAG_START = new RegExp(`<(${NAME})(>?)`, 'uy')
+const ATTRIBUTE = new RegExp(
+  `[ \\t\\r\\n]+(${NAME})[ \\t\\r\\n]*=[ \\t\\r\\n]*(?:"([^<"]*)"|'([^<']*)')`,
+  'uy',
+)
+const TAG_END = /[ \t\r\n]*(\/?)>/y
+const END_TAG = new RegExp(`</(${NAME})[ \\t\\r\\n]*>`, 'uy')
+const REFERENCE = /&(?:(lt|gt|amp|apos|quot)|#([0-9]{1,8}|x[0-9A-Fa-f]{1,8}));/g
+const NO_REFERENCE = /&(?!(?:lt|gt|amp|apos|quot|#[0-9]{1,8}|#x[0-9A-Fa-f]{1,8});)/
 
 /** Whether a text can name an element: without a prefix, and not reserved by XML. */
 export function isElementName(text: string): boolean {
@@ -28,10 +35,7 @@ const SPECIAL = /[&<>\r\0-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]/
 export function printText(text: string): string | undefined {
   if (!SPECIAL.test(text)) return text
   if (FORBIDDEN.test(text) || !text.isWellFormed()) return undefined
-  const escaped = escapeMarkup(text)
-  if (!escaped.includes('\r')) return escaped
-  const pieces = escaped.split('\r')
-  return pieces.length > MAX_REFERENCES ? undefined : pieces.join('&#13;')
+  return escapeMarkup(text).replaceAll('\r', '&#13;')
 }
 
 /** Prints any text as a JSON string literal in character data. */
@@ -42,18 +46,10 @@ export function printJsonText(text: string): string {
   return escapeMarkup(literal)
 }
 
-/** Prints a text as the value of an attribute in double quotes; `undefined` if XML cannot carry it. */
-export function printAttribute(text: string): string | undefined {
-  const escaped = /[\t\n\r]/.test(text) ? undefined : printText(text)
-  return escaped?.replaceAll('"', '&quot;')
-}
-
 function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-const REFERENCE = /&(?:(lt|gt|amp|apos|quot)|#([0-9]{1,8})|#x([0-9A-Fa-f]{1,8}));/y
-const REFERENCES = new RegExp(REFERENCE, 'g')
 const PREDEFINED = new Map([
   ['lt', '<'],
   ['gt', '>'],
@@ -62,23 +58,17 @@ const PREDEFINED = new Map([
   ['quot', '"'],
 ])
 
-/** Resolves the references of checked character data. */
+/** Resolves the references of checked character data, or of a checked attribute. */
 export function readText(raw: string): string {
-  if (!raw.includes('&')) return raw
   return raw.replace(
-    REFERENCES,
-    (_, name?: string, decimal?: string, hex?: string) =>
-      PREDEFINED.get(name ?? '') ?? String.fromCodePoint(codePoint(decimal, hex)),
+    REFERENCE,
+    (_, name = '', digits = '') => PREDEFINED.get(name) ?? String.fromCodePoint(toCode(digits)),
   )
 }
 
-/** Reads a checked attribute value: white space becomes spaces (§3.3.3). */
-export function readAttribute(raw: string): string {
-  return readText(raw.replace(/[\t\n\r]/g, ' '))
-}
-
-function codePoint(decimal: string | undefined, hex = ''): number {
-  return decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)
+/** Converts the digits of a reference: `65` or `x41`. */
+function toCode(digits: string): number {
+  return Number(`0${digits}`)
 }
 
 /** Whether a code point is a character of §2.2. */
@@ -93,8 +83,8 @@ const DECLARATION =
 /**
  * Checks that a text is one well-formed XML 1.0 document within the limits, without document type,
  * processing instructions and entities beyond the five. Namespaces are not checked.
- * @throws HttpError 400 for anything else, 413 for too many elements, attributes or references, 415
- * for an encoding other than UTF-8.
+ * @throws HttpError 400 for anything else, 413 for too many elements and attributes, 415 for an
+ * encoding other than UTF-8.
  */
 export function checkXml(text: string, limits: Limits): void {
   const forbidden = FORBIDDEN.exec(text)
@@ -106,65 +96,68 @@ export function checkXml(text: string, limits: Limits): void {
 
   while (at < text.length) {
     const tag = text.indexOf('<', at)
-    const end = tag === -1 ? text.length : tag
-    if (open.length > 0) checkCharacters(text.slice(at, end), at)
-    else if (spaceEnd(text, at) < end) throw malformed(at, 'has text outside its root element')
-    at = end
+    const run = text.slice(at, tag === -1 ? text.length : tag)
+    if (open.length > 0) checkCharacters(run, at)
+    else if (!isBlank(run)) throw malformed(at, 'has text outside its root element')
+    at += run.length
     if (tag === -1) break
     const next = text[tag + 1]
     if (next === '!') at = skipSection(text, tag, open.length > 0)
     else if (next === '?')
       throw malformed(tag, 'has a processing instruction, which is not supported')
-    else if (next === '/') at = closeTag(tag)
-    else {
-      if (rooted && open.length === 0) throw malformed(tag, 'has more than one root element')
-      rooted = true
-      at = openTag(tag)
-    }
+    else if (next === '/') closeTag(tag)
+    else openTag(tag)
   }
   const unclosed = open.pop()
   if (unclosed !== undefined) throw malformed(at, `does not close the element ${brief(unclosed)}`)
   if (!rooted) throw malformed(at, 'has no root element')
 
-  function closeTag(start: number): number {
-    const name = nameAt(text, start + 2)
-    const expected = open.pop()
-    if (name !== expected) throw malformed(start, `closes ${brief(name)}, which is not open`)
-    const end = spaceEnd(text, start + 2 + name.length)
-    if (text[end] !== '>') throw malformed(end, 'has an unfinished end tag')
-    return end + 1
+  /** Goes past a token; `null` where the text has another one. */
+  function take(token: RegExp): RegExpExecArray | null {
+    token.lastIndex = at
+    const found = token.exec(text)
+    if (found) at = token.lastIndex
+    return found
   }
 
-  function openTag(start: number): number {
-    const name = nameAt(text, start + 1)
-    checkName(name, name)
-    countNode()
+  function closeTag(start: number): void {
+    const [, name] = take(END_TAG) ?? []
+    if (name === undefined) throw malformed(start, 'has a malformed end tag')
+    if (name !== open.pop()) throw malformed(start, `closes ${brief(name)}, which is not open`)
+  }
+
+  function openTag(start: number): void {
+    const [, name, end] = take(TAG_START) ?? []
+    if (name === undefined) throw malformed(start, 'has a tag without a name')
+    if (rooted && open.length === 0) throw malformed(start, 'has more than one root element')
+    rooted = true
+    countNode(name)
     if (open.length > limits.depth) {
       const message = `The body is nested deeper than ${limits.depth} levels`
       throw new HttpError(400, [{ message, type: 'too_deep' }])
     }
+    if (end) {
+      open.push(name)
+      return
+    }
     const attributes = new Set<string>()
-    let position = start + 1 + name.length
-    for (;;) {
-      const place = spaceEnd(text, position)
-      if (text[place] === '>') {
-        open.push(name)
-        return place + 1
-      }
-      if (text[place] === '/' && text[place + 1] === '>') return place + 2
-      if (place === position) throw malformed(place, `has a malformed start tag ${brief(name)}`)
-      const attribute = nameAt(text, place)
-      checkName(attribute, attribute)
-      countNode()
+    for (let found = take(ATTRIBUTE); found; found = take(ATTRIBUTE)) {
+      const [, attribute = '', quoted, value = quoted ?? ''] = found
+      countNode(attribute)
       if (attributes.has(attribute)) {
-        throw malformed(place, `gives the attribute ${brief(attribute)} twice`)
+        throw malformed(found.index, `gives the attribute ${brief(attribute)} twice`)
       }
       attributes.add(attribute)
-      position = skipValue(text, place + attribute.length)
+      checkReferences(value, at - value.length - 1)
     }
+    const [, slash] = take(TAG_END) ?? []
+    if (slash === undefined)
+      throw malformed(at, `has a malformed start tag ${brief(name)}; write attributes as a="b"`)
+    if (slash === '') open.push(name)
   }
 
-  function countNode(): void {
+  function countNode(name: string): void {
+    checkName(name, name)
     count++
     if (count > limits.elements) {
       const message = `The body may have at most ${limits.elements} elements and attributes`
@@ -200,66 +193,26 @@ function skipSection(text: string, start: number, inside: boolean): number {
   throw malformed(start, 'has a document type or other declaration, which is not supported')
 }
 
-/** Skips ` = "…"` after an attribute's name. */
-function skipValue(text: string, start: number): number {
-  const equals = spaceEnd(text, start)
-  if (text[equals] !== '=') throw malformed(equals, 'has an attribute without a value')
-  const quoteAt = spaceEnd(text, equals + 1)
-  const quote = text[quoteAt]
-  const end = quote === '"' || quote === "'" ? text.indexOf(quote, quoteAt + 1) : -1
-  if (end === -1) throw malformed(quoteAt, 'has an attribute whose value is not in quotes')
-  const value = text.slice(quoteAt + 1, end)
-  if (value.includes('<')) throw malformed(quoteAt, 'has "<" in an attribute')
-  checkReferences(value, quoteAt + 1)
-  return end + 1
-}
-
 /** Checks character data that begins at a place of the document. */
 function checkCharacters(run: string, place: number): void {
-  if (run.includes(']]>')) throw malformed(place, 'has "]]>" outside a CDATA section')
+  const end = run.indexOf(']]>')
+  if (end !== -1) throw malformed(place + end, 'has "]]>" outside a CDATA section')
   checkReferences(run, place)
 }
 
 function checkReferences(run: string, place: number): void {
-  let numeric = 0
-  let at = run.indexOf('&')
-  while (at !== -1) {
-    REFERENCE.lastIndex = at
-    const [whole, name, decimal, hex] = REFERENCE.exec(run) ?? []
-    if (whole === undefined) throw malformed(place + at, 'has an unknown entity')
-    if (name === undefined) {
-      if (!isChar(codePoint(decimal, hex)))
-        throw malformed(place + at, 'refers to a character that XML forbids')
-      numeric++
-      if (numeric > MAX_REFERENCES) {
-        const message = `A text may have at most ${MAX_REFERENCES} numeric references`
-        throw new HttpError(413, [{ message, type: 'too_many_references' }])
-      }
-    }
-    at = run.indexOf('&', at + whole.length)
+  if (!run.includes('&')) return
+  const unknown = NO_REFERENCE.exec(run)
+  if (unknown) throw malformed(place + unknown.index, 'has an unknown entity')
+  for (const { 2: digits, index } of run.matchAll(REFERENCE)) {
+    if (digits !== undefined && !isChar(toCode(digits)))
+      throw malformed(place + index, 'refers to a character that XML forbids')
   }
-}
-
-function nameAt(text: string, start: number): string {
-  NAME.lastIndex = start
-  const name = NAME.exec(text)?.[0]
-  if (name === undefined) throw malformed(start, 'lacks a name')
-  return name
-}
-
-function spaceEnd(text: string, start: number): number {
-  let at = start
-  while (at < text.length && isSpaceCode(text.charCodeAt(at))) at++
-  return at
-}
-
-function isSpaceCode(code: number): boolean {
-  return code === 32 || code === 10 || code === 13 || code === 9
 }
 
 /** Whether a text is only white space. */
 export function isBlank(text: string): boolean {
-  return spaceEnd(text, 0) === text.length
+  return !/[^ \t\r\n]/.test(text)
 }
 
 function brief(name: string): string {

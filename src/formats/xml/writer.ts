@@ -2,7 +2,7 @@
 import { memoize } from '../../schema/memoize.ts'
 import { type Item, isObject, type Json } from '../../schema/values.ts'
 import { needsType, type Shape, type Type } from './shape.ts'
-import { isElementName, printAttribute, printJsonText, printText } from './syntax.ts'
+import { isElementName, printJsonText, printText } from './syntax.ts'
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -30,56 +30,26 @@ export function printList(
   return text + close
 }
 
-/** The tags of an element, the first without its end: `<color`, `</color>`. */
-interface Tags {
-  readonly open: string
-  readonly close: string
-}
-
 /** Prints the element of a value. */
 type ElementWriter = (value: Json) => string
 
-/** Compiles the writer of an element; the commonest values take the shortest way. */
+/** Compiles the writer of an element. */
 function compileElement(name: string, shape: Shape): ElementWriter {
-  const tags = printTags(name)
-  const { close } = tags
-  const open = `${tags.open}>`
+  const { open, close } = printTags(name)
+  const plain = `${open}>`
   const content = compileContent(shape)
-  const any: ElementWriter = value => print(value, shape, tags, content)
-  switch (shape.only) {
-    case 'string':
-      return value => {
-        const text = typeof value === 'string' ? printText(value) : undefined
-        return text === undefined ? any(value) : open + text + close
-      }
-    case 'number': {
-      const { kind } = shape.field
-      const fits =
-        kind === 'integer'
-          ? Number.isSafeInteger
-          : kind === 'number'
-            ? Number.isFinite
-            : () => false
-      return value => (fits(value) ? open + value + close : any(value))
+  return value => {
+    const type = typeOf(value)
+    if (type === undefined) return `${open} nil="true"/>`
+    const start = needsType(value, type, shape) ? `${open} type="${type}">` : plain
+    if (typeof value === 'string') {
+      const text = printText(value)
+      if (text !== undefined) return start + text + close
+      return `${start.slice(0, -1)} encoding="json">${printJsonText(value)}${close}`
     }
-    case 'object':
-      return value => (isObject(value) ? open + content.object(value) + close : any(value))
-    default:
-      return any
+    if (Array.isArray(value)) return start + content.array(value) + close
+    return start + (isObject(value) ? content.object(value) : value) + close
   }
-}
-
-function print(value: Json, shape: Shape, { open, close }: Tags, content: ContentWriter): string {
-  const type = typeOf(value)
-  if (type === undefined) return `${open} nil="true"/>`
-  const start = needsType(value, type, shape) ? `${open} type="${type}"` : open
-  if (typeof value === 'string') {
-    const text = printText(value)
-    if (text === undefined) return `${start} encoding="json">${printJsonText(value)}${close}`
-    return `${start}>${text}${close}`
-  }
-  if (typeof value !== 'object' || value === null) return `${start}>${value}${close}`
-  return `${start}>${Array.isArray(value) ? content.array(value) : content.object(value)}${close}`
 }
 
 /** Finds the type of a value; `undefined` for null, and for NaN and infinities, which JSON prints as null. */
@@ -129,13 +99,12 @@ function listNames({ field }: Shape): string[] {
   return objects.flatMap(({ properties }) => [...(properties?.keys() ?? [])])
 }
 
-/** Prints `<color`, or `<member name="…"` for a name that XML does not allow. */
-function printTags(name: string): Tags {
+/**
+ * Prints the tags of an element, the first without its end: `<color` and `</color>`; `<member name="a b"`
+ * for a name that XML does not allow, with the escapes of JSON.
+ */
+function printTags(name: string): { open: string; close: string } {
   if (isElementName(name)) return { open: `<${name}`, close: `</${name}>` }
-  const attribute = printAttribute(name)
-  const given =
-    attribute === undefined
-      ? `name="${printJsonText(name).replaceAll('"', '&quot;')}" name-encoding="json"`
-      : `name="${attribute}"`
-  return { open: `<${MEMBER} ${given}`, close: `</${MEMBER}>` }
+  const text = printJsonText(name).slice(1, -1).replaceAll('"', '&quot;')
+  return { open: `<${MEMBER} name="${text}"`, close: `</${MEMBER}>` }
 }

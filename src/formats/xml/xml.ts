@@ -4,7 +4,7 @@
 //   nil="true"               null
 //   type="number"            string, number, boolean, object or array
 //   encoding="json"          a text that XML cannot carry, as a JSON string: "bell\u0007"
-//   <member name="a b">      a name that no element can have; name-encoding="json" as above
+//   <member name="a b">      a name that no element can have, with the escapes of JSON
 import type { ErrorEntry } from '../../errors.ts'
 import type { Field, Fields } from '../../schema/fields.ts'
 import type { Format, Representation } from '../format.ts'
