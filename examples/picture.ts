@@ -30,10 +30,8 @@ export function drawCar(color: string, width: number): Buffer {
   const rows = Buffer.alloc((1 + 3 * width) * height)
   for (let at = 0, y = 0; y < height; y++) {
     rows[at++] = 0
-    for (let x = 0; x < width; x++) {
-      for (const part of pixel((2 * (x + 0.5)) / width, (y + 0.5) / height, paint)) {
-        rows[at++] = part
-      }
+    for (let x = 0; x < width; x++, at += 3) {
+      rows.set(pixel((2 * (x + 0.5)) / width, (y + 0.5) / height, paint), at)
     }
   }
   const header = Buffer.alloc(13)

@@ -99,10 +99,18 @@ function firstItems(): Record<string, readonly Readonly<Record<string, unknown>>
     const chosen = Object.entries(OPTIONS).slice(first, first + 1 + below(4))
     return chosen.map(([name, price]) => ({ car_id: at + 1, name, price }))
   })
+  const pictures = new Map(
+    COLORS.map(color => [
+      color,
+      {
+        photo_data: drawCar(color, 480).toString('base64'),
+        thumb_data: drawCar(color, 96).toString('base64'),
+      },
+    ]),
+  )
   const photos = cars.slice(0, PHOTOS).map(({ color }, at) => ({
     comment: `${plate(at)}, ${pick(['left side', 'for the advertisement', 'as it was bought'])}`,
-    photo_data: drawCar(color, 480).toString('base64'),
-    thumb_data: drawCar(color, 96).toString('base64'),
+    ...pictures.get(color),
   }))
   return { models, accounts, cars, cars_models, options, photos }
 }

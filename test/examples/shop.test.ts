@@ -2,10 +2,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { buildShop, type Payment, type Payments } from '../../examples/shop.ts'
 import { postgres, usePostgres } from '../stores/postgres.ts'
 import { newFile } from '../stores/sqlite.ts'
+import { bundle } from './running.ts'
 import { customers, storesAt } from './shop-server.ts'
 
 usePostgres()
@@ -131,8 +133,8 @@ afterAll(() => {
 })
 
 async function startShop(address: string, payments: string) {
-  const file = new URL('shop-server.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, ['--import', 'tsx', file], {
+  const file = bundle(join(import.meta.dirname, 'shop-server.ts'))
+  const child = spawn(process.execPath, [file], {
     env: { ...process.env, SHOP: address, PAYMENTS: payments },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
