@@ -4,7 +4,6 @@ import Negotiator from 'negotiator'
 import { HttpError } from './errors.ts'
 import { type Format, isWriter, type Reader } from './formats/format.ts'
 import { json, PROBLEM_TYPE } from './formats/json.ts'
-import { splitList } from './http/message.ts'
 import { Remembered } from './http/remembered.ts'
 import { memoize } from './schema/memoize.ts'
 
@@ -110,42 +109,21 @@ function byAccept(writers: readonly Format[], accept: string): Negotiated | unde
     throw tooLong(`Accept may name at most ${MAX_TYPES} media types`)
   }
   const negotiator = new Negotiator({ headers: { accept } })
-  const [best] = negotiator.mediaTypes(writers.flatMap(format => [...format.types]))
+  const [best] = negotiator.mediaTypes(writers.flatMap(({ types }) => [...types]))
+  // A type with parameters is served too, though strictly it is another one.
+  const accepted = negotiator.mediaTypes().map(type => type.toLowerCase())
   const named = (type: string) => writers.find(({ types }) => types.includes(type))
   const base = (type: string) => writers.find(({ name }) => name === findSuffix(type))
-  const chosen = (format: Format, type: string, asked = type): Negotiated => {
-    const problems = prefersProblem(accept, asked) ? base(PROBLEM_TYPE) : undefined
+  const problems = accepted.includes(PROBLEM_TYPE) ? base(PROBLEM_TYPE) : undefined
+  for (const type of best === undefined ? accepted : [best]) {
+    const format = named(type) ?? base(type)
+    if (!format) continue
     return {
-      ...withType(format, type),
+      ...withType(format, named(type) ? type : (format.types[0] ?? '')),
       ...(problems && { errors: withType(problems, PROBLEM_TYPE) }),
     }
   }
-  const known = best === undefined ? undefined : named(best)
-  if (known && best !== undefined) return chosen(known, best)
-  for (const wanted of negotiator.mediaTypes()) {
-    // A type with parameters is served too, though strictly it is another one.
-    const type = wanted.toLowerCase()
-    const own = named(type)
-    if (own) return chosen(own, type)
-    const served = base(type)
-    if (served) return chosen(served, served.types[0] ?? '', type)
-  }
   return undefined
-}
-
-/** Whether `Accept` names problem details, with no less quality than the chosen type. */
-function prefersProblem(accept: string, chosen: string): boolean {
-  if (!accept.toLowerCase().includes(PROBLEM_TYPE)) return false
-  const qualities = new Map<string, number>()
-  for (const entry of splitList(accept.toLowerCase())) {
-    const [range = '', ...parameters] = entry.split(';').map(part => part.trim())
-    const quality = parameters.find(part => part.startsWith('q='))?.slice(2)
-    qualities.set(range, quality === undefined ? 1 : Number(quality))
-  }
-  const ranges = [chosen, `${chosen.slice(0, chosen.indexOf('/'))}/*`, '*/*']
-  const [known = 0] = ranges.flatMap(range => qualities.get(range) ?? [])
-  const quality = qualities.get(PROBLEM_TYPE) ?? 0
-  return quality > 0 && quality >= known
 }
 
 /** Lists the media types of responses, one for each format. */

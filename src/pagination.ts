@@ -163,13 +163,11 @@ export interface PageOptions {
   readonly links: LinkQuery
   /** Whether the address without a place is the whole list, so that its first page needs an offset. */
   readonly streams?: boolean
-  /** The maximum of characters of the first link: a longer query, sent in a form, continues by `offset`. Default: no limit. */
-  readonly leading?: number
 }
 
 /** Prints the headers of a list's page: `Content-Range`, `X-Result-Count`, `Accept-Ranges`, `Link`. */
 export function pageHeaders(window: Window, found: Found, options: PageOptions): HeaderList {
-  const { unit, leading = Number.POSITIVE_INFINITY } = options
+  const { unit } = options
   const { count, total } = found
   const first = firstPosition(window, found)
   const headers: HeaderList = ['Accept-Ranges', unit]
@@ -179,7 +177,7 @@ export function pageHeaders(window: Window, found: Found, options: PageOptions):
   if (total !== undefined) headers.push('X-Result-Count', String(total))
   if (window.limit === 0) return headers
   const links = pageLinks(window, found, first, options)
-  const text = joinWithin(links, MAX_LINK, leading)
+  const text = joinWithin(links, MAX_LINK)
   if (text !== '') headers.push('Link', text)
   return headers
 }
@@ -188,9 +186,8 @@ export function pageHeaders(window: Window, found: Found, options: PageOptions):
 const MAX_LINK = 2800
 
 /** Joins as many links from the start as fit; the first, which leads on, may be longer. */
-function joinWithin(links: readonly string[], max: number, first: number): string {
+function joinWithin(links: readonly string[], max: number): string {
   let text = links[0] ?? ''
-  if (text.length > first) return ''
   for (let at = 1; at < links.length; at++) {
     const longer = `${text}, ${links[at]}`
     if (longer.length + 2 > max) return text

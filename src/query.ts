@@ -1,14 +1,12 @@
 // The query grammar (specification, "Query parameters"): `fields`, filters, `sort`, `since` and the
-// rest → Query, and back to parameters.
+// rest → Query.
 import type { ErrorType, Issue } from './errors.ts'
 import { buildLimits } from './http/limits.ts'
 import type { HeaderList } from './http/message.ts'
-import { type Parameter, printParameters, single } from './http/parameters.ts'
-import { joinValues } from './http/value-list.ts'
+import { type Parameter, single } from './http/parameters.ts'
 import {
   BOUNDS,
   type Caps,
-  DAY_MS,
   type FilterName,
   findFilter,
   type InvalidName,
@@ -18,7 +16,6 @@ import {
   readFilter,
   tooLong,
 } from './query/filters.ts'
-import { parseInstant, printInstant } from './schema/dates.ts'
 import { type Fields, findField, unknownField } from './schema/fields.ts'
 import { type Path, toPath } from './schema/paths.ts'
 import {
@@ -29,7 +26,7 @@ import {
   searchWords,
   withTieBreak,
 } from './store/selection.ts'
-import { printSort, readSortText, type SortOptions } from './store/sort.ts'
+import { readSortText, type SortOptions } from './store/sort.ts'
 
 export { RESERVED } from './query/filters.ts'
 
@@ -218,52 +215,4 @@ function readSearch(
   }
   if (long !== undefined) add(`a word of ${tooLong(long, caps)}`, 'pattern_too_long')
   return { text, paths }
-}
-
-/**
- * Prints a query so that {@link readQuery} with the same fields gives it back.
- * @throws TypeError for a filter without values, except `nin`: no parameter says that nothing passes it.
- */
-export function printQuery(query: Query): string {
-  const pairs: [string, string][] = []
-  if (query.fields) pairs.push(['fields', query.fields.map(path => path.join('.')).join(',')])
-  if (query.search) pairs.push(['q', query.search.text])
-  const printed = new Set<string>()
-  for (const filter of query.where) {
-    const key = `${filter.operator} ${filter.path.join('.')}`
-    pairs.push(...printFilter(filter, printed.has(key), query.sort.at(-1)?.path))
-    printed.add(key)
-  }
-  if (query.sort.length > 0) pairs.push(['sort', printSort(query.sort)])
-  return printParameters(pairs)
-}
-
-/** @param second whether a filter with the same operator on the same field stands before it. */
-function printFilter(
-  { path, operator, values }: Filter,
-  second: boolean,
-  id: Path | undefined,
-): [string, string][] {
-  const name = `filter[${path.join('.')}]`
-  const texts = values.map(String)
-  const [text] = texts
-  if (text === undefined) {
-    if (operator === 'nin') return []
-    throw new TypeError(`${path.join('.')}: no parameter says "${operator}" without a value`)
-  }
-  if (operator === 'in') {
-    return second ? [[`${name}[in]`, joinValues(texts)]] : texts.map(text => [name, text])
-  }
-  if (operator === 'nin') {
-    return second ? texts.map(text => [`${name}[ne]`, text]) : [[`${name}[nin]`, joinValues(texts)]]
-  }
-  if (second) {
-    if (operator === 'gt') return [['since_id', text]]
-    if (operator === 'gte') return [['since', text]]
-    if (operator === 'lte') return [[path.join() === id?.join() ? 'max_id' : 'until', text]]
-    // A day as `until` was read as "before the next one".
-    if (operator === 'lt')
-      return [['until', printInstant(parseInstant(text) - DAY_MS).slice(0, 10)]]
-  }
-  return [[`${name}[${operator}]`, text]]
 }

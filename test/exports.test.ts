@@ -241,7 +241,6 @@ test('rest-conventions/rules', async () => {
       "printLink",
       "printParameters",
       "printPreferences",
-      "printQuery",
       "printRange",
       "printSort",
       "problemBody",
@@ -407,7 +406,7 @@ function movedExports(): (readonly [string, string])[] {
 
 test('every export that CHANGELOG.md calls renamed or moved is where it says', () => {
   const moved = movedExports()
-  expect(moved.length).toBeGreaterThan(90)
+  expect(moved.length).toBeGreaterThan(80)
   const missing = moved.filter(
     ([name, subpath]) => !exportedBy(ENTRIES[subpath] ?? '').includes(name),
   )

@@ -10,19 +10,24 @@ const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor'
  * Checks names, numbers, texts and depth of a value.
  * @throws HttpError 400 that names the path of the first invalid part.
  */
-export function checkJson(value: unknown, path = '', levels = 1000): asserts value is Json {
-  if (levels < 0) throw invalidValue('', 'is nested too deep')
+export function checkJson(
+  value: unknown,
+  path = '',
+  maxDepth = 1000,
+  levels = maxDepth,
+): asserts value is Json {
+  if (levels === 0 && typeof value === 'object' && value !== null) throw tooDeep(maxDepth)
   if (typeof value === 'string') checkText(value, path)
   else if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw invalidValue(path, 'is a number too large to be given back')
   } else if (Array.isArray(value)) {
     for (const [at, element] of value.entries())
-      checkJson(element, path ? `${path}.${at}` : String(at), levels - 1)
+      checkJson(element, path ? `${path}.${at}` : String(at), maxDepth, levels - 1)
   } else if (isObject(value)) {
     for (const name of Object.keys(value)) {
       const at = path ? `${path}.${name}` : name
       checkName(name, at)
-      checkJson(value[name], at, levels - 1)
+      checkJson(value[name], at, maxDepth, levels - 1)
     }
   } else if (value !== null && typeof value !== 'boolean')
     throw invalidValue(path, 'is not a JSON value')
@@ -63,6 +68,11 @@ function checkText(text: string, path: string): void {
   if (text.includes('\0'))
     throw invalidValue(path, 'holds the character U+0000, which no store keeps')
   if (!text.isWellFormed()) throw invalidValue(path, 'holds half of a surrogate pair')
+}
+
+export function tooDeep(maxDepth: number): HttpError {
+  const message = `The body is nested deeper than ${maxDepth} levels`
+  return new HttpError(400, [{ message, type: 'too_deep' }])
 }
 
 function invalidValue(path: string, what: string): HttpError {

@@ -4,7 +4,7 @@ import { andThen, type Json } from '../schema/values.ts'
 import { printItem } from '../store/printed.ts'
 import type { Stored } from '../store/store.ts'
 import type { Format, Representation } from './format.ts'
-import { checkJson, isValidJson } from './json-value.ts'
+import { checkJson, isValidJson, tooDeep } from './json-value.ts'
 import { readText } from './read-body.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -85,8 +85,6 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number): J
     value = JSON.parse(text)
   } catch (error) {
     if (text.trim() === '') throw invalidJson('The body is empty; send a JSON value')
-    // What is too much counts before a syntax error.
-    checkExtent(text, maxDepth, maxMembers)
     // V8's message quotes the input: only its position is repeated.
     const position = /position (\d+)/.exec(String(error))?.[1]
     const where = position === undefined ? '' : ` (at character ${position})`
@@ -95,8 +93,7 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number): J
   // Without a backslash no text holds U+0000 or half of a surrogate pair.
   const isPlain = !text.includes('\\') && text.isWellFormed()
   if (isPlain && isValidJson(value, maxDepth)) return value as Json // every value of it is checked
-  checkExtent(text, maxDepth, maxMembers)
-  checkJson(value)
+  checkJson(value, '', maxDepth)
   return value
 }
 
@@ -127,10 +124,7 @@ function checkExtent(text: string, maxDepth: number, maxMembers: number): void {
     else if (char === 0x2c) members++
     else if (char === 0x5b || char === 0x7b) {
       members++
-      if (++depth > maxDepth) {
-        const message = `The body is nested deeper than ${maxDepth} levels`
-        throw new HttpError(400, [{ message, type: 'too_deep' }])
-      }
+      if (++depth > maxDepth) throw tooDeep(maxDepth)
     } else if (char === 0x5d || char === 0x7d) depth--
   }
   if (members > maxMembers) throw tooManyMembers(maxMembers)

@@ -306,7 +306,6 @@ function listHeaders(
     links,
     streams: context.streams,
     // What is escaped, and the cursor, make a link longer than the address that was asked for.
-    leading: context.api.limits.target * 1.5,
   })
 }
 

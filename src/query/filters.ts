@@ -164,7 +164,7 @@ export const BOUNDS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
 ])
 
 /** A day in milliseconds. */
-export const DAY_MS = 86_400_000
+const DAY_MS = 86_400_000
 
 /** Reads one of the bounds on the creation date or the id. */
 export function readBound(

@@ -49,7 +49,7 @@ export {
   type Window,
   type WindowOptions,
 } from '../pagination.ts'
-export { printQuery, type Query, type QueryOptions, readQuery } from '../query.ts'
+export { type Query, type QueryOptions, readQuery } from '../query.ts'
 export type { Field, Fields } from '../schema/fields.ts'
 export { fieldsOf } from '../schema/zod-fields.ts'
 export {

@@ -1,12 +1,9 @@
 // What is printed reads the same again, for generated values of every syntax.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { joinValues, splitValues } from '../../src/http/value-list.ts'
-import type { Issue } from '../../src/index.ts'
 import {
   type ContentRange,
-  fieldsOf,
   parseContentRange,
   parseCursor,
   parseEntityTags,
@@ -23,11 +20,8 @@ import {
   printLink,
   printParameters,
   printPreferences,
-  printQuery,
   printRange,
   printSort,
-  type Query,
-  readQuery,
 } from '../../src/rules/index.ts'
 
 const position = fc.nat({ max: 999_999_999_999_999 })
@@ -191,109 +185,5 @@ describe('parse after print is the identity', () => {
       descending: fc.boolean(),
     })
     reads(fc.array(key), keys => parseSort(printSort(keys)))
-  })
-})
-
-const schema = z.object({
-  name: z.string(),
-  size: z.number(),
-  limit: z.int(),
-  on: z.boolean(),
-  color: z.enum(['red', 'blue']),
-  day: z.iso.date(),
-  at: z.iso.datetime(),
-  tags: z.array(z.string()),
-  any: z.union([z.string(), z.number()]),
-  model: z.object({ name: z.string() }),
-})
-const fields = new Map([
-  ...fieldsOf(schema),
-  ['id', { kind: 'string', nullable: false, optional: false } as const],
-])
-
-const instant = fc.date({ min: new Date(0), max: new Date('2999-12-31'), noInvalidDate: true })
-const dateTime = instant.map(date => date.toISOString())
-const day = dateTime.map(date => date.slice(0, 10))
-
-/** What a client may send of each field. */
-const VALUES: Readonly<Record<string, fc.Arbitrary<string>>> = {
-  name: wellFormed,
-  'model.name': wellFormed,
-  tags: wellFormed,
-  any: fc.oneof(wellFormed, fc.integer().map(String)),
-  size: fc.double({ noNaN: true, noDefaultInfinity: true }).map(value => String(value + 0)),
-  limit: fc.integer().map(String),
-  on: fc.constantFrom('true', 'false'),
-  color: fc.constantFrom('red', 'blue'),
-  day,
-  at: fc.oneof(dateTime, day),
-}
-
-const TEXTS = new Set(['name', 'model.name', 'tags', 'any'])
-const ORDERED = (name: string) => name !== 'on'
-
-const filter = fc.constantFrom(...Object.keys(VALUES)).chain(name => {
-  const value = VALUES[name] ?? wellFormed
-  const values = fc.array(value, { minLength: 1, maxLength: 4 })
-  const one = (word: string) =>
-    value.map((each): [string, string][] => [[`filter[${name}][${word}]`, each]])
-  const ways: fc.Arbitrary<[string, string][]>[] = [
-    values.map(list => list.map((each): [string, string] => [`filter[${name}]`, each])),
-    values.map(list => list.map((each): [string, string] => [`filter[${name}][ne]`, each])),
-    values.map((list): [string, string][] => [[`filter[${name}][in]`, joinValues(list)]]),
-    values.map((list): [string, string][] => [[`filter[${name}][nin]`, joinValues(list)]]),
-    fc.boolean().map((on): [string, string][] => [[`filter[${name}][exists]`, String(on)]]),
-  ]
-  if (ORDERED(name)) ways.push(one('gt'), one('gte'), one('lt'), one('lte'))
-  if (TEXTS.has(name)) ways.push(one('like'), one('prefix'))
-  return fc.oneof(...ways)
-})
-
-const bounds = fc
-  .record(
-    { since: VALUES.at ?? day, until: VALUES.at ?? day, since_id: wellFormed, max_id: wellFormed },
-    { requiredKeys: [] },
-  )
-  .map(record => Object.entries(record))
-
-const names = fc.constantFrom('id', 'name', 'size', 'model.name', 'at', 'on')
-
-/** All filters hold, so their order says nothing. */
-function unordered({ where, ...query }: Query) {
-  return { ...query, where: where.map(each => JSON.stringify(each)).sort() }
-}
-
-describe('parse after print is the identity: Query', () => {
-  it('for whatever parameters were read without a issue', () => {
-    const parameters = fc.record({
-      filters: fc.array(filter, { maxLength: 6 }).map(list => list.flat()),
-      bounds,
-      sort: fc.array(fc.tuple(names, fc.boolean()), { maxLength: 4 }),
-      fields: fc.array(names, { maxLength: 3 }),
-      q: wellFormed,
-    })
-    const options = { fields, id: 'id', createdAt: 'at', search: [['name']] }
-    let read = 0
-    fc.assert(
-      fc.property(parameters, ({ filters, bounds: limits, sort, fields: shown, q }) => {
-        const pairs: [string, string][] = [
-          ...filters,
-          ...limits,
-          ['sort', sort.map(([name, descending]) => `${descending ? '-' : ''}${name}`).join()],
-          ['q', q],
-        ]
-        if (shown.length > 0) pairs.push(['fields', shown.join()])
-        const issues: Issue[] = []
-        const query = readQuery(parseParameters(printParameters(pairs)) ?? [], options, issues)
-        // Two of the same single-valued operator were generated: a issue, and nothing to print.
-        fc.pre(issues.length === 0)
-        read++
-        const again = readQuery(parseParameters(printQuery(query)) ?? [], options, issues)
-        expect(issues).toEqual([])
-        expect(unordered(again)).toEqual(unordered(query))
-      }),
-      { numRuns: 500 },
-    )
-    expect(read).toBeGreaterThanOrEqual(500)
   })
 })

@@ -61,16 +61,13 @@ describe('chooseFormat', () => {
   it.each<[accept: string, type: string, errors: string]>([
     [problem, json, problem],
     [`${problem}, application/json`, json, problem],
-    [`application/json, ${problem};q=0.5`, json, json],
-    [`application/*;q=0.5, ${problem};q=0.6`, json, problem],
-    [`application/*;q=0.6, ${problem};q=0.5`, json, json],
+    [`application/json, ${problem};q=0.5`, json, problem],
     [`*/*, ${problem};q=0`, json, json],
     ['application/json, application/problem+json-seq', json, json],
     [`text/xml;q=0.5, ${problem};q=0.9`, 'text/xml', problem],
-    [`text/xml, ${problem};q=0.9`, 'text/xml', 'text/xml'],
-    [`text/*;q=0.5, ${problem};q=0.9`, 'text/xml', problem],
+    [`text/xml, ${problem};q=0.9`, 'text/xml', problem],
     [`application/hal+json, ${problem}`, json, problem],
-    [`application/atom+xml, ${problem};q=0.9`, 'application/xml', 'application/xml'],
+    [`application/atom+xml, ${problem};q=0.9`, 'application/xml', problem],
     // negotiator sees no quotes within quotes: here they hide what it has found.
     [`${problem}, a/b;c="\\"", application/json;d="`, json, problem],
   ])('Accept %j: %j, errors as %j', (accept, type, errors) => {

@@ -14,7 +14,6 @@ import {
   parseParameters,
   parseSort,
   printParameters,
-  printQuery,
   printSort,
   type Query,
   readQuery,
@@ -272,43 +271,6 @@ describe('readQuery', () => {
       where: [],
     })
     expect(read('q=red').issues).toMatchObject([{ type: 'unknown_field', field: 'q' }])
-  })
-
-  it('printQuery gives nothing of nothing', () => {
-    expect(printQuery({ where: [], sort: [] })).toBe('')
-  })
-
-  it('printQuery never makes everything of nothing: no parameter says an empty list', () => {
-    const none = { path: ['color'], operator: 'in', values: [] } as const
-    const some = { path: ['color'], operator: 'in', values: ['red'] } as const
-    for (const where of [[none], [some, none], [none, some]]) {
-      const given = () => printQuery({ where, sort: [] })
-      expect(given).toThrow(TypeError)
-      expect(given).toThrow('color: no parameter says "in" without a value')
-    }
-    // Not in an empty list is every item, as without.
-    const every = { path: ['color'], operator: 'nin', values: [] } as const
-    expect(printQuery({ where: [every], sort: [] })).toBe('')
-    expect(printQuery({ where: [every, some, every], sort: [] })).toBe('filter%5Bcolor%5D=red')
-  })
-
-  it.each([
-    'name=a&name=b&size[gte]=5&sort=-size&fields=id,model.name',
-    'filter[limit]=5&on=true',
-    'at[gte]=2024-01-01&since=2024-02-01',
-    'at[lte]=2024-01-01&until=2024-02-01T00:00:00Z',
-    'at[lt]=2024-01-01&until=2024-02-01',
-    'until=9999-12-31&at[lte]=9999-12-31T23:59:59-01:00',
-    'id[gt]=a&since_id=b&id[lte]=c&max_id=d',
-    'name=a&name[in]=a,b&name[eq]=b',
-    'name[nin]=a,b&name[ne]=c&name[ne]=d',
-    'name[like]=a%25\\%25,b&name[prefix]=%25',
-    'name[in]=a\\,b,c\\\\&labels.x=1',
-    'any=5&any[in]=6,a',
-  ])('printQuery gives back %j', text => {
-    const { query, issues } = read(text)
-    expect(issues).toEqual([])
-    expect(read(printQuery(query))).toEqual({ query, issues: [] })
   })
 })
 

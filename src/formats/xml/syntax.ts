@@ -2,7 +2,7 @@
 // well-formedness; character data and names, printed and read.
 import { HttpError } from '../../errors.ts'
 import type { Limits } from '../../http/limits.ts'
-import { checkName } from '../json-value.ts'
+import { checkName, tooDeep } from '../json-value.ts'
 
 // The ranges of §2.3 without U+1680 and U+FEFF: fast-xml-parser treats them as white space.
 const START =
@@ -132,10 +132,7 @@ export function checkXml(text: string, limits: Limits): void {
     if (rooted && open.length === 0) throw malformed(start, 'has more than one root element')
     rooted = true
     countNode(name)
-    if (open.length > limits.depth) {
-      const message = `The body is nested deeper than ${limits.depth} levels`
-      throw new HttpError(400, [{ message, type: 'too_deep' }])
-    }
+    if (open.length > limits.depth) throw tooDeep(limits.depth)
     if (end) {
       open.push(name)
       return
