@@ -112,7 +112,7 @@ test.each<[string, object, RegExp]>([
     { columns: { name: { nmae: 'a' } } },
     /^models, the column of name: unknown option/,
   ],
-  ['createTableSql', { columns: { name: { type: 'text' } } }, /type must be "uuid", /],
+  ['createTableSql', { columns: { name: { type: 'text' } } }, /type must be "jsonb", not "text"/],
 ])('%s %o', (name, options, message) => {
   // What JavaScript lets through, and the types do not.
   const given = () => make[name]?.(options as never)

@@ -1,13 +1,10 @@
 // One column of a table: which field it holds, and how a value goes in and comes out.
-import { BOOLEAN, checkOptions, FILLED_TEXT, oneOf, type Rules } from '../options.ts'
+import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../options.ts'
 import type { Field, Kind } from '../schema/fields.ts'
 import type { Item, Json } from '../schema/values.ts'
 import { type Shape, UnstorableError } from '../store/store.ts'
-import type { ColumnType, NativeType, SqlDatabase } from './database.ts'
+import type { ColumnType, MadeRole, NativeType, SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
-
-/** The types of PostgreSQL that can be asked for, instead of `text` or `json`. */
-const MADE_TYPES = { uuid: 'uuid', date: 'date', timestamptz: 'timestamptz(3)', jsonb: 'jsonb' }
 
 /** How one field is kept in its column. */
 export interface ColumnOptions {
@@ -19,11 +16,10 @@ export interface ColumnOptions {
    */
   readonly json?: boolean | undefined
   /**
-   * The type of a new column in PostgreSQL. Default: `uuid` for ids that the store makes, `timestamptz`
-   * for its own two dates, `date` for dates; text, numbers, booleans and `json` for all other fields.
-   * The types of an existing table are found by themselves.
+   * `jsonb`: the type of a new JSON column in PostgreSQL, instead of `json`. The types of an existing table
+   * are found by themselves.
    */
-  readonly type?: keyof typeof MADE_TYPES | undefined
+  readonly type?: 'jsonb' | undefined
 }
 
 export interface Column {
@@ -48,7 +44,7 @@ export interface Column {
 const RULES: Rules<ColumnOptions> = {
   name: FILLED_TEXT,
   json: BOOLEAN,
-  type: oneOf(...Object.keys(MADE_TYPES)),
+  type: { wanted: '"jsonb"', fits: value => value === 'jsonb' },
 }
 
 export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
@@ -63,7 +59,7 @@ export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
 /**
  * Builds the column of a field.
  * @param given its name, its options, or `jsonb`.
- * @param found the type of an existing column.
+ * @param typeOf finds the type of a column of an existing table.
  * @throws TypeError for a column that cannot hold the field.
  */
 export function buildColumn(
@@ -71,7 +67,7 @@ export function buildColumn(
   given: string | ColumnOptions = {},
   shape: Shape,
   database: SqlDatabase,
-  found: string | undefined,
+  typeOf: (column: string) => string | undefined,
 ): Column {
   const field = ownField(name, shape)
   const where = `${shape.name}, the column of ${name}`
@@ -81,31 +77,27 @@ export function buildColumn(
   const plain = COLUMN_TYPES[field.kind]
   const json = options.json ?? (plain === undefined || isAmbiguous(field))
   if (!json && !plain) throw new TypeError(`${where}: ${field.kind} values need a JSON column`)
-  const wanted = wantedType(field, json, options, name, shape, database)
-  if (wanted !== undefined && !database.serves) {
-    throw new TypeError(`${where}: ${database.name} has no columns of the type ${options.type}`)
+  if (options.type && !database.serves) {
+    throw new TypeError(`${where}: ${database.name} has no columns of the type jsonb`)
   }
-  const type = json || !plain ? 'json' : plain
-  const native = json ? undefined : database.serves?.(found ?? wanted ?? '').native
-  const fits = native?.kinds.includes(field.kind) ? native : undefined
-  if (found === undefined && options.type !== undefined && !fits && options.type !== 'jsonb') {
-    throw new TypeError(
-      `${where}: the type ${options.type} cannot hold ${json ? 'JSON' : field.kind} values`,
-    )
-  }
-  if (options.type === 'jsonb' && !json) {
+  if (options.type && !json) {
     throw new TypeError(`${where}: the type jsonb cannot hold ${field.kind} values`)
   }
+  const type = json || !plain ? 'json' : plain
+  const role = findRole(name, shape)
+  const wanted = json ? options.type : database.nativeFor(field, role)
   const column = options.name ?? name
+  const served = json ? undefined : database.serves?.(typeOf(column) ?? wanted ?? '').native
+  const native = served?.kinds.includes(field.kind) ? served : undefined
   const ref = sql.id(column)
-  const readable = fits ? fits.read(ref) : database.read(ref, type)
-  const long = type === 'json' || (type === 'text' && !fits && !isShort(name, shape))
+  const readable = native ? native.read(ref) : database.read(ref, type)
+  const long = type === 'json' || (type === 'text' && !native && role === undefined)
   return {
     name,
     field,
     column,
     type,
-    native: fits,
+    native,
     made: wanted ?? database.types[type],
     ref,
     readable,
@@ -116,24 +108,10 @@ export function buildColumn(
   }
 }
 
-function wantedType(
-  field: Field,
-  json: boolean,
-  { type }: ColumnOptions,
-  name: string,
-  { identity, createdAt, updatedAt }: Shape,
-  database: SqlDatabase,
-): string | undefined {
-  if (type) return MADE_TYPES[type]
-  if (json) return undefined
-  if (name === identity.name) return database.nativeFor(field, identity.kind === 'uuid' && 'id')
-  return database.nativeFor(field, (name === createdAt || name === updatedAt) && 'time')
-}
-
-/** Whether the store makes the values of a field: they are short. */
-function isShort(name: string, { identity, createdAt, updatedAt }: Shape): boolean {
-  if (name === identity.name) return identity.kind === 'uuid'
-  return name === createdAt || name === updatedAt
+/** Finds which values the store makes: they are short. */
+function findRole(name: string, { identity, createdAt, updatedAt }: Shape): MadeRole | undefined {
+  if (name === identity.name) return identity.kind === 'uuid' ? 'id' : undefined
+  return name === createdAt || name === updatedAt ? 'time' : undefined
 }
 
 /** The field of a name. The id and the dates are the store's own, whatever the schema says of them. */

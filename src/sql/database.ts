@@ -48,6 +48,9 @@ export interface NativeType {
   text(column: Fragment): Fragment
 }
 
+/** What the store makes the values of a field for. */
+export type MadeRole = 'id' | 'time'
+
 /** What a column of an existing table can hold. */
 export interface ServedType {
   readonly as: readonly ColumnType[]
@@ -56,11 +59,13 @@ export interface ServedType {
 
 /** What an error of a driver means to a store. */
 export type Failure =
-  /** The constraint's or index's name, or the columns of it. */
-  | { readonly kind: 'unique'; readonly index?: string; readonly columns?: readonly string[] }
   | { readonly kind: 'unavailable' }
-  /** A value is too long or out of range: for which index or column. */
-  | { readonly kind: 'unstorable'; readonly index?: string; readonly column?: string }
+  /** Values are taken already, or are too long or out of range: for which constraint or index, or which columns. */
+  | {
+      readonly kind: 'unique' | 'unstorable'
+      readonly index?: string | undefined
+      readonly columns?: readonly string[] | undefined
+    }
   /** A foreign key, or another rule about several rows, forbids it. */
   | { readonly kind: 'conflict' }
   /** Other transactions were in the way: the same work may succeed at once. */
@@ -89,7 +94,7 @@ export interface SqlDatabase extends PlaceholderStyle {
   /** The types of columns that the store makes. */
   readonly types: Readonly<Record<ColumnType, string>>
   /** The native type that the store makes for a field: a date, an id, a time of the store's own. */
-  nativeFor(field: Field, role: 'id' | 'time' | false): string | undefined
+  nativeFor(field: Field, role: MadeRole | undefined): string | undefined
   /** Selects a row for each column of a table; see catalog.ts. */
   catalog(table: string): Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */

@@ -1,18 +1,17 @@
 // Opens the table of a collection: makes or alters it where that is asked for, and reads its catalog.
 import type { Shape } from '../store/store.ts'
-import { type Catalog, readCatalog } from './catalog.ts'
 import { SqlChanges } from './changes.ts'
+import type { Column } from './columns.ts'
 import { SqlCreates } from './creates.ts'
-import type { SqlDatabase } from './database.ts'
+import type { ColumnType, SqlDatabase } from './database.ts'
 import { SqlIdempotencyRecords } from './idempotency.ts'
-import { addColumn, isAddable } from './missing-columns.ts'
 import { SqlReads } from './reads.ts'
-import { compile, type Runner, type Session } from './session.ts'
+import { compile, type Row, type Runner, type Session } from './session.ts'
 import type { SqlStoreOptions } from './sql-store.ts'
-import type { Fragment } from './sql-text.ts'
+import { type Fragment, print, sql } from './sql-text.ts'
 import { TableMapping } from './table-mapping.ts'
 import { TableWalk } from './table-walk.ts'
-import { tableStatements } from './tables.ts'
+import { addColumn, isAddable, tableStatements } from './tables.ts'
 
 /** The operations on a table, once its catalog is read. */
 export interface Table {
@@ -73,4 +72,132 @@ async function prepare(
     for (const statement of others) await run(statement)
     return { mapping, catalog }
   }, makes)
+}
+
+/** The columns of a table, as the catalog lists them. */
+export interface Catalog {
+  /** Finds the type of a column. */
+  readonly typeOf: (column: string) => string | undefined
+  /** Finds the columns that the table lacks. */
+  findMissing(mapping: TableMapping): readonly Column[]
+  /**
+   * Checks that a mapping fits the table.
+   * @throws Error that names every column that is missing or cannot be served, with the SQL that adds them,
+   * and an id that is not unique.
+   */
+  check(mapping: TableMapping): void
+  /** Whether the table keeps what it is given, gives back what it keeps, and has one row for each id. */
+  isOwn(mapping: TableMapping): boolean
+  /** Whether its rows change by writes alone: those of a view may change with the time. */
+  readonly base: boolean
+}
+
+/**
+ * Reads the catalog. A row has `name`, `type`; `alone`, whether a unique index is on the column alone,
+ * null where that is unknown; `base`; `ruled`, whether the table has triggers.
+ * @throws the database's own error for a table that does not exist.
+ */
+export async function readCatalog(
+  table: string,
+  database: SqlDatabase,
+  { run }: Runner,
+): Promise<Catalog> {
+  const { rows } = await run(compile(database, database.catalog(table)))
+  const [first] = rows
+  if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
+  const find = (column: string) => findRow(column, rows)
+  // A temporary table of SQLite is not listed, and may still be served.
+  const findMissing = ({ columns }: TableMapping) =>
+    first ? columns.filter(({ column }) => !find(column)) : []
+  return {
+    typeOf: column => (database.serves ? toText(find(column)?.type) : undefined),
+    findMissing,
+    check(mapping) {
+      const { columns, versionColumn, id } = mapping
+      if (!first) return
+      const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
+      const key = find(id.column)
+      if (key && key.alone !== null && !isTrue(key.alone)) {
+        issues.push(
+          `its column "${id.column}" is the id, but no unique index is on it alone, so that several rows may have the same id; use another column, create such an index, or serve a view of the rows that are meant`,
+        )
+      }
+      if (versionColumn !== undefined && !holdsText(find(versionColumn), database)) {
+        issues.push(
+          `it has no text column "${versionColumn}" for the version; set version: false, or name another column`,
+        )
+      }
+      if (issues.length === 0) return
+      const advice = isTrue(first.base) ? adviseColumns(findMissing(mapping), mapping) : ''
+      throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
+    },
+    isOwn({ columns, versionColumn, id }) {
+      if (versionColumn === undefined || !isTrue(first?.base) || isTrue(first?.ruled)) return false
+      const keeps = (column: string, as: ColumnType) =>
+        database.keepsExactly(String(find(column)?.type), as)
+      return (
+        isTrue(find(id.column)?.alone) &&
+        keeps(versionColumn, 'text') &&
+        columns.every(({ column, type }) => keeps(column, type))
+      )
+    },
+    base: isTrue(first?.base),
+  }
+}
+
+/** The SQL that adds the missing columns, for a message. */
+function adviseColumns(missing: readonly Column[], mapping: TableMapping): string {
+  const statements = missing.flatMap(column => addColumn(column, mapping) ?? [])
+  if (statements.length === 0) return ''
+  const printed = statements.map(each => `\n${print(each, mapping.database).sql};`)
+  return `. Set migrate: true, or run:${printed.join('')}`
+}
+
+function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
+  return row !== undefined && (database.serves?.(String(row.type)).as.includes('text') ?? true)
+}
+
+function toText(value: unknown): string | undefined {
+  return value === undefined ? undefined : String(value)
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || Number(value) === 1
+}
+
+/** Names are the same in either case, unless both are there. */
+function findRow(column: string, rows: readonly Row[]): Row | undefined {
+  return (
+    rows.find(({ name }) => name === column) ??
+    rows.find(({ name }) => String(name).toLowerCase() === column.toLowerCase())
+  )
+}
+
+function findIssues(column: Column, row: Row | undefined, database: SqlDatabase): string[] {
+  const { name, type, native, tellsNull } = column
+  if (!row) return [`it has no column "${column.column}"${isAddable(column) ? '' : NOT_ADDABLE}`]
+  const found = String(row.type)
+  const isJson = /^jsonb?$/i.test(found) || found === database.types.json
+  if (tellsNull && !isJson) {
+    return [
+      `its column "${row.name}" is ${found}, but ${name} may be both null and absent, which only JSON tells apart; set { json: false } for it in columns, or use .nullable() alone in the schema; set { json: true } where the column holds JSON`,
+    ]
+  }
+  const served = database.serves?.(found)
+  if (!served || native || served.as.includes(type)) return []
+  const others = served.as.map(each => `declare ${HOLDS[each]}, or `).join('')
+  return [
+    `its column "${row.name}" is ${found}, which cannot be read, compared and sorted as ${HOLDS[type]}; ${others}serve a view that casts it`,
+  ]
+}
+
+const NOT_ADDABLE =
+  ', which is required and has no default: give it one in the schema, or add it with a value for the rows that are there'
+
+const HOLDS: Readonly<Record<ColumnType, string>> = {
+  text: 'a text',
+  integer: 'a whole number',
+  real: 'a number',
+  boolean: 'a boolean',
+  json: 'JSON',
 }

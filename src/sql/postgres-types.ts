@@ -3,7 +3,7 @@
 import { isDate, parseInstant } from '../schema/dates.ts'
 import type { Field } from '../schema/fields.ts'
 import { isUuid } from '../schema/values.ts'
-import type { NativeType, ServedType } from './database.ts'
+import type { MadeRole, NativeType, ServedType } from './database.ts'
 import { sql } from './sql-text.ts'
 
 const DAY_MS = 86_400_000
@@ -102,7 +102,7 @@ function toPostgresYear(text: string): string {
 }
 
 /** The native type of a new column. */
-export function nativeFor({ kind }: Field, role: 'id' | 'time' | false): string | undefined {
+export function nativeFor({ kind }: Field, role: MadeRole | undefined): string | undefined {
   if (role === 'id') return 'uuid'
   if (role === 'time') return 'timestamptz(3)'
   return kind === 'date' ? 'date' : undefined

@@ -1,11 +1,9 @@
 // PostgreSQL, 13 and later, and what speaks as it does. The database's encoding must be UTF8.
-
 import type { Kind } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Scalar } from '../schema/values.ts'
 import type { LikeStep } from '../store/selection.ts'
-import type { JsonPath, MixedExpression, SqlDatabase } from './database.ts'
-import { findFailure } from './postgres-errors.ts'
+import type { Failure, JsonPath, MixedExpression, SqlDatabase } from './database.ts'
 import { keepsExactly, nativeFor, serves } from './postgres-types.ts'
 import { type Fragment, literalOrBound, sql } from './sql-text.ts'
 
@@ -245,4 +243,63 @@ function likeOf(step: LikeStep): string {
   if (step === 'run') return '%'
   if (step === 'one') return '_'
   return /[\\%_]/.test(step.char) ? `\\${step.char}` : step.char
+}
+
+/** A text too long for its column, a number or a date out of its range, no value of an enum; null, a check, a trigger. */
+const UNSTORABLE: ReadonlySet<string> = new Set([
+  '22001',
+  '22003',
+  '22008',
+  '22P02',
+  '23502',
+  '23514',
+  'P0001',
+])
+/** Foreign keys, exclusions. */
+const CONFLICT: ReadonlySet<string> = new Set(['23001', '23503', '23P01'])
+
+/** SQLSTATE classes and codes, and what Node and pg say of connections. */
+const UNAVAILABLE =
+  /^(?:08...|53...|57P0\d|25006|55P03|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
+const LOST =
+  /^Connection terminated|^Client (?:has encountered a connection error|was closed)|timeout exceeded when trying to connect|^Query read timeout|after calling end on the pool|already been destroyed|^the database system is (?:starting up|shutting down|in recovery)/
+
+export function findFailure(error: unknown): Failure | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error ? String(error.code) : ''
+  if (code === '23505') return uniqueFailure(error)
+  if (code === '40001' || code === '40P01' || isStale(error, code)) return { kind: 'again' }
+  if (code === '54000') {
+    // `index row size 2728 exceeds btree version 4 maximum 2704 for index "cars_by_color"`
+    const index = /"([^"]+)"/.exec(error.message)?.[1]
+    return { kind: 'unstorable', index }
+  }
+  if (UNSTORABLE.has(code)) {
+    const column = 'column' in error ? error.column : undefined
+    return { kind: 'unstorable', columns: typeof column === 'string' ? [column] : [] }
+  }
+  if (CONFLICT.has(code)) return { kind: 'conflict' }
+  if (code === '57014') return { kind: 'cancelled' }
+  // Several addresses tried at once fail as one.
+  const [first] = error instanceof AggregateError ? error.errors : []
+  if (first !== undefined && code === '') return findFailure(first)
+  return UNAVAILABLE.test(code) || LOST.test(error.message) ? { kind: 'unavailable' } : undefined
+}
+
+/** Whether a statement was prepared before its table was altered, or all were dropped: it is prepared anew. */
+function isStale(error: Error, code: string): boolean {
+  // The message is in the server's language.
+  const revalidated = 'routine' in error && error.routine === 'RevalidateCachedQuery'
+  return code === '26000' || (code === '0A000' && revalidated)
+}
+
+function uniqueFailure(error: Error): Failure {
+  const index = 'constraint' in error ? String(error.constraint) : undefined
+  const detail = 'detail' in error ? String(error.detail) : ''
+  // `Key (paint, "Remark")=(…) already exists.`
+  const [, list] = /^[^(]*\((.+?)\)=\(/.exec(detail) ?? []
+  const columns = list
+    ?.split(', ')
+    .map(name => name.replace(/^"(.*)"$/, '$1').replaceAll('""', '"'))
+  return { kind: 'unique', index, columns }
 }

@@ -1,5 +1,7 @@
 // Lists and counts of a table. A total is counted once and then remembered until the database
 // changes: counting is most of what a filtered list costs.
+
+import { randomUUID } from 'node:crypto'
 import { takeTurn } from '../http/turns.ts'
 import { sameJson } from '../schema/values.ts'
 import { cutPage } from '../store/printed.ts'
@@ -13,7 +15,7 @@ import {
   type TotalMode,
   toPage,
 } from '../store/store.ts'
-import { BoundedColumns } from './bounded-columns.ts'
+import type { Column } from './columns.ts'
 import {
   type Beside,
   besideStatement,
@@ -22,7 +24,7 @@ import {
   matchesStatement,
 } from './list-statements.ts'
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'
-import type { Fragment } from './sql-text.ts'
+import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import type { TableWalk } from './table-walk.ts'
 
@@ -31,7 +33,7 @@ interface Found {
   readonly items: readonly Stored[]
   /** How many rows the slice has: more than the items, where these are too large together. */
   readonly count: number
-  /** Whether long rows were read, so that the page may have to be cut. */
+  /** Whether the rows are too large together, so that the page may have to be cut. */
   readonly long: boolean
   readonly total?: number | undefined
 }
@@ -47,10 +49,13 @@ interface Part {
   readonly slice: Slice
   /** Whether the total is counted too. */
   readonly counts: boolean
-  readonly maxBytes: number | undefined
 }
 
-const NOTHING: Beside = { total: false, state: false }
+/** How many rows a slice has, and how many of them fit into a page. */
+interface TooLarge {
+  readonly count: number
+  readonly fits: number
+}
 
 export class SqlReads {
   readonly #mapping: TableMapping
@@ -83,8 +88,8 @@ export class SqlReads {
   ): Promise<Page> {
     // One row more shows whether there are more.
     const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
-    const part = { selection, slice: wanted, counts: mode === 'exact', maxBytes }
-    const found = await this.#find(session, part, options)
+    const part = { selection, slice: wanted, counts: mode === 'exact' }
+    const found = await this.#find(session, part, maxBytes, options)
     let total = mode === 'none' ? undefined : (found.total ?? totalOf(found, wanted))
     if (mode !== 'none' && total === undefined) {
       const before = 'offset' in slice && found.count > 0 ? slice.offset : 0
@@ -137,73 +142,67 @@ export class SqlReads {
   async #find(
     session: StatementSession,
     wanted: Part,
+    maxBytes: number | undefined,
     options: ListOptions | undefined,
   ): Promise<Found> {
-    const { selection, slice, maxBytes } = wanted
+    const { selection, slice } = wanted
     if (slice.limit === 0) return { items: [], count: 0, long: false }
     const ids = await this.#walk?.findIds(session, selection, slice, options)
-    const part = ids ? { ...this.#selectIds(ids, wanted), counts: false, maxBytes } : wanted
-    const read = (long: boolean) => session.read(runner => this.#read(part, long, runner), options)
-    const found = await read(false)
-    if (found) return found
+    const part = ids ? this.#selectIds(ids, wanted) : wanted
+    const bytes = this.#bounded.hasLong ? maxBytes : undefined
+    const found = await session.read(runner => this.#read(part, bytes, runner), options)
+    if (!('fits' in found)) return found
     // Reading long rows keeps the driver and this process busy.
     await takeTurn(true)
-    return (await read(true)) as Found // it may read long rows
+    const fitting = { ...part, slice: { ...part.slice, limit: found.fits } }
+    const cut = await session.read(runner => this.#read(fitting, undefined, runner), options)
+    return { ...(cut as Found), count: found.count, long: true } // without a bound all rows are read
   }
 
-  #selectIds(values: readonly Id[], { selection: { sort }, slice }: Part) {
+  #selectIds(values: readonly Id[], { selection: { sort }, slice }: Part): Part {
     const { identity } = this.#mapping.shape
     const where = [{ path: [identity.name], operator: 'in', values } as const]
     const backward = 'key' in slice && slice.backward
     return {
       selection: { where, sort },
       slice: { limit: values.length, key: undefined, backward },
+      counts: false,
     }
   }
 
   /** Selects a slice with its total, or with the state for which the total is remembered. */
-  async #read(part: Part, long: boolean, runner: Runner): Promise<Found | undefined> {
+  async #read(part: Part, maxBytes: number | undefined, runner: Runner): Promise<Found | TooLarge> {
     const { selection, counts } = part
-    if (!counts) return this.#select(part, NOTHING, long, runner)
+    const select = (beside: Beside) => this.#select(part, beside, maxBytes, runner)
+    if (!counts) return select({ total: false, state: false })
     const key = toKey(selection)
     const state = this.#remembers && !runner.apart
     if (state && this.#totals.has(key)) {
-      const found = await this.#select(part, { total: false, state }, long, runner)
-      const total = this.#recall(key, found?.first)
-      if (!found || total !== undefined) return found && { ...found, total }
+      const found = await select({ total: false, state })
+      if ('fits' in found) return found
+      const total = this.#recall(key, found.first)
+      if (total !== undefined) return { ...found, total }
     }
-    const found = await this.#select(part, { total: true, state }, long, runner)
-    return found?.first ? { ...found, total: this.#remember(key, found.first) } : found
+    const found = await select({ total: true, state })
+    if ('fits' in found || !found.first) return found
+    return { ...found, total: this.#remember(key, found.first) }
   }
 
-  /** Selects a slice; nothing where it has long values that may not be read. */
   async #select(
-    { selection, slice, maxBytes }: Part,
+    { selection, slice }: Part,
     beside: Beside,
-    long: boolean,
+    maxBytes: number | undefined,
     { run }: Runner,
-  ): Promise<(Found & { readonly first: Row | undefined }) | undefined> {
+  ): Promise<(Found & { readonly first: Row | undefined }) | TooLarge> {
     const mapping = this.#mapping
-    const bounded = this.#bounded
-    const select = async (limit: number, what: Beside, columns?: Fragment) => {
-      const statement = listStatement(selection, { ...slice, limit }, what, mapping, columns)
-      return (await run(compile(mapping.database, statement))).rows
-    }
-    let { limit } = slice
-    let columns: Fragment | undefined
-    let count: number | undefined
-    if (maxBytes !== undefined && bounded.hasLong) {
-      if (long) {
-        // Even to pass over a long value takes long in SQLite: the sizes are asked for first.
-        const sizes = await select(limit, NOTHING, bounded.size)
-        count = sizes.length
-        limit = bounded.fitting(sizes, maxBytes)
-      } else columns = bounded.select(limit, maxBytes)
-    }
-    const rows = await select(limit, beside, columns)
-    if (columns && rows.some(row => bounded.isMarked(row))) return undefined
-    const items = this.#decode(rows, selection, slice)
-    return { items, count: count ?? rows.length, long, first: rows[0] }
+    const columns =
+      maxBytes === undefined ? mapping.all : this.#bounded.select(slice.limit, maxBytes)
+    const statement = listStatement(selection, slice, beside, mapping, columns)
+    const { rows } = await run(compile(mapping.database, statement))
+    const count = rows.length
+    const fits = maxBytes === undefined ? undefined : this.#bounded.fitting(rows, maxBytes)
+    if (fits !== undefined) return { fits, count }
+    return { items: this.#decode(rows, selection, slice), count, long: false, first: rows[0] }
   }
 
   /** @throws Error for a page that holds the place it follows: the next one might be the same, and so on. */
@@ -249,4 +248,66 @@ function isState(state: unknown): boolean {
 
 function toKey({ where, search }: Filters): string {
   return JSON.stringify([where, search])
+}
+
+/** A character takes at most so many bytes as JSON: U+0001 is `\u0001`. */
+const CHARACTER_BYTES = 6
+/** The most of a value that is no text, of its quotes and its comma. */
+const VALUE_BYTES = 48
+
+/** Rows of bounded size: of a value that is too long for its share of a page only the length is read at first. */
+class BoundedColumns {
+  readonly #mapping: TableMapping
+  readonly #long: readonly Column[]
+  /** The bytes of a row beside its long values. */
+  readonly #fixed: number
+  /** Stands before the length of a value, in its place. */
+  readonly #mark = randomUUID()
+
+  constructor(mapping: TableMapping) {
+    const { columns } = mapping
+    this.#mapping = mapping
+    this.#long = columns.filter(({ long }) => long)
+    this.#fixed = columns.reduce(
+      (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
+      0,
+    )
+  }
+
+  /** Whether values may be of any length. */
+  get hasLong(): boolean {
+    return this.#long.length > 0
+  }
+
+  /**
+   * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
+   * of longer values their lengths.
+   */
+  select(limit: number, maxBytes: number): Fragment {
+    const share = (maxBytes / limit - this.#fixed) / CHARACTER_BYTES / this.#long.length
+    const max = Math.max(0, Math.floor(share))
+    const mark = sql.lit(this.#mark)
+    const { length } = this.#mapping.database
+    return this.#mapping.select(({ long, readable }) =>
+      long
+        ? sql`case when ${length(readable)} > ${max} then ${mark} || ${length(readable)} else ${readable} end`
+        : readable,
+    )
+  }
+
+  /** Counts the rows that fit into so many bytes, at least one; `undefined` where no value was too long. */
+  fitting(rows: readonly Row[], maxBytes: number): number | undefined {
+    let [left, fits, isMarked] = [maxBytes, 0, false]
+    for (const row of rows) {
+      left -= this.#fixed
+      for (const { read } of this.#long) {
+        const value = String(row[read] ?? '')
+        const marked = value.startsWith(this.#mark)
+        isMarked ||= marked
+        left -= marked ? Number(value.slice(this.#mark.length)) : value.length
+      }
+      if (left >= 0) fits++
+    }
+    return isMarked ? Math.max(1, fits) : undefined
+  }
 }

@@ -26,14 +26,17 @@ import { keepTransactions, refuseInTransaction } from '../store/turns.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
 import { openTable, type Table } from './open-table.ts'
 import type { SqlReads } from './reads.ts'
-import { Session, type StatementSession } from './session.ts'
-import { findSharedDatabase, type SharedDatabase } from './shared-database.ts'
+import {
+  findSharedDatabase,
+  Session,
+  type SharedDatabase,
+  type StatementSession,
+} from './session.ts'
 import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
 import { DATABASES, tableStatements } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 import { listStores, setMapping } from './where.ts'
 
-export { alterTableSql } from './alter-table.ts'
 export type { ColumnOptions } from './columns.ts'
 export type { DatabaseName } from './database.ts'
 export {
@@ -41,10 +44,10 @@ export {
   type PostgresPool,
   type PreparePostgresOptions,
   preparePostgres,
-} from './postgres-pool.ts'
-export { reuseStatements } from './prepared-statements.ts'
+  reuseStatements,
+} from './drivers.ts'
 export type { TableMappingOptions } from './table-mapping.ts'
-export { createTableSql, prepareSqlite } from './tables.ts'
+export { alterTableSql, createTableSql, prepareSqlite } from './tables.ts'
 
 /** What `sqlStore` takes. */
 export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {
@@ -168,13 +171,17 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   /** Throws what a rule of the table refuses, with the fields that it is about. */
   function rethrow(error: unknown, { mapping }: Table): never {
     const failure = database.failure(error)
-    if (failure?.kind === 'unstorable') {
-      const fields = mapping.findIndexed(failure.index, failure.column)
-      throw new UnstorableError(fields, { cause: error })
+    const cause = { cause: error }
+    switch (failure?.kind) {
+      case 'conflict':
+        throw new ReferenceConflictError(cause)
+      case 'unique':
+        throw new UniqueError(mapping.findFields(failure.index, failure.columns), cause)
+      case 'unstorable':
+        throw new UnstorableError(mapping.findFields(failure.index, failure.columns), cause)
+      default:
+        throw error
     }
-    if (failure?.kind === 'conflict') throw new ReferenceConflictError({ cause: error })
-    if (failure?.kind !== 'unique') throw error
-    throw new UniqueError(mapping.findUnique(failure.index, failure.columns), { cause: error })
   }
 
   function enter(): void {

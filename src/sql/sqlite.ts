@@ -141,7 +141,7 @@ export const sqlite: SqlDatabase = {
       return { kind: 'unique', columns }
     }
     const [, place] = error.message.split(NOT_NULL)
-    if (place !== undefined) return { kind: 'unstorable', column: columnOf(place) }
+    if (place !== undefined) return { kind: 'unstorable', columns: [columnOf(place)] }
     if (/CHECK constraint failed/.test(error.message)) return { kind: 'unstorable' }
     if (/FOREIGN KEY constraint failed/.test(error.message)) return { kind: 'conflict' }
     const code = 'code' in error ? String(error.code) : ''

@@ -14,7 +14,7 @@ import {
   toColumnValue,
 } from './columns.ts'
 import type { JsonPath, MixedExpression, NativeType, SqlDatabase } from './database.ts'
-import { Indexes } from './indexes.ts'
+import { buildIndexes, type TableIndex } from './indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
 /** Where the fields of items are in a table. */
@@ -76,7 +76,7 @@ export class TableMapping {
   readonly from: Fragment
   /** Every column to select, the version last. */
   readonly all: Fragment
-  readonly indexes: Indexes
+  readonly indexes: readonly TableIndex[]
   readonly #byName: ReadonlyMap<string, Column>
   readonly #owner: Fragment
 
@@ -104,12 +104,9 @@ export class TableMapping {
       if (!shape.fields.has(name)) throw new TypeError(`${shape.name} has no field "${name}"`)
     }
     const { identity, createdAt } = shape
-    this.columns = [...shape.fields.keys()].map(name => {
-      const given = columns[name]
-      const column = typeof given === 'object' ? (given.name ?? name) : given
-      const found = typeOf(column === undefined || column === 'jsonb' ? name : column)
-      return buildColumn(name, given, shape, database, found)
-    })
+    this.columns = [...shape.fields.keys()].map(name =>
+      buildColumn(name, columns[name], shape, database, typeOf),
+    )
     this.#byName = new Map(this.columns.map(column => [column.name, column]))
     const id = this.#byName.get(identity.name)
     if (!id) throw new TypeError(`${shape.name} has no field "${identity.name}" for its ids`)
@@ -119,7 +116,7 @@ export class TableMapping {
     this.from = sql.table(table)
     this.#owner = sql`${this.from}.`
     this.all = this.select(({ readable }) => readable)
-    this.indexes = new Indexes(table, shape, database, path => this.#express(toPath(path)))
+    this.indexes = buildIndexes(table, shape, database, path => this.#express(toPath(path)))
     this.#checkNames()
   }
 
@@ -259,25 +256,15 @@ export class TableMapping {
     }
   }
 
-  /**
-   * Finds the dotted paths of the unique set that a database names, or the identity's name. Of a foreign
-   * index only columns that are fields are named: clients know no others.
-   */
-  findUnique(index: string | undefined, columns: readonly string[] = []): readonly string[] {
+  /** Finds the dotted paths of the index or the columns that a database names: clients know fields alone. */
+  findFields(index: string | undefined, columns: readonly string[] = []): readonly string[] {
     const { unique, identity } = this.shape
-    const named = unique.find(set => this.indexes.name(set, 'unique') === index)
-    if (named) return named
-    if (columns.length === 0 && index === undefined) return [identity.name]
-    const names = this.columns
-      .filter(({ column }) => columns.includes(column))
-      .map(each => each.name)
+    const named = this.indexes.find(({ name }) => name === index)
+    if (named) return named.fields
+    if (index === `${this.table}_pkey`) return [identity.name]
+    const found = this.columns.filter(({ column }) => columns.includes(column))
+    const names = found.map(({ name }) => name)
     return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
-  }
-
-  /** Finds the dotted paths of the index or the column that a database names. */
-  findIndexed(index: string | undefined, column?: string): readonly string[] {
-    if (column === undefined) return this.indexes.findPaths(index)
-    return this.columns.filter(each => each.column === column).map(({ name }) => name)
   }
 }
 

@@ -1,12 +1,13 @@
-// Prints the tables of a SQL store: the collection's own, and two small ones that all stores of a
-// database share.
+// The statements that make tables, and what they lack after a change of the schema.
 import { CompiledQuery, type Kysely } from 'kysely'
 import { checkOptions, oneOf } from '../options.ts'
 import type { Shape } from '../store/store.ts'
-import type { DatabaseName, SqlDatabase } from './database.ts'
-import type { IndexKind } from './indexes.ts'
+import { type Column, encodeValue } from './columns.ts'
+import { type DatabaseName, findDatabase, type SqlDatabase } from './database.ts'
+import { readCatalog } from './open-table.ts'
 import { postgres } from './postgres.ts'
-import { useReader } from './shared-database.ts'
+import { findSharedDatabase, Session, useReader } from './session.ts'
+import type { SqlStoreOptions } from './sql-store.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
 import { sqlite } from './sqlite.ts'
 import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
@@ -45,12 +46,12 @@ export function tableStatements(mapping: TableMapping): Fragment[] {
   if (versionColumn !== undefined) {
     columns.push(sql`${sql.id(versionColumn)} ${sql.raw(text)} not null`)
   }
-  const index = (kind: IndexKind) => (set: readonly string[]) =>
-    sql`create ${sql.raw(kind === 'unique' ? 'unique index' : 'index')} if not exists ${sql.id(indexes.name(set, kind))} on ${from} (${sql.join(indexes.parts(set, kind))})`
   return [
     sql`create table if not exists ${from} (${sql.join(columns)})`,
-    ...indexes.sets('unique').map(index('unique')),
-    ...indexes.sets('by').map(index('by')),
+    ...indexes.map(
+      ({ unique, name, parts }) =>
+        sql`create ${sql.raw(unique ? 'unique index' : 'index')} if not exists ${sql.id(name)} on ${from} (${sql.join(parts)})`,
+    ),
     sql.raw(
       `create table if not exists "${SEQUENCES}" ("name" ${text} primary key not null, "last_id" ${text} not null)`,
     ),
@@ -108,4 +109,47 @@ export async function prepareSqlite<Database>(
     await db.executeQuery(CompiledQuery.raw(`pragma ${pragma}`))
   }
   if (reader) await useReader(db, reader)
+}
+
+/** Whether the rows that are there can have a value: the default of the schema, or none. */
+export function isAddable({ field }: Column): boolean {
+  return field.default !== undefined || field.optional || field.nullable
+}
+
+/** Builds the statement that adds a column; `undefined` where nothing says the value of the rows that are there. */
+export function addColumn(column: Column, { database, from }: TableMapping): Fragment | undefined {
+  if (!isAddable(column)) return undefined
+  const { field, made } = column
+  const add = sql`alter table ${from} add column ${sql.id(column.column)} ${sql.raw(made)}`
+  if (field.default === undefined) return add
+  const required = field.optional || field.nullable ? '' : ' not null'
+  return sql`${add}${sql.raw(required)} default ${toLiteral(encodeValue(field.default, column, database))}`
+}
+
+function toLiteral(value: unknown): Fragment {
+  if (typeof value === 'string' || typeof value === 'number') return sql.lit(value)
+  return sql.raw(String(value))
+}
+
+/**
+ * Prints the statements that add the columns which a table lacks, each with the default of its schema; for a
+ * required column without one a comment. Nothing is changed.
+ * @param shape of a collection: `cars.definition.shape`.
+ * @param options those of the store.
+ * @throws the database's own error for a table that does not exist.
+ */
+export async function alterTableSql<Database>(
+  shape: Shape,
+  options: SqlStoreOptions<Database>,
+): Promise<string[]> {
+  const { db, database: name = findDatabase(db) ?? 'sqlite', timeout } = options
+  const database = DATABASES[name]
+  const mapping = new TableMapping(shape, database, options)
+  const session = new Session(findSharedDatabase(db), database, timeout)
+  const catalog = await session.read(runner => readCatalog(mapping.table, database, runner))
+  return catalog.findMissing(mapping).map(column => {
+    const statement = addColumn(column, mapping)
+    if (statement) return print(statement, database).sql
+    return `-- ${mapping.table}."${column.column}" is required and has no default: give it one in the schema, or add it with a value for the rows that are there`
+  })
 }

@@ -1,6 +1,10 @@
-// Prepares each statement once: for SQLite preparing one costs as much as reading a page by it, for
-// PostgreSQL a fifth. Kysely's own drivers prepare each anew.
-import type { PostgresPool, PostgresPoolClient, SqliteDatabase, SqliteStatement } from 'kysely'
+// What drivers need: statements prepared once, listeners for lost connections, a time-out for silent ones.
+import type {
+  PostgresPool as KyselyPool,
+  PostgresPoolClient,
+  SqliteDatabase,
+  SqliteStatement,
+} from 'kysely'
 
 /** How many statements a database, or each connection of a pool, keeps: no client makes it keep more. */
 const MAX_STATEMENTS = 500
@@ -12,8 +16,8 @@ const MAX_STATEMENTS = 500
  * statements.
  */
 export function reuseStatements(database: SqliteDatabase): SqliteDatabase
-export function reuseStatements(pool: PostgresPool): PostgresPool
-export function reuseStatements(given: SqliteDatabase | PostgresPool) {
+export function reuseStatements(pool: KyselyPool): KyselyPool
+export function reuseStatements(given: SqliteDatabase | KyselyPool) {
   return 'prepare' in given ? wrapDatabase(given) : wrapPool(given)
 }
 
@@ -74,7 +78,7 @@ function endLocked(work: () => unknown, database: SqliteDatabase): void {
   }
 }
 
-function wrapPool(pool: PostgresPool): PostgresPool {
+function wrapPool(pool: KyselyPool): KyselyPool {
   // Kysely tells connections apart by identity.
   const clients = new WeakMap<PostgresPoolClient, PostgresPoolClient>()
   return {
@@ -119,4 +123,56 @@ function wrapClient(client: PostgresPoolClient): PostgresPoolClient {
       values ? query(given, values) : client.query(given)) as PostgresPoolClient['query'],
     release: () => client.release(),
   }
+}
+
+/** A connection of pg, as far as it is used here. */
+export interface PostgresClient {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  readonly connection?: {
+    readonly stream?: {
+      // A socket has it, though the type of pg says less.
+      setTimeout?(milliseconds: number, listener: () => void): unknown
+      destroy(): unknown
+    }
+  }
+}
+
+/** The pool of pg, as far as it is used here. */
+export interface PostgresPool {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: PostgresClient) => void): unknown
+}
+
+/** Options of `preparePostgres`. */
+export interface PreparePostgresOptions {
+  /** Called with each connection that is lost. */
+  readonly onError?: ((error: Error) => void) | undefined
+  /**
+   * After how many milliseconds without a byte a connection is closed, as after a failover that ended
+   * none. It must be longer than any statement takes: than the `timeout` of the stores, and than an index
+   * that `create` makes. Default 60,000.
+   */
+  readonly socketTimeout?: number | undefined
+}
+
+/**
+ * Prepares a pool of pg once, before it is used. Without listeners for lost connections Node ends the
+ * process. A call that a lost connection was serving throws an `UnavailableError`; the pool replaces
+ * the connection.
+ * @param given the options, or `onError` alone.
+ */
+export function preparePostgres<Pool extends PostgresPool>(
+  pool: Pool,
+  given: PreparePostgresOptions | ((error: Error) => void) = {},
+): Pool {
+  const { onError = () => {}, socketTimeout = 60_000 } =
+    typeof given === 'function' ? { onError: given } : given
+  pool.on('error', onError)
+  // A connection in use tells its own listeners only.
+  pool.on('connect', client => {
+    client.on('error', onError)
+    const socket = client.connection?.stream
+    socket?.setTimeout?.(socketTimeout, () => socket.destroy())
+  })
+  return pool
 }
