@@ -270,7 +270,6 @@ describe('pipelining: one response for each request, in order', () => {
           if (length === asked && asked < 1500) ask()
           return length === 1500
         },
-        patience: 20_000,
       },
     )
     await own.close()
