@@ -19,7 +19,6 @@ usePostgres()
 let tables = 0
 const STORES: Readonly<Record<string, () => Promise<() => Store>>> = {
   memory: async () => () => memoryStore(),
-  'memory, keys in the process': async () => () => processKeyed(),
   async SQLite() {
     const db = await openDatabase()
     return () => sqlStore({ db, create: true })
@@ -35,29 +34,6 @@ const STORES: Readonly<Record<string, () => Promise<() => Store>>> = {
     const at = ++tables
     return (name = '') => sqlStore({ db, table: `tx${at}_${++tables}${name}`, create: true })
   },
-}
-
-const inners = new WeakMap<Store, Store>()
-const PROCESS = {}
-
-/** A store with transactions whose idempotency keys are kept in the process, or by itself. */
-function processKeyed(idempotency: 'process' | 'store' = 'process'): Store {
-  const inner = memoryStore()
-  const { claim, complete, ...methods } = inner
-  const store: Store = {
-    ...methods,
-    ...(idempotency === 'store' && claim && complete && { claim, complete }),
-    idempotency,
-    database: PROCESS,
-    transaction: (stores, work, options) =>
-      inner.transaction?.(
-        stores.map(each => inners.get(each) ?? each),
-        bound => work(bound.map(each => ({ ...each, idempotency }))),
-        options,
-      ) ?? Promise.reject(new TypeError('no transactions')),
-  }
-  inners.set(store, inner)
-  return store
 }
 
 const DECLINED = new HttpError(402, 'The card was declined')
@@ -343,19 +319,6 @@ describe('several databases', () => {
     )
     expect(await api.collection('parts').count()).toBe(1)
     await api.close()
-  })
-
-  it('stores of one database with keys of their own, or without', async () => {
-    const [cars, parts] = [named('cars', processKeyed()), named('parts', processKeyed('store'))]
-    const api = defineApi({ collections: { cars, parts } })
-    await api.open()
-    await api.transaction(async tx => {
-      await tx.collection(cars).create({ name: 'a' })
-      await tx.collection(parts).create({ name: 'a' })
-    })
-    expect([await api.collection(cars).count(), await api.collection(parts).count()]).toEqual([
-      1, 1,
-    ])
   })
 
   it('a parent in another database is read outside', async () => {

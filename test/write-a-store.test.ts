@@ -322,6 +322,7 @@ describe('idempotency', () => {
 
   it.each([
     [{ idempotency: 'store' }, /needs the methods claim and complete/],
+    [{ transaction: async () => 1 }, /with transactions needs idempotency: 'store'/],
     [{ idempotency: 'disk' }, /idempotency: 'store', 'process' or 'none'/],
     [{ pages: 'cursor' }, /pages: 'key' or 'offset'/],
     [{ pages: undefined }, /pages: 'key' or 'offset'/],

@@ -21,18 +21,11 @@ const NO_RECORDS: Records = {
 
 const keyedStores = new WeakMap<Store, KeyedStore>()
 
-/** What a keyed store is made of; of a store that keeps its own keys only itself. */
-interface Member {
-  readonly original: Store
-  readonly records?: Records
-}
-
-const keyedMembers = new WeakMap<Store, Member>()
-
 /**
  * Adds `claim` and `complete` to a store that keeps no idempotency keys: with `process` they are kept in
  * memory and lost at a restart, with `none` each key is new. The same store gives the same result.
- * @throws TypeError for a store that says `store` and has not both.
+ * @throws TypeError for a store with `idempotency: 'store'` that lacks one of them, and for one with
+ * transactions that says otherwise: its keys must be kept in the transaction.
  */
 export function toKeyedStore(store: Store): KeyedStore {
   const { idempotency } = store
@@ -42,13 +35,15 @@ export function toKeyedStore(store: Store): KeyedStore {
       "A store with idempotency: 'store' needs the methods claim and complete. Without them, say 'process' or 'none'.",
     )
   }
-  let keyed = keyedStores.get(store)
-  if (!keyed) {
-    const records =
-      idempotency === 'process' ? createIdempotencyRecords(Date.now, MAX_KEYS) : NO_RECORDS
-    keyed = withRecords(store, records)
-    keyedStores.set(store, keyed)
+  if (store.transaction) {
+    throw new TypeError("A store with transactions needs idempotency: 'store', claim and complete.")
   }
+  const known = keyedStores.get(store)
+  if (known) return known
+  const records =
+    idempotency === 'process' ? createIdempotencyRecords(Date.now, MAX_KEYS) : NO_RECORDS
+  const keyed = addRecords(store, records)
+  keyedStores.set(store, keyed)
   return keyed
 }
 
@@ -56,18 +51,8 @@ function isKeyed(store: Store): store is KeyedStore {
   return store.claim !== undefined && store.complete !== undefined
 }
 
-/** The same records, completed when the transaction has happened. */
-function deferRecords(records: Records, completed: (() => void)[]): Records {
-  return {
-    ...records,
-    complete(key, answer) {
-      completed.push(() => records.complete(key, answer))
-    },
-  }
-}
-
 /** Each method is called on the store itself: it may be an instance of a class. */
-function withRecords(store: Store, records: Records): KeyedStore {
+function addRecords(store: Store, records: Records): KeyedStore {
   /** Does a write, and keeps the answer of its key. */
   function keyWrite<T extends Stored | boolean | undefined>(
     options: WriteOptions | undefined,
@@ -85,7 +70,7 @@ function withRecords(store: Store, records: Records): KeyedStore {
     })
   }
 
-  const keyed: KeyedStore = {
+  return {
     pages: store.pages,
     idempotency: store.idempotency,
     ...(store.database && { database: store.database }),
@@ -98,33 +83,12 @@ function withRecords(store: Store, records: Records): KeyedStore {
     update: (id, version, values, options) =>
       keyWrite(options, given => store.update(id, version, values, given)),
     delete: (id, version, options) => keyWrite(options, given => store.delete(id, version, given)),
-    claim: (key, fingerprint) => records.claim(key, fingerprint),
-    complete: (key, answer) => records.complete(key, answer),
-    ...(store.transaction && {
-      async transaction(stores, work, options) {
-        const members = stores.map(each => keyedMembers.get(each) ?? { original: each })
-        let completed: (() => void)[] = []
-        const bind = (bound: Store, member: Member) =>
-          member.records ? withRecords(bound, deferRecords(member.records, completed)) : bound
-        // It was just found to have transactions.
-        const result = await (store as Required<Store>).transaction(
-          members.map(({ original }) => original),
-          bound => {
-            completed = []
-            return work(bound.map((each, at) => bind(each, members[at] as Member))) // one for each
-          },
-          options,
-        )
-        for (const complete of completed) complete()
-        return result
-      },
-    }),
+    claim: records.claim,
+    complete: records.complete,
     open: async () => store.open?.(),
     close() {
       records.clear()
       return store.close()
     },
   }
-  keyedMembers.set(keyed, { original: store, records })
-  return keyed
 }

@@ -189,7 +189,8 @@ export interface Store {
   ): Awaitable<number | undefined>
 
   /**
-   * The whole selection in its order, a batch at a time, in constant memory; leaving early frees all.
+   * Reads the whole selection in its order, in batches of at most 500 items and constant memory; leaving early
+   * frees all.
    * @example for await (const batch of store.stream(all)) console.log(batch.length)
    */
   stream(selection: Selection, options?: StoreOptions): AsyncIterable<readonly Stored[]>
@@ -247,7 +248,8 @@ export interface Store {
    * Runs work on several stores of one database in one transaction: all of its writes happen, or none.
    * What the work reads is as of one moment, its own writes included; nobody else sees these before the
    * end, nor are writes of others undone with it. An error that the work throws undoes it. A write that
-   * fails alone is undone alone, and the work may go on. Absent where the store has no transactions.
+   * fails alone is undone alone, and the work may go on. Absent where the store has no transactions; with
+   * it, `idempotency` is `store`.
    * @param work gets the same stores, in the same order, bound to the transaction: not to be used after
    * it, and without `claim`, `attach`, `transaction` and `close`. It may run more than once, from its
    * start, where others were in the way. A call on another store of the database that it waits for may
