@@ -1,14 +1,13 @@
 // A whole store made of the four things that the simplest place can do with items.
-import type { Awaitable, Item, Json } from '../schema/values.ts'
+import type { Awaitable, Item } from '../schema/values.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
-import { keyComparer, matcher, type Selection, sortKeyOf } from '../store/selection.ts'
+import { sliceItems } from '../store/memory-select.ts'
+import { matcher, type Selection } from '../store/selection.ts'
 import { BATCH, mergeShapes } from '../store/shapes.ts'
 import {
   assemble,
   type Id,
-  type Page,
   type Shape,
-  type Slice,
   type Store,
   type Stored,
   type StoreOptions,
@@ -17,6 +16,7 @@ import {
   UnavailableError,
   UniqueError,
 } from '../store/store.ts'
+import { Turns } from '../store/turns.ts'
 import { UniqueValues } from '../store/unique-values.ts'
 
 /** A place that holds items: a file, a key-value store, another program. */
@@ -43,7 +43,7 @@ export function scanStore(place: ItemPlace): Store {
   let shape: Shape | undefined
   let last: Id | undefined
   let closed = false
-  let turn: Promise<unknown> = Promise.resolve()
+  const turns = new Turns()
 
   function open(options?: StoreOptions): Shape {
     throwIfAborted(options)
@@ -58,32 +58,16 @@ export function scanStore(place: ItemPlace): Store {
   ): Promise<Stored[]> {
     const passes = matcher(filters, open(options).fields)
     const found: Stored[] = []
-    for await (const stored of place.all()) if (passes(stored.item)) found.push(stored)
+    for await (const stored of place.all()) if (passes(stored.item)) found.push(copy(stored))
     throwIfAborted(options)
     return found
   }
 
-  /** @returns the items in their order, each with its place in it. */
-  async function sorted(selection: Selection, options?: StoreOptions) {
-    const compare = keyComparer(selection.sort, open(options).fields)
-    const found = (await select(selection, options)).map(stored => ({
-      stored,
-      key: sortKeyOf(stored.item, selection.sort),
-    }))
-    return { found: found.sort((one, other) => compare(one.key, other.key)), compare }
-  }
-
   async function find(id: Id, options?: StoreOptions): Promise<Stored | undefined> {
     open(options)
-    if (place.get) return place.get(id)
-    for await (const stored of place.all()) if (stored.id === id) return stored
-    return undefined
-  }
-
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work)
-    turn = result.catch(() => {})
-    return result
+    if (!place.get) return (await select({ where: [] }, options)).find(stored => stored.id === id)
+    const found = await place.get(id)
+    return found && copy(found)
   }
 
   async function write(id: Id, values: Item, old: Stored | undefined, all: readonly Stored[]) {
@@ -99,7 +83,7 @@ export function scanStore(place: ItemPlace): Store {
     }
     const stored: Stored = { id, item, version: createVersion(), updatedAt: now }
     await place.put(stored)
-    return copyOf(stored)
+    return copy(stored)
   }
 
   return {
@@ -108,46 +92,49 @@ export function scanStore(place: ItemPlace): Store {
     attach(next) {
       shape = shape ? mergeShapes(shape, next) : next
     },
-    async get(id, options) {
-      const found = await find(id, options)
-      return found && copyOf(found)
-    },
+    get: find,
     async list(selection, slice, mode, options) {
-      const { found, compare } = await sorted(selection, options)
-      return cut(found, compare, slice, mode === 'none' ? undefined : found.length)
+      const found = await select(selection, options)
+      const limit = slice.limit === 0 ? 0 : slice.limit + 1
+      const items = sliceItems(found, selection.sort, slice, limit, open().fields)
+      return toPage(items, slice, mode === 'none' ? undefined : found.length)
     },
     async count(filters, mode, options) {
       open(options)
       return mode === 'none' ? undefined : (await select(filters, options)).length
     },
     async *stream(selection, options) {
-      const { found } = await sorted(selection, options)
-      for (let at = 0; at < found.length; at += BATCH) {
+      const found = await select(selection, options)
+      const whole = { limit: found.length, offset: 0 }
+      const items = sliceItems(found, selection.sort, whole, found.length, open().fields)
+      for (let at = 0; at < items.length; at += BATCH) {
         open(options)
-        yield found.slice(at, at + BATCH).map(({ stored }) => copyOf(stored))
+        yield items.slice(at, at + BATCH)
       }
     },
     create: (values, options) =>
-      inTurn(async () => {
+      turns.run(async () => {
         const { identity } = open(options)
         const all = await select({ where: [] }, options)
-        const newest = all.reduce<Id | undefined>((max, { id }) => later(max, id), last)
-        // Ids that clients choose say nothing of the next one.
-        const before = identity.kind === 'text' ? last : newest
-        const id = chosenId(identity, values) ?? nextId(identity, before, Date.now())
+        let newest = last
+        for (const { id } of all) {
+          // Ids that clients choose say nothing of the next one.
+          if (identity.kind !== 'text' && (newest === undefined || id > newest)) newest = id
+        }
+        const id = chosenId(identity, values) ?? nextId(identity, newest, Date.now())
         if (all.some(stored => stored.id === id)) throw new UniqueError([identity.name])
         const stored = await write(id, values, undefined, all)
         if (id !== values[identity.name]) last = id
         return stored
       }),
     update: (id, version, values, options) =>
-      inTurn(async () => {
+      turns.run(async () => {
         const all = await select({ where: [] }, options)
         const old = all.find(stored => stored.id === id)
         return old?.version === version ? write(id, values, old, all) : undefined
       }),
     delete: (id, version, options) =>
-      inTurn(async () => {
+      turns.run(async () => {
         const old = await find(id, options)
         if (old?.version !== version) return false
         await place.remove(old)
@@ -155,42 +142,13 @@ export function scanStore(place: ItemPlace): Store {
       }),
     async close() {
       closed = true
-      await turn
+      await turns.last
       await place.close?.()
     },
   }
 }
 
-/** The server keeps the printed item in what it gets: what the place keeps stays without. */
-function copyOf({ printed: _printed, ...stored }: Stored): Stored {
+/** Copies an item for the server, which keeps its printed form in it. */
+function copy({ printed: _printed, ...stored }: Stored): Stored {
   return stored
-}
-
-function later(one: Id | undefined, other: Id): Id {
-  return one === undefined || other > one ? other : one
-}
-
-type Compare = ReturnType<typeof keyComparer>
-
-/** Cuts a slice out of all items of a list. */
-function cut(
-  found: readonly { readonly stored: Stored; readonly key: readonly Json[] }[],
-  compare: Compare,
-  slice: Slice,
-  total: number | undefined,
-): Page {
-  let rest = found
-  if ('offset' in slice) rest = found.slice(slice.offset)
-  else {
-    const { key, backward } = slice
-    if (key) {
-      rest = found.filter(each =>
-        backward ? compare(each.key, key) < 0 : compare(each.key, key) > 0,
-      )
-    }
-  }
-  const size = slice.limit + 1
-  const part = 'key' in slice && slice.backward ? rest.slice(-size) : rest.slice(0, size)
-  const items = slice.limit === 0 ? [] : part.map(({ stored }) => copyOf(stored))
-  return toPage(items, slice, total)
 }

@@ -90,8 +90,8 @@ export function findSlice(
     }
   }
   const matches = collect(narrow, selection, source)
-  const items = findFirst(matches, sort, after, offset + limit, source.fields).slice(offset)
-  return { items: inOrder(items), total: matches.length }
+  const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
+  return { items, total: matches.length }
 }
 
 /** Whether the order of a selection is that of an index, so that it can be read a batch at a time. */
@@ -161,6 +161,22 @@ function collect(part: Part, filters: Filters, source: Source): Stored[] {
   }
   source.examined += part.width
   return items
+}
+
+/** Sorts items and takes the first `limit` ones of a slice. */
+export function sliceItems(
+  items: readonly Stored[],
+  sort: readonly SortKey[],
+  slice: Slice,
+  limit: number,
+  fields: Fields,
+): Stored[] {
+  if ('offset' in slice) {
+    return findFirst(items, sort, undefined, slice.offset + limit, fields).slice(slice.offset)
+  }
+  const { backward, key } = slice
+  if (!backward) return findFirst(items, sort, key, limit, fields)
+  return findFirst(items, reverse(sort), key, limit, fields).reverse()
 }
 
 /** Finds the first `count` items after a place in a sort. */

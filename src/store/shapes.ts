@@ -56,13 +56,10 @@ type Clash = (path: string) => TypeError
 
 function mergeFields(some: Fields, others: Fields, clash: Clash, above = ''): Fields {
   const merged = new Map<string, Field>()
-  for (const [name, one] of some) {
-    const other = others.get(name)
-    const field = other ? mergeField(one, other, above + name, clash) : { ...one, optional: true }
-    merged.set(name, field)
-  }
-  for (const [name, other] of others) {
-    if (!some.has(name)) merged.set(name, { ...other, optional: true })
+  for (const [name, field] of new Map([...some, ...others])) {
+    const [one, other] = [some.get(name), others.get(name)]
+    const both = one && other && mergeField(one, other, above + name, clash)
+    merged.set(name, both ?? { ...field, optional: true })
   }
   return merged
 }
@@ -72,12 +69,15 @@ const ANY: Field = { kind: 'any', nullable: true, optional: true }
 /** A field that is either; without the choices of both, since a store does not check values. */
 function mergeField(one: Field, other: Field, path: string, clash: Clash): Field {
   if (one === other) return one
-  const { properties: mine } = one
+  const { properties: mine, element } = one
   const { properties: theirs } = other
-  if (mine && theirs && !hasSameNames(one, other)) throw clash(path)
   const properties = mine && theirs && mergeFields(mine, theirs, clash, `${path}.`)
-  const element =
-    one.element && other.element && mergeField(one.element, other.element, path, clash)
+  if (properties) {
+    // Names that only one of them has make more of them.
+    const hasSameNames = properties.size === mine.size && properties.size === theirs.size
+    if (!hasSameNames || Boolean(one.open) !== Boolean(other.open)) throw clash(path)
+  }
+  const elements = element && other.element && mergeField(element, other.element, path, clash)
   if (one.kind !== other.kind || one.kind === 'union') return ANY
   return {
     kind: one.kind,
@@ -85,15 +85,6 @@ function mergeField(one: Field, other: Field, path: string, clash: Clash): Field
     optional: one.optional || other.optional,
     ...(properties && { properties }),
     ...(one.open && { open: true }),
-    ...(element && { element }),
+    ...(elements && { element: elements }),
   }
-}
-
-function hasSameNames(one: Field, other: Field): boolean {
-  const names = [...(one.properties?.keys() ?? [])]
-  return (
-    Boolean(one.open) === Boolean(other.open) &&
-    names.length === other.properties?.size &&
-    names.every(name => other.properties?.has(name))
-  )
 }
