@@ -62,8 +62,8 @@ export function fileBlobs(folder: string): BlobStore {
       }
     },
     async get(key, range) {
-      if (!KEY.test(key) || !(await exists(toPath(key)))) return undefined
-      return readContent(toPath(key), range)
+      const found = KEY.test(key) && (await stat(toPath(key)).catch(() => undefined))
+      return found && found.isFile() ? readContent(toPath(key), range) : undefined
     },
     async delete(key) {
       if (KEY.test(key.replace(/\.part$/, ''))) await rm(toPath(key), { force: true })
@@ -99,13 +99,6 @@ async function* readContent(
   } catch (error) {
     throw toStoreError(error)
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    found => found.isFile(),
-    () => false,
-  )
 }
 
 /** Syncs a folder, so that a new name in it is durable. */

@@ -6,30 +6,24 @@ import type { BlobStore } from './blob-store.ts'
  * Stores a content. What the store keeps after the time is over is removed.
  * @throws HttpError 503 where the store takes longer than `time` milliseconds for a piece.
  */
-export async function storeContent(
+export function storeContent(
   blobs: BlobStore,
   content: AsyncIterator<Uint8Array>,
   time: number,
   signal: AbortSignal,
 ): Promise<{ key: string; size: number }> {
   const ended = new AbortController()
-  const abort = () => ended.abort(signal.reason)
-  signal.addEventListener('abort', abort)
-  if (signal.aborted) abort()
+  const either = AbortSignal.any([signal, ended.signal])
   let late = false
   const put = async (pieces: AsyncIterable<Uint8Array>) => {
-    const stored = await blobs.put(pieces, { signal: ended.signal })
+    const stored = await blobs.put(pieces, { signal: either })
     if (late) await removeContents(blobs, [stored.key])
     return stored
   }
-  try {
-    return await withinTime(content, time, put, error => {
-      late = true
-      ended.abort(error)
-    })
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
+  return withinTime(content, time, put, error => {
+    late = true
+    ended.abort(error)
+  })
 }
 
 const REMOVE_TIMEOUT_MS = 1000
