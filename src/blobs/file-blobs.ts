@@ -62,8 +62,9 @@ export function fileBlobs(folder: string): BlobStore {
       }
     },
     async get(key, range) {
-      const found = KEY.test(key) && (await stat(toPath(key)).catch(() => undefined))
-      return found && found.isFile() ? readContent(toPath(key), range) : undefined
+      if (!KEY.test(key)) return undefined
+      const found = await stat(toPath(key)).catch(() => undefined)
+      return found?.isFile() ? readContent(toPath(key), range) : undefined
     },
     async delete(key) {
       if (KEY.test(key.replace(/\.part$/, ''))) await rm(toPath(key), { force: true })
