@@ -57,8 +57,9 @@ export function basic(options: BasicOptions): Scheme {
   }
 }
 
+/** A trusted proxy that does not say how the client came is taken to end TLS. */
 function isConfidential({ secure, address }: HttpRequest): boolean {
-  return secure || (address !== undefined && /^(?:::ffff:)?127\.|^::1$/i.test(address))
+  return secure !== false || (address !== undefined && /^(?:::ffff:)?127\.|^::1$/i.test(address))
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -1,7 +1,7 @@
-// The public address of the api, with which `url`, `Location` and `Link` begin; what proxies forward.
+// The public address of the api, with which `url`, `Location` and `Link` begin; what trusted proxies forward.
 import { isIP } from 'node:net'
 import { HttpError } from '../errors.ts'
-import type { HttpRequest } from './message.ts'
+import type { HttpRequest, RequestHeaders } from './message.ts'
 import { isHost, parseAuthority } from './target.ts'
 
 export interface BaseUrlOptions {
@@ -35,12 +35,9 @@ export function resolveBaseUrl(
   }
   if (baseUrl !== undefined) return baseUrl
   const forwarded = trustProxy ? forwardedHost(request) : undefined
-  const secure = trustProxy
-    ? (forwardedProto(request, trustProxy) ?? request.secure)
-    : request.secure
   // A port may be empty (RFC 3986 §3.2.3).
   const named = (forwarded ?? authority ?? host ?? '').replace(/:$/, '')
-  return `http${secure ? 's' : ''}://${named}${request.prefix}${prefix}`
+  return `http${request.secure ? 's' : ''}://${named}${request.prefix}${prefix}`
 }
 
 /** Splits a base address into its origin and path. `new URL()` would throw for hosts such as `a.b.999`. */
@@ -63,61 +60,26 @@ function forwardedHost({ headers }: HttpRequest): string | undefined {
   return host !== undefined && isHost(host) ? host : undefined
 }
 
-function forwardedProto({ headers }: HttpRequest, hops: number): boolean | undefined {
-  const proto = findForwarded(headers['x-forwarded-proto'], hops)?.toLowerCase()
-  return proto === 'https' || proto === 'http' ? proto === 'https' : undefined
-}
+/** The client at the other end of a connection, or in front of the proxies there. */
+type Client = Pick<HttpRequest, 'address' | 'secure'>
 
 /**
- * Returns the request as the outermost trusted proxy received it: with the address of the client, and
- * whether that connection was over TLS. A proxy that does not forward the protocol is taken to end TLS.
- * @param hops how many proxies are trusted; with 0 the request itself is returned.
+ * Resolves the client as the outermost trusted proxy saw it.
+ * @param connection the address of the nearest proxy, and whether its connection to this process is over TLS.
+ * @param hops how many proxies are trusted; with 0 the connection itself is the client's.
  */
-export function resolveProxies(request: HttpRequest, hops: number): HttpRequest {
-  if (hops === 0) return request
-  return new ProxiedRequest(request, hops)
-}
-
-class ProxiedRequest implements HttpRequest {
-  readonly method: string
-  readonly target: string
-  readonly prefix: string
-  readonly headers: HttpRequest['headers']
-  readonly headerCount: number
-  readonly body: HttpRequest['body']
-  readonly address: string | undefined
-  readonly secure: boolean
-  readonly needsHost: boolean
-  readonly #request: HttpRequest
-
-  constructor(request: HttpRequest, hops: number) {
-    this.method = request.method
-    this.target = request.target
-    this.prefix = request.prefix
-    this.headers = request.headers
-    this.headerCount = request.headerCount
-    this.body = request.body
-    this.address = forwardedFor(request, hops) ?? request.address
-    this.secure = forwardedProto(request, hops) ?? true
-    this.needsHost = request.needsHost
-    this.#request = request
-  }
-
-  get signal(): AbortSignal {
-    return this.#request.signal
-  }
-
-  get aborted(): boolean {
-    return this.#request.aborted
-  }
-
-  abort(reason: Error): void {
-    this.#request.abort(reason)
+export function resolveClient(headers: RequestHeaders, connection: Client, hops: number): Client {
+  if (hops === 0) return connection
+  const proto = findForwarded(headers['x-forwarded-proto'], hops)?.toLowerCase()
+  const forwarded = proto === 'https' || proto === 'http' ? proto === 'https' : undefined
+  return {
+    address: forwardedFor(headers, hops) ?? connection.address,
+    secure: forwarded ?? (connection.secure || undefined),
   }
 }
 
 /** Each proxy appends the address that it received the request from; anyone may have written the others. */
-function forwardedFor({ headers }: HttpRequest, hops: number): string | undefined {
+function forwardedFor(headers: RequestHeaders, hops: number): string | undefined {
   const named = headers['x-forwarded-for']?.split(',').at(-hops)?.trim() ?? ''
   const bare =
     /^\[([0-9a-f:.]+)\](?::\d+)?$/i.exec(named)?.[1] ?? named.replace(/^([\d.]+):\d+$/, '$1')

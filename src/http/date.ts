@@ -2,9 +2,12 @@
 
 const DAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const IMF_FIXDATE = /^(\w{3}), (\d{2}) (\w{3}) (\d{4}) (\d{2}):(\d{2}):(\d{2}) GMT$/
-const RFC850_DATE = /^(\w{6,9}), (\d{2})-(\w{3})-(\d{2}) (\d{2}):(\d{2}):(\d{2}) GMT$/
-const ASCTIME_DATE = /^(\w{3}) (\w{3}) ([ \d]\d) (\d{2}):(\d{2}):(\d{2}) (\d{4})$/
+/** IMF-fixdate, and the obsolete forms of RFC 850 and asctime. */
+const FORMS = [
+  /^(?<weekday>\w{3}), (?<day>\d{2}) (?<month>\w{3}) (?<year>\d{4}) (?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2}) GMT$/,
+  /^(?<weekday>\w{6,9}), (?<day>\d{2})-(?<month>\w{3})-(?<year>\d{2}) (?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2}) GMT$/,
+  /^(?<weekday>\w{3}) (?<month>\w{3}) (?<day>[ \d]\d) (?<hour>\d{2}):(?<minute>\d{2}):(?<second>\d{2}) (?<year>\d{4})$/,
+]
 
 /** The texts of up to 1,000 seconds: printing one costs as much as finding the route. */
 const dates = new Map<number, string>()
@@ -25,15 +28,28 @@ export function printHttpDate(time: number): string {
  * form or a day that does not exist. Whether the weekday is the right one is not checked.
  */
 export function parseHttpDate(text: string): number | undefined {
-  const fixed = IMF_FIXDATE.exec(text)
-  if (fixed) return httpDate(fixed.slice(5, 8), Number(fixed[4]), fixed[1], fixed[3], fixed[2])
-  const rfc850 = RFC850_DATE.exec(text)
-  if (rfc850) {
-    return httpDate(rfc850.slice(5, 8), century(Number(rfc850[4])), rfc850[1], rfc850[3], rfc850[2])
+  for (const form of FORMS) {
+    const parts = form.exec(text)?.groups
+    if (parts) return toTime(parts)
   }
-  const asctime = ASCTIME_DATE.exec(text)
-  if (!asctime) return undefined
-  return httpDate(asctime.slice(4, 7), Number(asctime[7]), asctime[1], asctime[2], asctime[3])
+  return undefined
+}
+
+function toTime(parts: Readonly<Record<string, string | undefined>>): number | undefined {
+  const { weekday = '', month = '', year = '' } = parts
+  const [day = 0, hour = 0, minute = 0, second = 0] = [
+    parts.day,
+    parts.hour,
+    parts.minute,
+    parts.second,
+  ].map(Number)
+  const monthIndex = MONTHS.indexOf(month)
+  if (!DAYS.includes(weekday.slice(0, 3)) || monthIndex === -1) return undefined
+  if (hour > 23 || minute > 59 || second > 60) return undefined
+  const fullYear = year.length === 2 ? century(Number(year)) : Number(year)
+  // Only the day is compared: second 60, a leap second, belongs to the next one.
+  if (new Date(Date.UTC(fullYear, monthIndex, day)).getUTCDate() !== day) return undefined
+  return Date.UTC(fullYear, monthIndex, day, hour, minute, second)
 }
 
 /** "More than 50 years in the future" means the past century. */
@@ -41,21 +57,4 @@ function century(year: number): number {
   const now = new Date().getUTCFullYear()
   const full = now - (now % 100) + year
   return full > now + 50 ? full - 100 : full
-}
-
-function httpDate(
-  [hour, minute, second]: string[],
-  year: number,
-  weekday = '',
-  month = '',
-  day = '',
-): number | undefined {
-  const monthIndex = MONTHS.indexOf(month)
-  if (!DAYS.includes(weekday.slice(0, 3)) || monthIndex === -1) return undefined
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
-  // Only the day is compared: second 60, a leap second, belongs to the next one.
-  if (new Date(Date.UTC(year, monthIndex, Number(day))).getUTCDate() !== Number(day)) {
-    return undefined
-  }
-  return Date.UTC(year, monthIndex, Number(day), Number(hour), Number(minute), Number(second))
 }

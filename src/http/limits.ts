@@ -1,87 +1,62 @@
 // The limits of a request. All of them have defaults; an invalid one is a TypeError.
 import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
 
-/** The limits of a request. All have defaults. */
-export interface Limits {
+const DEFAULTS = {
   /** Bytes of a request target. Default 8,192. */
-  readonly target: number
+  target: 8192,
   /** Header fields of a request. Default 100. */
-  readonly headers: number
+  headers: 100,
   /** Parameters of a query, names in its `fields`, keys of a form. Default 500. */
-  readonly parameters: number
+  parameters: 500,
   /** Bytes of a request body without its files. Default 1 MiB. */
-  readonly body: number
+  body: 1024 * 1024,
   /** Levels of nesting in a body of any format. Default 32. */
-  readonly depth: number
+  depth: 32,
   /** Members of objects and elements of lists in a JSON body, or in one key of a form, all levels together. Default 50,000. */
-  readonly members: number
+  members: 50_000,
   /** Bytes of an item as JSON. Default 4 MiB. */
-  readonly item: number
+  item: 4 * 1024 * 1024,
   /** Bytes of the items of one page as JSON, together; a page has at least one item. Default 8 MiB. */
-  readonly page: number
+  page: 8 * 1024 * 1024,
   /** Filters of one list request. Default 50. */
-  readonly filters: number
+  filters: 50,
   /** Values of one filter. Default 100. */
-  readonly values: number
+  values: 100,
   /** Characters of a pattern of `[like]`, and of one word of a search. Default 100. */
-  readonly pattern: number
+  pattern: 100,
   /** Different words of one search. Default 16. */
-  readonly words: number
+  words: 16,
   /** Keys of one sort. Default 8. */
-  readonly sortKeys: number
+  sortKeys: 8,
   /** Bytes of an `Accept` header. Default 8,192. */
-  readonly accept: number
+  accept: 8192,
   /** Bytes of one uploaded file. Default 10 MiB. */
-  readonly upload: number
+  upload: 10 * 1024 * 1024,
   /** Bytes of the inline contents that `fields` asks for, of all items of one response, or of each item of a stream. Default 10 MiB. */
-  readonly inline: number
+  inline: 10 * 1024 * 1024,
   /** Parts of a multipart body. Default 50. */
-  readonly parts: number
+  parts: 50,
   /** Elements and attributes of an XML body. Default 5,000. */
-  readonly elements: number
+  elements: 5000,
   /** Operations of one JSON Patch. Default 500. */
-  readonly patchOperations: number
+  patchOperations: 500,
   /** Milliseconds that a body may be behind `bodyRate`; then 408. Default 5,000. */
-  readonly bodyTime: number
+  bodyTime: 5000,
   /** The minimum rate of a body, in bytes per second. Default 16,384. */
-  readonly bodyRate: number
+  bodyRate: 16 * 1024,
   /** Milliseconds for the work on a request after it is read, and for storing each piece of an upload; then 503. Default 5,000. */
-  readonly workTime: number
+  workTime: 5000,
   /** Bytes of answers that clients have not read yet, over all connections; then large answers are 503. Default 256 MiB. */
-  readonly unsent: number
+  unsent: 256 * 1024 * 1024,
   /** Requests handled at the same time; more are answered 503. Default 1,000. */
-  readonly concurrency: number
+  concurrency: 1000,
 }
+
+/** The limits of a request. All have defaults. */
+export type Limits = Readonly<typeof DEFAULTS>
 
 /** Some of the limits. The others have their defaults. */
 export type LimitOptions = { readonly [Name in keyof Limits]?: Limits[Name] | undefined }
-
-const DEFAULTS: Limits = {
-  target: 8192,
-  headers: 100,
-  parameters: 500,
-  body: 1024 * 1024,
-  depth: 32,
-  members: 50_000,
-  item: 4 * 1024 * 1024,
-  page: 8 * 1024 * 1024,
-  filters: 50,
-  values: 100,
-  pattern: 100,
-  words: 16,
-  sortKeys: 8,
-  accept: 8192,
-  upload: 10 * 1024 * 1024,
-  inline: 10 * 1024 * 1024,
-  parts: 50,
-  elements: 5000,
-  patchOperations: 500,
-  bodyTime: 5000,
-  bodyRate: 16 * 1024,
-  workTime: 5000,
-  unsent: 256 * 1024 * 1024,
-  concurrency: 1000,
-}
 
 const RULES = Object.fromEntries(Object.keys(DEFAULTS).map(name => [name, wholeFrom(1)]))
 

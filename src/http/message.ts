@@ -30,10 +30,10 @@ export interface HttpRequest {
   /** How many header fields were sent. */
   readonly headerCount: number
   readonly body: RequestBody | undefined
-  /** The address of the client, from the socket or the policy `clientAddress`. */
+  /** The address of the client, from the socket or the policy `clientAddress`, or as trusted proxies forward it. */
   readonly address: string | undefined
-  /** Whether the connection to this process is over TLS. */
-  readonly secure: boolean
+  /** Whether the client's connection is over TLS; `undefined` where a trusted proxy does not say. */
+  readonly secure: boolean | undefined
   /** Whether it must have a `Host`: all of HTTP/1.1 must (RFC 9112 §3.2), HTTP/1.0 has none. */
   readonly needsHost: boolean
   /** Aborted when the client goes away, or the work takes too long. Created when it is first read. */

@@ -61,11 +61,6 @@ export function withServer(document: Item, base: string, version: OpenApiVersion
   return { openapi: OPENAPI_VERSIONS[version], servers: [{ url: base || '/' }], ...document }
 }
 
-/** Prints a document with a server; its own text is kept. */
-export function printWithServer(text: string, base: string, version: OpenApiVersion): string {
-  return `${JSON.stringify(withServer({}, base, version)).slice(0, -1)},${text.slice(1)}`
-}
-
 /**
  * Builds a document without its servers.
  * @param version absent for the root of the api, which describes the default version.

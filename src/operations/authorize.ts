@@ -2,7 +2,7 @@
 import { satisfies } from '../auth/access.ts'
 import { insufficientScope, type Principal, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
-import { resolveProxies, splitBase } from '../http/base-url.ts'
+import { splitBase } from '../http/base-url.ts'
 import { findAccessRule } from '../model/access.ts'
 import { type ApiDefinition, type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
@@ -39,9 +39,7 @@ export function authorize(context: RequestContext, operations: readonly string[]
   const needed = rules.find(rule => rule !== 'public')
   if (!needed) return
   const metadata = metadataAddress(api, base)
-  if (!authenticated) {
-    throw unauthorized(api.schemes, resolveProxies(request, api.trustProxy), metadata)
-  }
+  if (!authenticated) throw unauthorized(api.schemes, request, metadata)
   if (collection?.hideExistence) throw hideTarget(context)
   throw insufficientScope(authenticated, needed, metadata)
 }
@@ -55,8 +53,7 @@ export function canAnything(context: RequestContext, collection: CollectionDefin
 /** @throws HttpError 401 without a principal. */
 export function requirePrincipal({ api, request, principal, base }: RequestContext): void {
   if (principal) return
-  const resolved = resolveProxies(request, api.trustProxy)
-  throw unauthorized(api.schemes, resolved, metadataAddress(api, base))
+  throw unauthorized(api.schemes, request, metadataAddress(api, base))
 }
 
 /** The methods of a target that a client may use; all of them where it has not authenticated. */

@@ -5,7 +5,7 @@ import { isCrossSite } from '../auth/cross-site.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
 import { authenticate } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
-import { resolveProxies, splitBase } from '../http/base-url.ts'
+import { splitBase } from '../http/base-url.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { metadataAddress } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
@@ -41,20 +41,20 @@ function refuseCrossSite({ api: { cors }, request, base }: RequestContext): void
 /** Finds the principal, within the time for work: a scheme may ask other servers. @throws HttpError 401, 403, 503 */
 async function authenticateClient(context: RequestContext): Promise<void> {
   const { api, request, base, runtime } = context
-  const { schemes, baseUrl, rateLimit, trustProxy, credentialHeaders } = api
-  const seen = resolveProxies(request, trustProxy)
+  const { schemes, baseUrl, rateLimit, credentialHeaders } = api
+  const { address } = request
   const verify = () =>
     runtime.workload.run(
-      () => authenticate(schemes, seen, baseUrl, () => metadataAddress(api, base)),
+      () => authenticate(schemes, request, baseUrl, () => metadataAddress(api, base)),
       request,
     )
   // Without an address all clients look like one: failed logins of one would lock out all.
-  const guarded = seen.address === undefined ? undefined : rateLimit
+  const guarded = address === undefined ? undefined : rateLimit
   const hasCredentials = credentialHeaders.some(
     name => request.headers[name.toLowerCase()] !== undefined,
   )
   context.authenticated = await (guarded
-    ? verifyThrottled(guarded, addressKey(seen.address), hasCredentials, verify)
+    ? verifyThrottled(guarded, addressKey(address), hasCredentials, verify)
     : verify())
   context.principal = context.authenticated?.principal
 }
@@ -68,9 +68,7 @@ export function countRequest(context: RequestContext): Awaitable<void> {
   const { api, request, method, principal } = context
   if (!api.rateLimit || context.counted) return undefined
   context.counted = true
-  const key = principal
-    ? principalKey(principal.id)
-    : addressKey(resolveProxies(request, api.trustProxy).address)
+  const key = principal ? principalKey(principal.id) : addressKey(request.address)
   return andThen(
     countAgainstLimits(api.rateLimit, key, isSafe(method) ? 'reads' : 'writes'),
     headers => {

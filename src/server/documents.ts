@@ -1,125 +1,141 @@
-// Documents beside the collections: `/health`, and the metadata of a protected resource (RFC 9728).
-
+// Documents beside the collections: what describes the api (`/openapi.json`, `/docs`, and the catalog of
+// them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
 import { HttpError } from '../errors.ts'
-import { type HeaderList, isRead } from '../http/message.ts'
-import type { ApiDefinition } from '../model/definition.ts'
-import { AS_JSON } from '../negotiate.ts'
-import { METADATA_PATH } from '../operations/authorize.ts'
-import type { OperationResult, RequestContext, Step } from '../operations/context.ts'
-import type { Awaitable, Json } from '../schema/values.ts'
+import type { DocsPrinter, DocsView } from '../formats/format.ts'
+import { printLink } from '../http/link.ts'
+import { type HeaderList, isRead, splitList } from '../http/message.ts'
+import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
+import { listRoutes, printTemplate } from '../model/routes.ts'
+import { AS_JSON, parseMediaType } from '../negotiate.ts'
+import {
+  buildDocument,
+  DOCS_PATH,
+  findDocs,
+  OPENAPI_PATH,
+  OPENAPI_VERSIONS,
+  type OpenApiVersion,
+  withServer,
+} from '../openapi/document.ts'
+import { findInputFields } from '../openapi/requests.ts'
+import { canAnything, METADATA_PATH, noSuchPath } from '../operations/authorize.ts'
+import type { RequestContext, Step } from '../operations/context.ts'
+import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { methodNotAllowed } from './body.ts'
-import { listDescriptions } from './descriptions.ts'
-import type { Endpoints } from './endpoint.ts'
-import { preflight } from './preflight.ts'
+import { type Endpoints, preflight } from './endpoint.ts'
 import { respond } from './respond.ts'
 
-export interface ServedDocument {
-  readonly name: string
-  /** Its path, for logs and metrics. */
-  readonly template: string
-  /** Whether it is asked for too often to be counted for rate limits. */
-  readonly uncounted: boolean
-  /** Whether addresses stand in it: without a `baseUrl` they need a `Host`. */
-  readonly addressed: boolean
+/** A document at a path. */
+interface ServedDocument {
   /** Its media type. Default `application/json`. */
   readonly type?: string
-  read(context: RequestContext): Awaitable<DocumentContent>
+  /** Whether no rate limit counts it, since it is read often. Default false. */
+  readonly uncounted?: boolean
+  /** Whether it contains addresses: without a `baseUrl` they need a `Host`. Default true. */
+  readonly addressed?: boolean
+  /** @throws HttpError */
+  read(context: RequestContext): Awaitable<Content>
 }
 
-export interface DocumentContent {
-  readonly data: Json
-  /** The data as JSON, where it is printed already. */
-  readonly text?: string
+interface Content {
+  readonly text: string
   readonly headers?: HeaderList
   /** Its media type, where the request chooses it. */
-  readonly type?: string
+  readonly type?: string | undefined
   /** The request headers that it depends on. */
   readonly vary?: readonly string[]
 }
 
-export interface DocumentEndpoint {
-  readonly document: ServedDocument
-  readonly endpoints: Endpoints
+export interface DocumentEndpoint extends Endpoints {
+  /** Its path, for logs and metrics. */
+  readonly route: string
+  readonly addressed: boolean
 }
 
-/** The documents of an api with the steps that serve each, by their paths. */
+/** Compiles the documents of an api by their paths, each with and without a slash at its end. */
 export function compileDocuments(api: ApiDefinition): ReadonlyMap<string, DocumentEndpoint> {
-  const compile = (document: ServedDocument): DocumentEndpoint => {
-    const admission = document.uncounted ? [skipCounting] : admissionSteps(api)
-    const read: Step = async context => {
-      context.result = await readDocument(context, document)
+  const endpoints = [...listDocuments(api)].flatMap(([path, document]) => {
+    const endpoint = compileDocument(api, path, document)
+    return [[path, endpoint] as const, [`${path}/`, endpoint] as const]
+  })
+  return new Map(endpoints)
+}
+
+const METHODS = 'GET, HEAD, OPTIONS'
+const ALLOW = ['Allow', METHODS, 'Access-Control-Allow-Methods', METHODS]
+
+function compileDocument(
+  api: ApiDefinition,
+  route: string,
+  { read, uncounted, addressed = true, ...document }: ServedDocument,
+): DocumentEndpoint {
+  const serve: Step = async context => {
+    // As if its path had the extension: nothing else is consulted.
+    context.extension = 'json'
+    context.negotiated = AS_JSON
+    if (!isRead(context.method)) throw methodNotAllowed(context.method, METHODS)
+    const { text, headers = [], type = document.type, vary } = await read(context)
+    if (type) context.negotiated = { ...AS_JSON, type, contentType: type }
+    context.result = {
+      status: 200,
+      headers: [...headers],
+      representation: { kind: 'document', name: 'document', data: null, text },
+      ...(vary && { vary }),
+      value: undefined,
     }
-    const otherwise = [...admission, read, respond]
-    const byMethod = new Map([['OPTIONS', [preflight(api, ALLOW), ...otherwise]]])
-    return { document, endpoints: { byMethod, otherwise } }
   }
-  return new Map([...buildDocuments(api)].map(([path, document]) => [path, compile(document)]))
+  const otherwise = [...(uncounted ? [skipCounting] : admissionSteps(api)), serve, respond]
+  const byMethod = new Map([['OPTIONS', preflight(api, ALLOW)]])
+  return { route, addressed, byMethod, otherwise }
 }
 
 function skipCounting(context: RequestContext): void {
   context.counted = true
 }
 
-const METHODS = 'GET, HEAD, OPTIONS'
-const ALLOW = ['Allow', METHODS, 'Access-Control-Allow-Methods', METHODS]
-
-/** Reads a document: JSON, whatever is accepted. @throws HttpError 405, and what the document throws */
-async function readDocument(
-  context: RequestContext,
-  { name, read, ...served }: ServedDocument,
-): Promise<OperationResult> {
-  const { method, api } = context
-  const isDescription = method === 'OPTIONS'
-  context.negotiated = AS_JSON
-  // Its format is given as if by an extension: nothing else is consulted.
-  context.extension = 'json'
-  if (!isDescription && !isRead(method)) throw methodNotAllowed(method, METHODS)
-  if (isDescription) {
-    const representation = { kind: 'document', name, data: {} } as const
-    return { status: 200, headers: [...ALLOW, ...api.cors.preflight], representation, value: {} }
-  }
-  const { data, text, headers = [], type = served.type, vary } = await read(context)
-  if (type) context.negotiated = { ...AS_JSON, type, contentType: type }
-  return {
-    status: 200,
-    headers,
-    representation: { kind: 'document', name, data, text },
-    ...(vary && { vary }),
-    value: data,
-  }
-}
-
-/** The documents of an api by their paths, the api's own prefix included, each with and without a slash at its end. */
-function buildDocuments(api: ApiDefinition): ReadonlyMap<string, ServedDocument> {
-  const documents = new Map<string, ServedDocument>()
-  const issuers = [...new Set(api.schemes.flatMap(({ issuer }) => issuer ?? []))]
-  if (issuers.length > 0) {
-    const scopes = scopesOf(api)
-    const document: ServedDocument = {
-      name: 'metadata',
-      template: METADATA_PATH,
-      uncounted: false,
-      addressed: true,
-      read: ({ base }) => ({
-        data: {
-          resource: base,
-          authorization_servers: issuers,
-          ...(scopes.length > 0 && { scopes_supported: scopes }),
-          bearer_methods_supported: ['header'],
-        },
-      }),
-    }
+function* listDocuments(api: ApiDefinition): Generator<readonly [path: string, ServedDocument]> {
+  const { prefix, versions } = api
+  const metadata = describeResource(api)
+  if (metadata) {
     // RFC 9728 §3.1 puts the resource's path behind the well-known one; below a mount only the other can be reached.
-    documents.set(api.prefix + METADATA_PATH, document).set(METADATA_PATH + api.prefix, document)
+    yield [prefix + METADATA_PATH, metadata]
+    yield [METADATA_PATH + prefix, metadata]
   }
-  for (const [path, document] of listDescriptions(api)) documents.set(api.prefix + path, document)
-  if (api.health) documents.set(`${api.prefix}/health`, health(api))
-  for (const [path, document] of [...documents]) documents.set(`${path}/`, document)
-  return documents
+  const printer = findDocs(api)
+  for (const version of [undefined, ...versions.filter(({ name }) => name !== '')]) {
+    const root = version ? printRoot(version) : ''
+    const find = createFinder(api, version)
+    yield [prefix + root + OPENAPI_PATH, openApi(find)]
+    if (printer) {
+      yield [prefix + root + DOCS_PATH, docs(api, root, find, printer)]
+      yield [`${prefix}${root}${DOCS_PATH}/style.css`, style(printer)]
+    }
+  }
+  yield [prefix + CATALOG_PATH, catalog(api)]
+  if (api.health) yield [`${prefix}/health`, health(api)]
 }
 
-function scopesOf({ versions, access }: ApiDefinition): string[] {
+function toJson(data: Json): Content {
+  return { text: JSON.stringify(data) }
+}
+
+/** Describes the protected resource, where a scheme names its authorization server. */
+function describeResource(api: ApiDefinition): ServedDocument | undefined {
+  const issuers = [...new Set(api.schemes.flatMap(({ issuer }) => issuer ?? []))]
+  if (issuers.length === 0) return undefined
+  const scopes = listScopes(api)
+  return {
+    read: ({ base }) =>
+      toJson({
+        resource: base,
+        authorization_servers: issuers,
+        ...(scopes.length > 0 && { scopes_supported: scopes }),
+        bearer_methods_supported: ['header'],
+      }),
+  }
+}
+
+function listScopes({ versions, access }: ApiDefinition): string[] {
   const tables = versions.flatMap(({ collections }) =>
     [...collections.values()].map(collection => collection.access),
   )
@@ -127,30 +143,133 @@ function scopesOf({ versions, access }: ApiDefinition): string[] {
   return [...new Set(rules.flatMap(rule => (rule === 'public' ? [] : rule)))].sort()
 }
 
+/** The path of a version's root below the api's prefix. */
+function printRoot({ name }: VersionDefinition): string {
+  return name === '' ? '' : `/${name}`
+}
+
+/** Finds the OpenAPI document for a client; it is built once for each set of collections that principals may see. */
+type Find = (context: RequestContext) => Item
+
+function createFinder(api: ApiDefinition, version: VersionDefinition | undefined): Find {
+  const { collections } = version ?? api.defaultVersion
+  const hideable = [...collections.values()].filter(({ hideExistence }) => hideExistence)
+  const built = new Map<string, Item>()
+  return context => {
+    context.version = version
+    const hidden = hideable.filter(collection => !canAnything(context, collection))
+    const key = hidden.map(({ name }) => name).join()
+    const isVisible = (collection: CollectionDefinition) => !hidden.includes(collection)
+    const document = built.get(key) ?? buildDocument(api, version, isVisible)
+    built.set(key, document)
+    return document
+  }
+}
+
+const OPENAPI_TYPE = 'application/vnd.oai.openapi+json'
+const VARY_ACCEPT: readonly string[] = ['Accept']
+
+function openApi(find: Find): ServedDocument {
+  return {
+    read(context) {
+      const wanted = findOpenApiVersion(context.request.headers.accept)
+      return {
+        ...toJson(withServer(find(context), context.base, wanted)),
+        type: wanted && `${OPENAPI_TYPE};version=${wanted}`,
+        vary: VARY_ACCEPT,
+      }
+    },
+  }
+}
+
+/** Finds the version of OpenAPI that `Accept` names; `undefined` where it does not name its media type. */
+function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
+  const types = splitList(accept).flatMap(each => parseMediaType(each) ?? [])
+  const named = types.filter(({ type }) => type === OPENAPI_TYPE)
+  if (named.length === 0) return undefined
+  const versions = Object.keys(OPENAPI_VERSIONS) as OpenApiVersion[] // Its keys are all of them.
+  const wanted = named.map(({ parameters }) => parameters.get('version') ?? '')
+  return versions.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
+}
+
+function docs(api: ApiDefinition, root: string, find: Find, printer: DocsPrinter): ServedDocument {
+  const routes = new Map(
+    [...listRoutes(api.versions)].map(route => [printTemplate(route.template), route]),
+  )
+  const findFields: DocsView['findFields'] = (path, method) => {
+    const { pattern, methods } = routes.get(path) ?? {}
+    const operation = methods?.get(method)
+    if (!pattern || pattern.kind === 'root' || operation === undefined) return undefined
+    return findInputFields(pattern, operation)
+  }
+  return {
+    type: 'text/html; charset=utf-8',
+    read(context) {
+      const document = find(context)
+      const base = new URL(context.base).pathname.replace(/\/$/, '')
+      const values = new Map(context.parameters.map(({ name, value }) => [name, value]))
+      const tag = values.get('collection')
+      const { tags } = document
+      const known = Array.isArray(tags) && tags.some(each => Object(each).name === tag)
+      if (tag !== undefined && !known) throw noSuchPath(context)
+      const href = base + root + DOCS_PATH
+      const view = { href, base, openapi: base + root + OPENAPI_PATH, tag, values, findFields }
+      const text = printer.print(withServer(document, context.base), view)
+      return { text, headers: printer.headers }
+    },
+  }
+}
+
+function style({ style: text }: DocsPrinter): ServedDocument {
+  return { type: 'text/css; charset=utf-8', addressed: false, read: () => ({ text }) }
+}
+
+const CATALOG_PATH = '/.well-known/api-catalog'
+const CATALOG_TYPE = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'
+
+function catalog(api: ApiDefinition): ServedDocument {
+  const { versions, health } = api
+  const hasDocs = findDocs(api) !== undefined
+  return {
+    type: CATALOG_TYPE,
+    read({ base }) {
+      const linkset = versions.map(version => {
+        const root = base + printRoot(version)
+        return {
+          anchor: `${root}/`,
+          'service-desc': [{ href: root + OPENAPI_PATH, type: 'application/json' }],
+          ...(hasDocs && { 'service-doc': [{ href: root + DOCS_PATH, type: 'text/html' }] }),
+          ...(health && { status: [{ href: `${base}/health`, type: 'application/json' }] }),
+        }
+      })
+      const link = printLink([{ rel: 'api-catalog', href: base + CATALOG_PATH }])
+      return { ...toJson({ linkset }), headers: ['Link', link] }
+    },
+  }
+}
+
 /** How long an answer about the stores holds, and how long a store may take for it; milliseconds. */
 const HEALTH_PAUSE = 1000
 
-/** Asks each store for an item that does not exist, at most once a second whoever asks. */
+/** Reads an item that does not exist from each store, at most once a second for all clients. */
 function health({ versions }: ApiDefinition): ServedDocument {
   const collections = versions.flatMap(version => [...version.collections.values()])
   let checked = 0
-  let last: Promise<void> | undefined
+  let last: Promise<unknown> | undefined
 
-  async function check(): Promise<void> {
+  function check(): Promise<unknown> {
     const signal = AbortSignal.timeout(HEALTH_PAUSE)
     const late = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      signal.onabort = () => reject(signal.reason)
     })
-    // What one throws at once is its answer too.
-    const asked = collections.map(async ({ store, shape }) =>
+    // Async: what a store throws at once fails the check too.
+    const reads = collections.map(async ({ store, shape }) =>
       store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
     )
-    await Promise.race([Promise.all(asked), late])
+    return Promise.race([Promise.all(reads), late])
   }
 
   return {
-    name: 'health',
-    template: '/health',
     uncounted: true,
     addressed: false,
     async read() {
@@ -166,7 +285,7 @@ function health({ versions }: ApiDefinition): ServedDocument {
           cause,
         })
       }
-      return { data: { status: 'ok' } }
+      return toJson({ status: 'ok' })
     },
   }
 }

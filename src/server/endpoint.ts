@@ -1,6 +1,6 @@
 // What a request passes through, in this order: compiled once for each route and method. A step that a
 // route does not need is not in its list.
-import { isRead } from '../http/message.ts'
+import { type HeaderList, isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Route } from '../model/routes.ts'
 import { chooseFormat, type Negotiated, notAcceptable } from '../negotiate.ts'
@@ -21,7 +21,6 @@ import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, methodNotAllowed, readBody, readForm } from './body.ts'
 import { loadChoices, offersParents } from './parent-choices.ts'
-import { preflight } from './preflight.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
 import { timed } from './timing.ts'
@@ -64,7 +63,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     [...afterAdmission].map(([method, rest]) => [method, [...admit(method), ...rest]]),
   )
   byMethod.set('OPTIONS', [
-    preflight(api, methodHeaders(methods, api.formats)),
+    unlessPreflight(preflight(api, methodHeaders(methods, api.formats))),
     ...admit('OPTIONS'),
     describe(route),
     respond,
@@ -86,8 +85,33 @@ export function compileNotFound(api: ApiDefinition): Endpoints {
   }
   const otherwise = [...admissionSteps(api), refuse]
   const methods = new Map(ALL_METHODS.map(method => [method, '']))
-  const answered = preflight(api, methodHeaders(methods, api.formats))
+  const answered = unlessPreflight(preflight(api, methodHeaders(methods, api.formats)))
   return { byMethod: new Map([['OPTIONS', [answered, ...otherwise]]]), otherwise }
+}
+
+/** Compiles the steps of an OPTIONS that is answered by headers alone. */
+export function preflight(api: ApiDefinition, methods: HeaderList): readonly Step[] {
+  const headers = [...methods, ...api.cors.preflight]
+  return [
+    context => {
+      context.counted = true
+      context.result = { status: 204, headers: headers.slice(), value: undefined }
+    },
+    respond,
+  ]
+}
+
+/** Lets other steps answer a preflight (Fetch standard, "CORS-preflight fetch"); another OPTIONS goes on. */
+function unlessPreflight(answer: readonly Step[]): Step {
+  return context => {
+    const { origin, 'access-control-request-method': requested } = context.request.headers
+    if (origin !== undefined && requested !== undefined) proceedBy(context, answer)
+  }
+}
+
+function proceedBy(context: RequestContext, steps: readonly Step[]): void {
+  context.steps = steps
+  context.position = 0
 }
 
 function steps(...slots: readonly (Step | false | undefined)[]): Step[] {
@@ -202,10 +226,7 @@ function authorizedMethods(
  */
 function followForm({ methods }: Route, stepsOf: (method: string) => readonly Step[]): Step {
   const formed = FORM_METHODS.flatMap(method => methods.get(method) ?? [])
-  const proceed = (context: RequestContext) => {
-    context.steps = stepsOf(context.method)
-    context.position = 0
-  }
+  const proceed = (context: RequestContext) => proceedBy(context, stepsOf(context.method))
   return requested => {
     const context = toOperationContext(requested)
     const { api, request } = context

@@ -12,7 +12,7 @@ export interface RequestEvent {
   /** The client's `X-Request-Id`, or one made here. */
   readonly id: string
   readonly request: HttpRequest
-  /** The client's address as trusted proxies tell it; `request.address` is the nearest proxy's. */
+  /** The client's address, as trusted proxies forward it. */
   readonly client: string | undefined
   /** The method as it was sent. */
   readonly method: string

@@ -1,5 +1,6 @@
 // Web standard `Request` in, `Response` out: for Hono, Bun, Deno, workers, and tests without a port.
 import { isIP } from 'node:net'
+import { resolveClient } from '../http/base-url.ts'
 import type {
   HttpRequest,
   HttpResponse,
@@ -33,12 +34,12 @@ class FetchRequest implements HttpRequest {
   readonly headerCount: number
   readonly body: RequestBody | undefined
   readonly address: string | undefined
-  readonly secure: boolean
+  readonly secure: boolean | undefined
   readonly needsHost = true
   readonly #request: Request
   #controller: AbortController | undefined
 
-  constructor({ limits }: ApiDefinition, request: Request, address: string | undefined) {
+  constructor(api: ApiDefinition, request: Request, address: string | undefined) {
     const start = request.url.indexOf('/', request.url.indexOf('://') + 3)
     const { host, protocol } = new URL(request.url)
     this.method = request.method
@@ -46,11 +47,14 @@ class FetchRequest implements HttpRequest {
     this.headers = readHeaders(request.headers, host)
     this.headerCount = Object.values(this.headers).filter(value => value !== undefined).length
     // What the host server has read is not there any more.
-    const body = request.body && limitBodyTime(request.body, limits)
+    const body = request.body && limitBodyTime(request.body, api.limits)
     this.body = request.bodyUsed ? { parsed: undefined } : (body ?? undefined)
     // A list of a header, as anybody may write it, is no address.
-    this.address = address !== undefined && isIP(address) > 0 ? address : undefined
-    this.secure = protocol === 'https:'
+    const known = address !== undefined && isIP(address) > 0 ? address : undefined
+    const connection = { address: known, secure: protocol === 'https:' }
+    const client = resolveClient(this.headers, connection, api.trustProxy)
+    this.address = client.address
+    this.secure = client.secure
     this.#request = request
   }
 

@@ -1,6 +1,5 @@
 // One request from its plain data to its answer: the only place where what was thrown becomes an answer.
 import { HttpError } from '../errors.ts'
-import { resolveProxies } from '../http/base-url.ts'
 import type { HttpRequest, HttpResponse } from '../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
@@ -66,14 +65,14 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
     context.extension = match.extension
     if (match.target.kind !== 'root') context.collectionName = match.target.collection.name
     context.route = api.prefix + match.template
-  } else if (served) context.route = served.document.template
+  } else if (served) context.route = served.route
   if (requests.hasSubscribers || responses.hasSubscribers) {
     context.started = performance.now()
     // Listeners of the answer alone get an id that the answer carries.
     requests.publish(requestEvent(context))
   }
-  readHead(context, served?.document.addressed)
-  const { byMethod, otherwise } = match?.compiled ?? served?.endpoints ?? notFound
+  readHead(context, served?.addressed)
+  const { byMethod, otherwise } = match?.compiled ?? served ?? notFound
   context.steps = byMethod.get(context.method) ?? otherwise
   return true
 }
@@ -126,9 +125,8 @@ async function fail(context: RequestContext, thrown: unknown): Promise<HttpRespo
 }
 
 function requestEvent(context: RequestContext): RequestEvent {
-  const { api, request, method, route } = context
-  const client = resolveProxies(request, api.trustProxy).address
-  return { id: getRequestId(context), request, client, method, route }
+  const { request, method, route } = context
+  return { id: getRequestId(context), request, client: request.address, method, route }
 }
 
 function publishResponse(

@@ -23,12 +23,12 @@ export interface Handlers {
 export function createHandlers(api: ApiDefinition): Handlers & { readonly runtime: Runtime } {
   const router = buildRouter(api, route => compileEndpoints(api, route))
   const documents = compileDocuments(api)
-  for (const [path, { document }] of documents) {
+  for (const path of documents.keys()) {
     const below = path.startsWith(`${api.prefix}/`) ? path.slice(api.prefix.length) : undefined
-    if (below === undefined || !router.match(below)) continue
-    throw new TypeError(
-      `${below} is the path of a collection and of the document "${document.name}". Rename the collection.`,
-    )
+    if (below !== undefined && router.match(below))
+      throw new TypeError(
+        `${below} is the path of a collection and of a document. Rename the collection.`,
+      )
   }
   const workload = createWorkload(api.limits)
   const notFound = compileNotFound(api)

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { incompleteBody } from '../errors.ts'
+import { resolveClient } from '../http/base-url.ts'
 import type { Limits } from '../http/limits.ts'
 import {
   type BodyChunk,
@@ -89,14 +90,14 @@ class NodeRequest implements HttpRequest {
   readonly headerCount: number
   readonly body: RequestBody | undefined
   readonly address: string | undefined
-  readonly secure: boolean
+  readonly secure: boolean | undefined
   readonly needsHost: boolean
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #body: NodeBody | undefined
   #controller: AbortController | undefined
 
-  constructor({ limits }: ApiDefinition, request: HostRequest, response: ServerResponse) {
+  constructor(api: ApiDefinition, request: HostRequest, response: ServerResponse) {
     const { url = '/', originalUrl, socket } = request
     this.method = request.method ?? 'GET'
     this.target = url
@@ -104,11 +105,14 @@ class NodeRequest implements HttpRequest {
     this.headers = readRawHeaders(request.rawHeaders)
     this.headerCount = request.rawHeaders.length / 2
     const size = sizeOf(this.headers)
-    this.#body = size === undefined ? undefined : new NodeBody(limits, request, response, size)
+    this.#body = size === undefined ? undefined : new NodeBody(api.limits, request, response, size)
     const isParsed = request.body !== undefined && request.readableEnded
     this.body = isParsed ? { parsed: request.body, withoutFiles: hasFiles(request) } : this.#body
-    this.address = socket.remoteAddress
-    this.secure = 'encrypted' in socket && socket.encrypted === true
+    const secure = 'encrypted' in socket && socket.encrypted === true
+    const connection = { address: socket.remoteAddress, secure }
+    const client = resolveClient(this.headers, connection, api.trustProxy)
+    this.address = client.address
+    this.secure = client.secure
     this.needsHost = request.httpVersion === '1.1'
     this.#request = request
     this.#response = response

@@ -373,7 +373,7 @@ describe('Addresses', () => {
       [{}, 'GET / HTTP/1.0', ['Host: a.example'], 200],
       // The plain check of HAProxy: a document without addresses needs no Host.
       [{ health: true }, 'GET /health HTTP/1.0', [], 200],
-      [{ health: true }, 'OPTIONS /health HTTP/1.0', [], 200],
+      [{ health: true }, 'OPTIONS /health HTTP/1.0', [], 204],
       [{ health: true }, 'GET /health HTTP/1.0', ['Host: a/b'], 400],
       [{ health: true }, 'GET /health HTTP/1.1', [], 400],
       [{ health: true }, 'GET /cars HTTP/1.0', [], 400],
