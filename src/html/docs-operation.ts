@@ -15,6 +15,7 @@ import { type Markup, markup, type Part, raw } from './markup.ts'
 
 export interface Parameter extends Property {
   readonly in: 'query' | 'header' | 'path'
+  readonly style?: string
 }
 
 type Content = Readonly<Record<string, { readonly schema?: Schema }>>

@@ -76,10 +76,16 @@ function listOperations({ paths }: Document, tag: string | undefined): Operation
     METHODS.flatMap(method => {
       const { [method]: operation, parameters: shared = [] } = item
       if (!operation || operation.tags?.[0] !== tag) return []
-      const parameters = [...shared, ...(operation.parameters ?? [])]
+      const parameters = [...shared, ...(operation.parameters ?? [])].map(takeValue)
       return [{ ...operation, path, method: method.toUpperCase(), parameters }]
     }),
   )
+}
+
+/** A filter takes a value, or an object of operators, which its description lists. */
+function takeValue(parameter: Parameter): Parameter {
+  const { style, schema } = parameter
+  return style === 'deepObject' ? { ...parameter, schema: schema.anyOf?.[0] ?? schema } : parameter
 }
 
 function printOverview(document: Document, page: Page): Markup {

@@ -22,8 +22,8 @@ export interface Parent {
   readonly field: string
 }
 
-/** The whole api, or one of its versions. */
-export interface RootTarget {
+/** The whole api, or one of its versions. It has nothing that a target of a collection has. */
+export interface RootTarget extends Absent {
   readonly kind: 'root'
   readonly version: VersionDefinition | undefined
 }
@@ -40,6 +40,8 @@ export interface CollectionTarget {
   /** The binary property whose content is requested. */
   readonly property?: string | undefined
 }
+
+type Absent = { readonly [K in Exclude<keyof CollectionTarget, 'kind' | 'version'>]?: undefined }
 
 export type Target = RootTarget | CollectionTarget
 

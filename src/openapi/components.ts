@@ -4,17 +4,10 @@ import type { JsonSchema } from '../schema/json-schema.ts'
 
 type Kind = 'schemas' | 'parameters' | 'headers' | 'responses'
 
-export interface Reference {
-  readonly $ref: string
-}
-
-interface Part {
-  readonly name: string
-  readonly owner: unknown
-}
-
+/** The shared parts of a document. */
 export class Components {
-  readonly #parts = new Map<string, Part>()
+  /** The owners of the parts, by their kind and name. */
+  readonly #owners = new Map<string, unknown>()
   readonly #built: { readonly [K in Kind]: Record<string, object> } = {
     schemas: {},
     parameters: {},
@@ -22,26 +15,29 @@ export class Components {
     responses: {},
   }
 
+  /** Whether each part stands where it is used, as in the answer to OPTIONS. */
+  readonly isInline: boolean
+
+  constructor(isInline = false) {
+    this.isInline = isInline
+  }
+
   /**
    * Refers to a part, which is built where it is new.
    * @param owner what the part describes: parts of two owners with one name are told apart by a number.
    */
-  refer(kind: Kind, wanted: string, owner: unknown, build: () => object): Reference {
+  refer(kind: Kind, wanted: string, owner: unknown, build: () => object): object {
+    if (this.isInline) return build()
     const plain = wanted.replace(/[^\w.-]/g, '_')
+    const isTaken = (name: string) => (this.#owners.get(`${kind}/${name}`) ?? owner) !== owner
     let name = plain
-    for (let number = 2; ; number++) {
-      const key = `${kind}/${name}`
-      const known = this.#parts.get(key)
-      if (known && known.owner !== owner) {
-        name = `${plain}${number}`
-        continue
-      }
-      if (!known) {
-        this.#parts.set(key, { name, owner })
-        this.#built[kind][name] = kind === 'schemas' ? this.#hoist(name, { ...build() }) : build()
-      }
-      return { $ref: `#/components/${key}` }
+    for (let number = 2; isTaken(name); number++) name = `${plain}${number}`
+    const key = `${kind}/${name}`
+    if (!this.#owners.has(key)) {
+      this.#owners.set(key, owner)
+      this.#built[kind][name] = kind === 'schemas' ? this.#hoist(name, { ...build() }) : build()
     }
+    return { $ref: `#/components/${key}` }
   }
 
   /** Makes the definitions of a recursive schema components: many tools do not follow an `$id`. */

@@ -1,4 +1,4 @@
-// What is described: one method of a target, for OPTIONS or for a document.
+// One method of a target, as OPTIONS or a document describes it.
 
 import { isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
@@ -7,36 +7,36 @@ import type { JsonSchema } from '../schema/json-schema.ts'
 import type { Components } from './components.ts'
 
 /** One method of a target. */
-export interface Described<T extends Target = Target> {
+export interface Described {
   readonly api: ApiDefinition
-  readonly target: T
+  readonly target: Target
   readonly method: string
-  /** The operation's or action's name. */
+  /** The name of the operation or action. */
   readonly name: string
-  /** The `operationId`, which no other one in the api has. */
+  /** The `operationId`, unique in the api. */
   readonly id: string
-  /** Where shared parts go. Absent for OPTIONS, whose answer has no place for them: it is shorter. */
-  readonly components: Components | undefined
+  readonly components: Components
 }
 
 export const JSON_TYPE = 'application/json'
 
 /**
- * Media types; the schema, which is of every one of them, stands with JSON, else with the first. A reference
- * stands with each: tools that generate types take a body without a schema for anything.
+ * Builds the content of a body or an answer. The schema, which is that of every media type, stands with
+ * JSON, else with the first. A reference stands with each: tools that generate types take a body without
+ * a schema for anything.
  */
 export function buildContent(
   types: readonly string[],
   schema: object | undefined,
 ): Record<string, unknown> {
   const main = types.find(type => type === JSON_TYPE) ?? types[0]
-  const stands = (type: string) => schema && (type === main || '$ref' in schema)
-  return Object.fromEntries(types.map(type => [type, stands(type) ? { schema } : {}]))
+  const hasSchema = (type: string) => schema && (type === main || '$ref' in schema)
+  return Object.fromEntries(types.map(type => [type, hasSchema(type) ? { schema } : {}]))
 }
 
 /**
  * Builds a schema where it is used; in a document once, under a name.
- * @param build is given a name that no other schema of the document has.
+ * @param build gets a name that no other schema of an answer to OPTIONS has.
  */
 export function shareSchema(
   { components, id }: Described,
@@ -45,13 +45,10 @@ export function shareSchema(
   part: string,
   build: (id: string) => JsonSchema,
 ): object {
-  return components
-    ? components.refer('schemas', name, owner, () => build(name))
-    : build(`${id}.${part}`)
+  return components.refer('schemas', name, owner, () => build(`${id}.${part}`))
 }
 
 /** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
 export function takesKey({ target, method }: Described): boolean {
-  if (target.kind === 'root' || isRead(method)) return false
-  return target.collection.store.idempotency === 'store'
+  return !isRead(method) && target.collection?.store.idempotency === 'store'
 }

@@ -1,13 +1,12 @@
 // The OpenAPI document of an api, or of one of its versions.
 import type { DocsPrinter } from '../formats/format.ts'
-import { findAccessRule } from '../model/access.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
 import { listRoutes, printTemplate, type Route, type Target } from '../model/routes.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
 import type { Item } from '../schema/values.ts'
 import { Components } from './components.ts'
 import { buildPathItem, toPlainItem } from './path-item.ts'
-import { describeRule, describeSchemes } from './security.ts'
+import { describeSchemes } from './security.ts'
 
 export const OPENAPI_PATH = '/openapi.json'
 export const DOCS_PATH = '/docs'
@@ -79,7 +78,7 @@ export function buildDocument(
     const isHere = pattern.version === described || (!version && !pattern.version)
     if (!isHere || methods.size === 0 || !collectionsOf(pattern).every(isVisible)) continue
     const path = printTemplate(template)
-    paths[path] ??= describePath(api, route, [...schemes.keys()], components)
+    paths[path] ??= describePath(api, route, components)
   }
   const collections = [...described.collections.values()].filter(isVisible)
   return toPlainItem({
@@ -95,34 +94,24 @@ export function buildDocument(
   })
 }
 
-/** The collections that a path names. */
-function collectionsOf(target: Target): readonly CollectionDefinition[] {
-  if (target.kind === 'root') return []
-  const { collection, parent } = target
-  return parent ? [collection, parent.collection] : [collection]
+/** Lists the collections that a path names. */
+function collectionsOf({ collection, parent }: Target): readonly CollectionDefinition[] {
+  return [collection, parent?.collection].filter(each => each !== undefined)
 }
 
 function describePath(
   api: ApiDefinition,
   { pattern, methods, template }: Route,
-  schemes: readonly string[],
   components: Components,
 ): object {
-  const collection = pattern.kind === 'root' ? undefined : pattern.collection
-  const parent = pattern.kind === 'root' ? undefined : pattern.parent?.collection
-  const extend = (operation: string) => ({
-    ...(collection && { tags: [collection.name] }),
-    ...(schemes.length > 0 && {
-      security: describeRule(findAccessRule(api, collection, operation), schemes),
-    }),
-  })
+  const [collection, parent] = collectionsOf(pattern)
   const parameters = [
     ...(parent ? [idParameter('parent', parent)] : []),
     ...(collection && template.includes('/:id') ? [idParameter('id', collection)] : []),
   ]
   return {
     ...(parameters.length > 0 && { parameters }),
-    ...buildPathItem({ target: pattern, methods }, api, { components, extend }),
+    ...buildPathItem({ target: pattern, methods }, api, components),
   }
 }
 

@@ -6,7 +6,6 @@ import { isRead } from '../http/message.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import type { Components } from './components.ts'
 import { buildContent, type Described, JSON_TYPE, takesKey } from './described.ts'
 import { listCommonHeaders, referToHeaders } from './headers.ts'
 
@@ -48,30 +47,29 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
   503: ['Retry-After'],
 }
 
-/** Builds the error responses of an operation: `default` alone where nothing is shared. */
+/** Builds the error responses of an operation: `default` alone in the answer to OPTIONS. */
 export function buildErrorResponses(described: Described): Record<string, unknown> {
   const { api, components, method, target } = described
   const other = 'An error that a program throws, or one of HTTP itself'
+  const statuses = components.isInline ? [] : listStatuses(described)
   if (method === 'HEAD') {
-    const statuses = components ? listStatuses(described) : []
     const known = statuses.map(status => [status, { description: phraseOf(status) }])
     return { ...Object.fromEntries(known), default: { description: other } }
   }
-  if (!components) return { default: { description: other, content: buildErrors(described) } }
-  const refer = (name: string, status?: number) =>
+  const refer = (name: string, description: string, status?: number) =>
     components.refer('responses', name, api, () => ({
-      description: status === undefined ? other : phraseOf(status),
+      description,
       ...referToHeaders(components, [
         ...(HEADERS[status ?? 0] ?? []),
         ...listCommonHeaders(api, target.version ?? api.defaultVersion),
       ]),
-      content: buildErrors(described, components, status),
+      content: buildErrors(described, status),
     }))
-  const known = listStatuses(described).map(status => [
-    status,
-    refer(phraseOf(status).replaceAll(' ', ''), status),
-  ])
-  return { ...Object.fromEntries(known), default: refer('OtherError') }
+  const known = statuses.map(status => {
+    const phrase = phraseOf(status)
+    return [status, refer(phrase.replaceAll(' ', ''), phrase, status)]
+  })
+  return { ...Object.fromEntries(known), default: refer('OtherError', other) }
 }
 
 function phraseOf(status: number): string {
@@ -79,9 +77,8 @@ function phraseOf(status: number): string {
 }
 
 function buildErrors(
-  { api: { formats, dialects } }: Described,
-  components?: Components,
-  status?: number,
+  { api: { formats, dialects }, components }: Described,
+  status: number | undefined,
 ): Record<string, unknown> {
   const types = writtenTypes(formats)
   const entries = { type: 'array', minItems: 1, items: entrySchema(status) }
@@ -91,12 +88,10 @@ function buildErrors(
     properties: { ...message, errors: entries },
     required: [...Object.keys(message || {}), 'errors'],
   }
-  const problem = components && {
-    schema: components.refer('schemas', 'Problem', 'errors', () => PROBLEM),
-  }
+  const problem = { schema: components.refer('schemas', 'Problem', 'errors', () => PROBLEM) }
   return {
     ...buildContent(types, errors),
-    ...(types.includes(JSON_TYPE) && { [PROBLEM_TYPE]: problem ?? {} }),
+    ...(types.includes(JSON_TYPE) && { [PROBLEM_TYPE]: problem }),
   }
 }
 

@@ -12,106 +12,51 @@ const TAG = '(W/)?"[\\x21\\x23-\\x7e]*"'
 const TAGS: JsonSchema = { type: 'string', pattern: `^(\\*|${TAG}(, ${TAG})*)$` }
 const KEY: JsonSchema = { type: 'string', pattern: '^[\\x21\\x23-\\x7e]{1,255}$' }
 
-interface Header {
-  readonly name: string
-  readonly description: string
-  readonly schema: JsonSchema
-}
+type Headers = Readonly<Record<string, readonly [description: string, schema: JsonSchema]>>
 
 /** `Accept`, `Authorization` and `Content-Type` are no parameters (OpenAPI 3.1, "Parameter Object"). */
-const REQUEST = {
-  IdempotencyKey: {
-    name: 'Idempotency-Key',
-    description: 'Makes the request safe to repeat: with the same key it gets the first answer',
-    schema: KEY,
-  },
-  IfMatch: {
-    name: 'If-Match',
-    description: 'The ETag of the item that was read; 412 where it is in another state by now',
-    schema: TAGS,
-  },
-  IfModifiedSince: {
-    name: 'If-Modified-Since',
-    description: '304 where nothing changed since this date',
-    schema: TEXT,
-  },
-  IfNoneMatch: {
-    name: 'If-None-Match',
-    description: 'The ETag that is known; 304 where the state is the same',
-    schema: TAGS,
-  },
-  IfNoneMatchAny: {
-    name: 'If-None-Match',
-    description: 'With * the item is created, and 412 where there is one',
-    schema: { const: '*' },
-  },
-  IfRange: {
-    name: 'If-Range',
-    description: 'The ETag of the content of which a part is known',
-    schema: TEXT,
-  },
-  IfUnmodifiedSince: {
-    name: 'If-Unmodified-Since',
-    description: '412 where the item changed since this date',
-    schema: TEXT,
-  },
-  Prefer: {
-    name: 'Prefer',
-    description: 'return=representation or return=minimal (RFC 7240)',
-    schema: TEXT,
-  },
-  PreferCount: {
-    name: 'Prefer',
-    description: 'count=exact, count=estimated or count=none (RFC 7240)',
-    schema: TEXT,
-  },
-  Range: {
-    name: 'Range',
-    description: 'A part of the content, such as bytes=0-1023',
-    schema: TEXT,
-  },
-} satisfies Readonly<Record<string, Header>>
+const REQUEST: Headers = {
+  'Idempotency-Key': ['A repeated request with the same key gets the first answer again', KEY],
+  'If-Match': ['The ETag of the item that was read; 412 where it has changed', TAGS],
+  'If-Modified-Since': ['304 where nothing has changed since this date', TEXT],
+  'If-None-Match': ['Known ETags: 304 where one is current. A PUT with * only creates', TAGS],
+  'If-Range': ['The ETag of the content of which a part is known', TEXT],
+  'If-Unmodified-Since': ['412 where the item has changed since this date', TEXT],
+  Prefer: ['return=representation or minimal; count=exact, estimated or none (RFC 7240)', TEXT],
+  Range: ['A part: bytes=0-1023 of a file, cars=0-24 of a list', TEXT],
+}
 
-type RequestHeader = keyof typeof REQUEST
-
-function listRequestHeaders(described: Described): readonly RequestHeader[] {
+function listRequestHeaders(described: Described): readonly string[] {
   const { target, method, name } = described
-  if (target.kind === 'root') return ['IfNoneMatch']
-  const { action, collection } = target
+  if (target.kind === 'root') return ['If-None-Match']
+  const { action, collection, kind } = target
   if (isRead(method)) {
-    if (action) return ['IfNoneMatch', 'Prefer']
-    if (name === 'read') return ['IfNoneMatch', 'IfModifiedSince']
-    if (name !== DOWNLOAD) return ['IfNoneMatch', 'PreferCount']
-    return ['IfNoneMatch', 'IfModifiedSince', ...(method === 'GET' ? RANGES : [])]
+    const isGet = method === 'GET'
+    if (name === 'read') return ['If-None-Match', 'If-Modified-Since']
+    if (name === DOWNLOAD)
+      return ['If-None-Match', 'If-Modified-Since', ...(isGet ? ['Range', 'If-Range'] : [])]
+    const isList = name === 'list' || name === SEARCH
+    return ['If-None-Match', 'Prefer', ...(isGet && isList ? ['Range'] : [])]
   }
-  const guards: readonly RequestHeader[] =
-    target.kind === 'item' || action?.on === 'item' ? ['IfMatch', 'IfUnmodifiedSince'] : []
-  const creates = name === 'replace' && collection.putCreates
   return [
-    ...guards,
-    ...(creates ? (['IfNoneMatchAny'] as const) : []),
-    ...(takesKey(described) ? (['IdempotencyKey'] as const) : []),
+    ...(kind === 'item' || action?.on === 'item' ? ['If-Match', 'If-Unmodified-Since'] : []),
+    ...(name === 'replace' && collection.putCreates ? ['If-None-Match'] : []),
+    ...(takesKey(described) ? ['Idempotency-Key'] : []),
     'Prefer',
   ]
 }
 
-const RANGES: readonly RequestHeader[] = ['Range', 'IfRange']
-
 /** Builds the header parameters of an operation. */
 export function buildHeaderParameters(described: Described): object[] {
-  const { components, method, name, target } = described
-  const parameters: object[] = listRequestHeaders(described).map(key => {
-    const parameter = { in: 'header', ...REQUEST[key] }
-    return components?.refer('parameters', key, 'header', () => parameter) ?? parameter
-  })
-  if (method === 'GET' && (name === 'list' || name === SEARCH) && target.kind !== 'root') {
-    const description = `A part of the list, such as ${target.collection.name}=0-24`
-    parameters.push({ in: 'header', ...REQUEST.Range, description })
-  }
-  return parameters
+  return listRequestHeaders(described).map(name =>
+    described.components.refer('parameters', name.replaceAll('-', ''), 'header', () => {
+      const [description, schema] = REQUEST[name] ?? []
+      return { in: 'header', name, description, schema }
+    }),
+  )
 }
 
-const RESPONSE: Readonly<Record<string, readonly [description: string, schema: JsonSchema]>> = {
+const RESPONSE: Headers = {
   'Accept-Ranges': ['The unit of Range', TEXT],
   Allow: ['The methods that exist here', TEXT],
   'Content-Disposition': ['The name of the file', TEXT],
@@ -142,7 +87,7 @@ export function referToHeaders(
   if (names.length === 0) return {}
   const refer = (name: string) =>
     components.refer('headers', name, 'header', () => {
-      const [description, schema] = RESPONSE[name] ?? ['', TEXT]
+      const [description, schema] = RESPONSE[name] ?? []
       return { description, schema }
     })
   return { headers: Object.fromEntries(names.map(name => [name, refer(name)])) }
@@ -183,7 +128,7 @@ export function buildResponseHeaders(
   { api, target, name, components }: Described,
   status: string,
 ): { headers?: Record<string, object> } {
-  if (!components) return {}
+  if (components.isInline) return {}
   const own = target.kind === 'action' ? undefined : BY_OPERATION[name]
   const names = new Set(own ?? (status === '303' ? ['Location'] : CHANGED))
   if (status === '201') names.add('Location')

@@ -3,15 +3,16 @@
 
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
+import { findAccessRule } from '../model/access.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { DOWNLOAD, type Match, type Target } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
 import type { Item } from '../schema/values.ts'
-import type { Components } from './components.ts'
+import { Components } from './components.ts'
 import type { Described } from './described.ts'
-import { buildHeaderParameters } from './headers.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
+import { describeRule } from './security.ts'
 
 /** The methods of a target in the order of printing, OPTIONS last. */
 export function allowedMethods(methods: ReadonlyMap<string, string>): string {
@@ -40,27 +41,20 @@ export function describeTarget(
 ): Item {
   const known = descriptions.get(methods)
   if (known !== undefined) return known
-  const description = toPlainItem(buildPathItem({ target, methods }, api))
+  const description = toPlainItem(buildPathItem({ target, methods }, api, new Components(true)))
   descriptions.set(methods, description)
   return description
-}
-
-interface PathItemOptions {
-  /** Where shared parts go. */
-  readonly components?: Components
-  /** Gives more properties of the operation with this name. */
-  readonly extend?: (name: string) => object
 }
 
 export function buildPathItem(
   { target, methods }: Pick<Match, 'target' | 'methods'>,
   api: ApiDefinition,
-  { components, extend }: PathItemOptions = {},
+  components: Components,
 ): object {
   const entries = [...methods].map(([method, name]) => {
     const id = operationId(target, method, name)
-    const operation = describeMethod({ target, api, method, name, id, components })
-    return [method.toLowerCase(), { ...operation, ...extend?.(name) }]
+    const described = { api, target, method, name, id, components }
+    return [method.toLowerCase(), describeMethod(described)]
   })
   return { summary: summaryOf(target), ...Object.fromEntries(entries) }
 }
@@ -89,33 +83,36 @@ const SUMMARIES: Readonly<Record<string, string>> = {
 }
 
 function describeMethod(described: Described): Record<string, unknown> {
-  const { target, name, id } = described
-  const action = target.kind === 'root' ? undefined : target.action
-  const takes =
-    target.kind === 'root'
-      ? { parameters: buildHeaderParameters(described) }
-      : buildRequest({ ...described, target })
+  const { api, target, name, id, components } = described
+  const { collection, action, version } = target
   return {
     operationId: id,
     summary: action ? (action.description ?? name) : SUMMARIES[name],
-    ...(target.version?.deprecated !== undefined && { deprecated: true }),
-    ...takes,
+    ...(version?.deprecated !== undefined && { deprecated: true }),
+    ...buildRequest(described),
     responses: buildResponses(described),
+    ...(!components.isInline && {
+      ...(collection && { tags: [collection.name] }),
+      ...(api.schemes.length > 0 && {
+        security: describeRule(findAccessRule(api, collection, name), api.schemes),
+      }),
+    }),
   }
 }
 
 /** Unique in the api: its parts are names without a dot, and as many as the kind of the target has. */
 function operationId(target: Target, method: string, name: string): string {
-  const parts = target.version?.name ? [target.version.name] : []
-  if (method === 'HEAD') parts.push('head')
-  parts.push(target.kind === 'action' ? 'act' : name)
-  if (target.kind === 'root') return parts.join('.')
-  const { parent, collection, action, property } = target
-  if (parent) parts.push(parent.collection.name)
-  parts.push(collection.name)
-  if (action) parts.push(action.name)
-  if (property !== undefined) parts.push(property)
-  return parts.join('.')
+  const { version, parent, collection, action, property } = target
+  const parts = [
+    version?.name,
+    method === 'HEAD' && 'head',
+    action ? 'act' : name,
+    parent?.collection.name,
+    collection?.name,
+    action?.name,
+    property,
+  ]
+  return parts.filter(part => part).join('.')
 }
 
 /** Keeps what JSON keeps: no `undefined`, no functions. */

@@ -19,13 +19,12 @@ import { buildContent, type Described, shareSchema } from './described.ts'
 import { buildHeaderParameters } from './headers.ts'
 import { bodySchema, fileEncoding } from './schemas.ts'
 
-/** The properties of an operation that say what it takes. */
-export function buildRequest(described: Described<CollectionTarget>): Record<string, unknown> {
-  const { target, method, name } = described
-  const headers = buildHeaderParameters(described)
-  const parameters = isRead(method) ? [...queryParameters(described), ...headers] : headers
-  const requestBody =
-    isRead(method) || (name === 'delete' && !target.action) ? undefined : bodyOf(described)
+const TEXT: JsonSchema = { type: 'string' }
+
+/** Builds the properties of an operation that say what it takes. */
+export function buildRequest(described: Described): Record<string, unknown> {
+  const parameters = [...queryParameters(described), ...buildHeaderParameters(described)]
+  const requestBody = buildBody(described)
   return { ...(parameters.length > 0 && { parameters }), ...(requestBody && { requestBody }) }
 }
 
@@ -43,13 +42,12 @@ export function findInputFields(
   return new Map(fields)
 }
 
-function queryParameters({ api, target, name, components }: Described<CollectionTarget>): object[] {
+function queryParameters({ api, target, method, name, components }: Described): object[] {
+  if (!target.collection || !isRead(method)) return []
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
-  const parameters = parametersOf(collection, name, api.dialects.length > 0)
-  if (!components) return parameters
   const type = toTypeName(collection.itemName)
-  return parameters.map(each =>
+  return parametersOf(collection, name, api.dialects.length > 0).map(each =>
     components.refer(
       'parameters',
       `${type}.${each.name}`,
@@ -66,7 +64,7 @@ function parametersOf(
   searches: boolean,
 ): Parameter[] {
   if (name === DOWNLOAD) return []
-  const fields = parameter('fields', { type: 'string' }, FIELDS)
+  const fields = parameter('fields', TEXT, FIELDS)
   if (name === 'read') return [fields]
   const { shape } = collection
   const id = shape.fields.get(shape.identity.name)
@@ -83,7 +81,7 @@ function parametersOf(
         ]),
     parameter('since_id', idSchema, 'Only items after this id'),
     parameter('max_id', idSchema, 'Only items up to this id'),
-    ...(name === SEARCH || asSearch ? [parameter('q', { type: 'string' }, 'Words to find')] : []),
+    ...(name === SEARCH || asSearch ? [parameter('q', TEXT, 'Words to find')] : []),
   ]
 }
 
@@ -100,12 +98,12 @@ function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition)
   const sort = 'Fields separated by commas, a minus before one that descends'
   const limit = { ...number, default: defaultLimit, maximum: maxLimit }
   return [
-    parameter('sort', { type: 'string' }, sort),
+    parameter('sort', TEXT, sort),
     parameter('offset', number, 'The position of the first item'),
     parameter('limit', limit, 'The most items of a page'),
     ...(store.pages === 'offset'
       ? []
-      : [parameter('cursor', { type: 'string' }, 'A place in the list, from a Link header')]),
+      : [parameter('cursor', TEXT, 'A place in the list, from a Link header')]),
   ]
 }
 
@@ -119,8 +117,23 @@ function filtersOf(fields: Fields, prefix: string, searches: boolean): Parameter
     const taken = RESERVED.has(dotted) || (searches && dotted === 'q')
     const operators = listOperators(field).filter(word => word !== 'eq')
     const also = `Filter; also with ${operators.map(word => `[${word}]`).join(' ')}`
-    return [parameter(taken ? `filter[${dotted}]` : dotted, schema, also)]
+    const properties = operators.map(word => [word, OPERANDS[word] ?? schema])
+    const withOperators = { type: 'object', properties: Object.fromEntries(properties) }
+    const either = { anyOf: [schema, withOperators] }
+    return [{ ...parameter(taken ? `filter[${dotted}]` : dotted, either, also), ...DEEP_OBJECT }]
   })
+}
+
+/** Clients print an object as `price[gte]=5`. */
+const DEEP_OBJECT = { style: 'deepObject', explode: true }
+
+/** The operands of operators that do not compare with a value of the field. */
+const OPERANDS: Readonly<Record<string, JsonSchema>> = {
+  in: TEXT,
+  nin: TEXT,
+  like: TEXT,
+  prefix: TEXT,
+  exists: { type: 'boolean' },
 }
 
 /** The input of an action that reads, where it stands in the query. @param needed whether what it is part of must be there. */
@@ -133,7 +146,7 @@ function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
       {
         ...parameter(dotted, fieldSchema(field)),
         ...(required && { required }),
-        ...(field.kind === 'record' && { style: 'deepObject', explode: true }),
+        ...(field.kind === 'record' && DEEP_OBJECT),
       },
     ]
   })
@@ -150,44 +163,24 @@ function parameter(name: string, schema: JsonSchema, description?: string): Para
   return { name, in: 'query', ...(description && { description }), schema }
 }
 
-function inputOf(
-  described: Described<CollectionTarget>,
-  action: ActionDefinition,
-): object | undefined {
-  const {
-    target: { collection },
-    api,
-  } = described
-  const { input, name } = action
-  if (!input) return undefined
-  const build = (id: string) => embedSchema(input, { io: 'input', id })
-  const type = `${toTypeName(collection.itemName)}${toTypeName(name)}Input`
-  const content = buildContent(
-    readTypes(api.formats),
-    shareSchema(described, type, action, 'body', build),
-  )
-  return { ...(needsProperties(build(type)) && { required: true }), content }
-}
-
 /** The media types of a PATCH that no format is of. */
 export const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE]
 const MULTIPART_TYPE = 'multipart/form-data'
 
 const JSON_PATCH: JsonSchema = { type: 'array', items: { type: 'object' } }
 
-const BODIES = {
-  create: { operation: 'create', suffix: 'Input' },
-  replace: { operation: 'replace', suffix: 'Replacement' },
-  patch: { operation: 'patch', suffix: 'Patch' },
-} as const
+/** How the names of body schemas end. */
+const SUFFIXES = { create: 'Input', replace: 'Replacement', patch: 'Patch' }
 
-function bodyOf(described: Described<CollectionTarget>): object | undefined {
-  const { target, api, name } = described
+function buildBody(described: Described): object | undefined {
+  const { target, api, method, name } = described
+  if (!target.collection || isRead(method)) return undefined
   const { collection, parent, action } = target
-  if (action) return inputOf(described, action)
-  const { operation, suffix } = BODIES[name as keyof typeof BODIES] // The other operations have no body.
+  if (action) return buildInput(described, collection, action)
+  if (name === 'delete') return undefined
+  const operation = name as keyof typeof SUFFIXES // The other operations have no body.
   const types = readTypes(api.formats)
-  const type = toTypeName(collection.itemName) + suffix
+  const type = toTypeName(collection.itemName) + SUFFIXES[operation]
   // A patch needs no property, so that the path fills none in.
   const filled = operation === 'patch' ? undefined : parent?.field
   const below = filled && parent ? `Of${toTypeName(parent.collection.itemName)}` : ''
@@ -196,16 +189,29 @@ function bodyOf(described: Described<CollectionTarget>): object | undefined {
       bodySchema(collection, { operation, filled, files: part === 'files' }, id),
     )
   const schema = share('body')
-  const encoding = fileEncoding(collection)
-  const files = collection.blobs !== undefined && types.includes(MULTIPART_TYPE)
+  const hasFiles = collection.blobs !== undefined && types.includes(MULTIPART_TYPE)
   const content = {
-    ...buildContent(types, schema),
-    ...(files && { [MULTIPART_TYPE]: { schema: share('files'), encoding } }),
-    ...(operation === 'patch' && {
-      // Without references the schema stands once, with JSON.
-      [MERGE_PATCH_TYPE]: described.components ? { schema } : {},
-      [JSON_PATCH_TYPE]: { schema: JSON_PATCH },
+    ...buildContent(operation === 'patch' ? [...types, MERGE_PATCH_TYPE] : types, schema),
+    ...(hasFiles && {
+      [MULTIPART_TYPE]: { schema: share('files'), encoding: fileEncoding(collection) },
     }),
+    ...(operation === 'patch' && { [JSON_PATCH_TYPE]: { schema: JSON_PATCH } }),
   }
   return { required: true, content }
+}
+
+function buildInput(
+  described: Described,
+  { itemName }: CollectionDefinition,
+  action: ActionDefinition,
+): object | undefined {
+  const { input, name } = action
+  if (!input) return undefined
+  const build = (id: string) => embedSchema(input, { io: 'input', id })
+  const type = `${toTypeName(itemName)}${toTypeName(name)}Input`
+  const schema = shareSchema(described, type, action, 'body', build)
+  return {
+    ...(needsProperties(build(type)) && { required: true }),
+    content: buildContent(readTypes(described.api.formats), schema),
+  }
 }

@@ -1,13 +1,11 @@
-// What a description says of items: as they are given and as they are taken, binary properties in
-// their forms.
+// The schemas of items: what answers give and what bodies may be, with binary properties in their forms.
 import type { CollectionDefinition } from '../model/definition.ts'
 import { listBlobFields } from '../schema/blob.ts'
-import type { Fields } from '../schema/fields.ts'
 import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema.ts'
 
 /**
- * An item as it is given: the schema's output, binary properties in their form, and the properties that
- * the server adds.
+ * Builds the schema of an item as it is given: the schema's output, binary properties in their form, and
+ * the properties that the server adds.
  * @param id a name for the schema, that no other one of the document has.
  * @param open whether an item may have properties of another version.
  */
@@ -16,13 +14,14 @@ export function itemSchema(
   id: string,
   open: boolean,
 ): JsonSchema {
-  const { shape, schema, binary, roles } = collection
-  const blobs = buildBlobs(shape.fields, (name, empty) => givenBlob(name, empty, binary))
+  const { schema, roles } = collection
   const added = serverProperties(collection)
   const change = (object: JsonSchema) => {
-    const readable = omitProperties(object, roles?.writeOnly)
-    const marked = markProperties(readable, roles?.readOnly, { readOnly: true })
-    const { properties, required = [], ...rest } = withBlobs(marked, blobs)
+    const readable = mapProperties(object, (name, property) => {
+      if (roles?.writeOnly.has(name)) return undefined
+      return roles?.readOnly.has(name) ? { ...property, readOnly: true } : property
+    })
+    const { properties, required = [], ...rest } = replaceBlobs(readable, collection, 'output')
     return {
       ...rest,
       properties: { ...added, ...properties },
@@ -40,49 +39,52 @@ export interface BodyOptions {
   readonly files?: boolean
 }
 
-/** What a client sends for an item, as the operation takes it; `id` as for {@link itemSchema}. */
+/** Builds the schema of a body, as an operation takes it; `id` as for {@link itemSchema}. */
 export function bodySchema(
   collection: CollectionDefinition,
   { operation, filled, files = false }: BodyOptions,
   id: string,
 ): JsonSchema {
-  const { shape, schema, binary, roles } = collection
+  const { shape, schema, roles } = collection
   const replaces = operation !== 'create'
-  const blobs = buildBlobs(shape.fields, (name, empty) =>
-    files ? fileBlob(name) : takenBlob(name, empty, binary, replaces),
-  )
-  // What a PUT takes back from a GET.
+  // A PUT takes back what GET gave: these properties may stand in it.
   const ignored = replaces ? serverProperties(collection) : {}
-  const kept = operation === 'replace' && roles ? [...roles.writeOnly, ...roles.immutable] : []
-  const readOnly = [...(roles?.readOnly.keys() ?? [])]
-  const known = new Set([filled, replaces ? shape.identity.name : undefined, ...kept, ...readOnly])
+  const optional = new Set([
+    filled,
+    ...(replaces ? [shape.identity.name] : []),
+    ...(roles?.readOnly.keys() ?? []),
+    ...(operation === 'replace' && roles ? [...roles.writeOnly, ...roles.immutable] : []),
+  ])
   const change = (object: JsonSchema) => {
-    const taken = replaces
-      ? markProperties(object, roles?.readOnly, { readOnly: true })
-      : omitProperties(object, roles?.readOnly)
-    const marked = markProperties(taken, roles?.writeOnly, { writeOnly: true })
-    const { properties, required = [], ...rest } = withBlobs(marked, blobs)
+    const writable = mapProperties(object, (name, property) => {
+      if (roles?.readOnly.has(name)) return replaces ? { ...property, readOnly: true } : undefined
+      return roles?.writeOnly.has(name) ? { ...property, writeOnly: true } : property
+    })
+    const blobForm = files ? 'file' : replaces ? 'change' : 'create'
+    const { properties, required = [], ...rest } = replaceBlobs(writable, collection, blobForm)
     const whole = {
       ...rest,
       properties: { ...ignored, ...properties },
-      required: required.filter(name => !known.has(name)),
+      required: required.filter(name => !optional.has(name)),
     }
     return operation === 'patch' ? toPatch(whole, !files) : whole
   }
   return embedSchema(schema, { io: 'input', id, change })
 }
 
-/** A merge patch of an object: any of its properties, and null for those that it may lack; in a form there is none. */
-function toPatch(
-  { properties = {}, required = [], allOf: _either, ...rest }: JsonSchema,
-  nulls: boolean,
-): JsonSchema {
-  const changes = Object.entries(properties).map(([name, { default: _default, ...property }]) => {
-    const change: JsonSchema = property.properties ? toPatch(property, nulls) : property
-    const removable = nulls && !required.includes(name) && property.readOnly !== true
-    return [name, removable && !allowsNull(change) ? { anyOf: [change, { type: 'null' }] } : change]
+/**
+ * Makes the schema of a merge patch: no property is required.
+ * @param nulls whether null removes the properties that the object may lack; a form has no null.
+ */
+function toPatch(object: JsonSchema, nulls: boolean): JsonSchema {
+  const { required: needed = [], allOf: _either, ...rest } = object
+  const { required: _none, ...patch } = mapProperties(rest, (name, property) => {
+    const { default: _default, ...plain } = property
+    const change = plain.properties ? toPatch(plain, nulls) : plain
+    const removable = nulls && !needed.includes(name) && change.readOnly !== true
+    return removable && !allowsNull(change) ? { anyOf: [change, { type: 'null' }] } : change
   })
-  return { ...rest, properties: Object.fromEntries(changes) }
+  return patch
 }
 
 function allowsNull({ type, anyOf }: JsonSchema): boolean {
@@ -91,31 +93,24 @@ function allowsNull({ type, anyOf }: JsonSchema): boolean {
     : (anyOf ?? []).some(each => each.type === 'null')
 }
 
-/** Names of properties. */
-interface Names {
-  has(name: string): boolean
-}
-
-function omitProperties(object: JsonSchema, names: Names | undefined): JsonSchema {
-  if (!names) return object
-  const properties = Object.entries(object.properties ?? {}).filter(([name]) => !names.has(name))
-  const required = object.required?.filter(name => !names.has(name)) ?? []
-  return { ...object, properties: Object.fromEntries(properties), required }
-}
-
-function markProperties(
-  object: JsonSchema,
-  names: Names | undefined,
-  mark: JsonSchema,
+/** Changes the properties of an object; one that becomes `undefined` is left out. */
+function mapProperties(
+  { properties = {}, required = [], ...rest }: JsonSchema,
+  change: (name: string, property: JsonSchema) => JsonSchema | undefined,
 ): JsonSchema {
-  if (!names) return object
-  const properties = Object.entries(object.properties ?? {}).map(
-    ([name, property]) => [name, names.has(name) ? { ...property, ...mark } : property] as const,
-  )
-  return { ...object, properties: Object.fromEntries(properties) }
+  const changed = new Map<string, JsonSchema>()
+  for (const [name, property] of Object.entries(properties)) {
+    const made = change(name, property)
+    if (made) changed.set(name, made)
+  }
+  return {
+    ...rest,
+    properties: Object.fromEntries(changed),
+    required: required.filter(name => changed.has(name)),
+  }
 }
 
-/** The media types of the files that a multipart body may bring. */
+/** Lists the media types of the files that a multipart body may contain. */
 export function fileEncoding({
   shape,
 }: CollectionDefinition): Record<string, { contentType: string }> {
@@ -126,109 +121,74 @@ export function fileEncoding({
   return Object.fromEntries(encoding)
 }
 
-// --- Binary properties ---------------------------------------------------------------------------
-
-/** A binary property: the properties in its place, and those of which one is there where it is required. */
-interface Blob {
-  readonly properties: Readonly<Record<string, JsonSchema>>
-  readonly either: readonly string[]
-}
-
-const FILE: JsonSchema = { type: 'string', format: 'binary' }
-const CHANGED: JsonSchema = { type: 'string', format: 'date-time', readOnly: true }
-
-function addressSchema(type: JsonSchema['type']): JsonSchema {
-  return { type, format: 'uri', description: 'Where the content is' }
-}
-
-function dataSchema(type: JsonSchema['type']): JsonSchema {
-  return { type, contentEncoding: 'base64' }
-}
-
-function buildBlobs(
-  fields: Fields,
-  build: (name: string, empty: boolean) => Blob,
-): ReadonlyMap<string, Blob> {
-  const blobs = [...fields].filter(([, { kind }]) => kind === 'blob')
-  return new Map(blobs.map(([name, { nullable }]) => [name, build(name, nullable)]))
-}
-
-/** A type, or null besides. */
-function orNull(type: string, empty: boolean): JsonSchema['type'] {
-  return empty ? [type, 'null'] : type
-}
-
-function givenBlob(name: string, empty: boolean, form: CollectionDefinition['binary']): Blob {
-  if (form === 'flat') {
-    const url = `${name}_url`
-    const properties = {
-      [url]: addressSchema(orNull('string', empty)),
-      [`${name}_data`]: dataSchema('string'),
-    }
-    return { properties, either: [url] }
-  }
-  const whole = {
-    type: orNull('object', empty),
-    properties: { url: addressSchema('string'), updated_at: CHANGED, data: dataSchema('string') },
-    required: ['url', 'updated_at'],
-    additionalProperties: false,
-  }
-  return { properties: { [name]: whole }, either: [name] }
-}
-
-/** @param replaces whether there may be a content already, which its own address leaves as it is. */
-function takenBlob(
-  name: string,
-  empty: boolean,
-  form: CollectionDefinition['binary'],
-  replaces: boolean,
-): Blob {
-  if (form === 'flat') {
-    const type = orNull('string', empty)
-    const data = { [`${name}_data`]: dataSchema(type) }
-    const properties = replaces ? { ...data, [`${name}_url`]: addressSchema(type) } : data
-    return { properties, either: Object.keys(properties) }
-  }
-  const data = { data: dataSchema('string') }
-  const whole = {
-    type: orNull('object', empty),
-    ...(replaces
-      ? {
-          properties: { ...data, url: addressSchema('string'), updated_at: CHANGED },
-          ...oneRequired(['data', 'url']),
-        }
-      : { properties: data, required: ['data'] }),
-  }
-  return { properties: { [name]: whole }, either: [name] }
-}
-
-function fileBlob(name: string): Blob {
-  return { properties: { [name]: FILE }, either: [name] }
-}
-
-function oneRequired(names: readonly string[]): JsonSchema {
-  return { anyOf: names.map(name => ({ required: [name] })) }
-}
-
-/** An object with other properties in the place of its binary properties. */
-function withBlobs(object: JsonSchema, blobs: ReadonlyMap<string, Blob>): JsonSchema {
-  const { properties = {}, required = [] } = object
-  const replaced = Object.entries(properties).flatMap(([name, property]) =>
-    Object.entries(blobs.get(name)?.properties ?? { [name]: property }),
-  )
-  const needed = required.map(name => blobs.get(name)?.either ?? [name])
-  const choices = needed.filter(names => names.length > 1)
-  return {
-    ...object,
-    properties: Object.fromEntries(replaced),
-    required: needed.filter(names => names.length === 1).flat(),
-    ...(choices.length > 0 && { allOf: choices.map(oneRequired) }),
-  }
-}
-
 function serverProperties({ shape }: CollectionDefinition): Record<string, JsonSchema> {
   const added = [...shape.fields].filter(([, field]) => field.serverOwned)
   return Object.fromEntries(
     added.map(([name, field]) => [name, { ...fieldSchema(field), readOnly: true }]),
   )
+}
+
+// --- Binary properties ---------------------------------------------------------------------------
+
+/** Where a binary property stands: `change` may name the present content, which then stays. */
+type BlobForm = 'output' | 'create' | 'change' | 'file'
+
+/** Puts other properties in the place of an object's binary properties. */
+function replaceBlobs(
+  object: JsonSchema,
+  { shape: { fields }, binary }: CollectionDefinition,
+  form: BlobForm,
+): JsonSchema {
+  const { properties = {}, required = [], ...rest } = object
+  const blobs = new Map<string, Readonly<Record<string, JsonSchema>>>()
+  for (const name of listBlobFields(fields)) {
+    const build = form === 'file' ? fileBlob : binary === 'flat' ? flatBlob : objectBlob
+    blobs.set(name, build(name, fields.get(name)?.nullable === true, form))
+  }
+  const replaced = Object.entries(properties).flatMap(([name, property]) =>
+    Object.entries(blobs.get(name) ?? { [name]: property }),
+  )
+  const needed = required.map(name => {
+    const names = Object.keys(blobs.get(name) ?? { [name]: {} })
+    // An item has its content inline only where that is asked for.
+    return form === 'output' ? names.slice(0, 1) : names
+  })
+  const choices = needed.filter(names => names.length > 1)
+  return {
+    ...rest,
+    properties: Object.fromEntries(replaced),
+    required: needed.filter(names => names.length === 1).flat(),
+    ...(choices.length > 0 && { allOf: choices.map(requireOne) }),
+  }
+}
+
+function requireOne(names: readonly string[]): JsonSchema {
+  return { anyOf: names.map(name => ({ required: [name] })) }
+}
+
+const ADDRESS: JsonSchema = { type: 'string', format: 'uri', description: 'Where the content is' }
+const CHANGED: JsonSchema = { type: 'string', format: 'date-time', readOnly: true }
+const BASE64: JsonSchema = { type: 'string', contentEncoding: 'base64' }
+
+function fileBlob(name: string) {
+  return { [name]: { type: 'string', format: 'binary' } }
+}
+
+function flatBlob(name: string, nullable: boolean, form: BlobForm) {
+  const type = nullable ? ['string', 'null'] : 'string'
+  const address = { [`${name}_url`]: { ...ADDRESS, type } }
+  if (form === 'output') return { ...address, [`${name}_data`]: BASE64 }
+  return { [`${name}_data`]: { ...BASE64, type }, ...(form === 'change' && address) }
+}
+
+function objectBlob(name: string, nullable: boolean, form: BlobForm) {
+  const type = nullable ? ['object', 'null'] : 'object'
+  if (form === 'create')
+    return { [name]: { type, properties: { data: BASE64 }, required: ['data'] } }
+  const properties = { url: ADDRESS, updated_at: CHANGED, data: BASE64 }
+  const rule =
+    form === 'output'
+      ? { required: ['url', 'updated_at'], additionalProperties: false }
+      : requireOne(['data', 'url'])
+  return { [name]: { type, properties, ...rule } }
 }

@@ -36,8 +36,8 @@ function metadataUrl(issuer: string): string | undefined {
 }
 
 /** Describes a rule as security requirements: one of the schemes, with these scopes. */
-export function describeRule(rule: AccessRule, schemes: Iterable<string>): object[] {
+export function describeRule(rule: AccessRule, schemes: readonly Scheme[]): object[] {
   const scopes = rule === 'public' ? [] : rule
-  const choices = [...schemes].map(name => ({ [name]: scopes }))
+  const choices = [...describeSchemes(schemes).keys()].map(name => ({ [name]: scopes }))
   return rule === 'public' ? [{}, ...choices] : choices
 }

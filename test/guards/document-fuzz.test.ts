@@ -150,6 +150,12 @@ function pick<T>(list: readonly T[] = [], at: number): T | undefined {
   return list[at % Math.max(1, list.length)]
 }
 
+/** Prints a value of a parameter: an object as one pair for each property (`style: deepObject`). */
+function printValue(value: unknown): [below: string, text: string][] {
+  if (typeof value !== 'object' || value === null) return [['', String(value)]]
+  return Object.entries(value).map(([name, each]) => [`[${name}]`, String(each)])
+}
+
 /** Requests of one operation. */
 function requestsOf(template: string, method: string, operation: Part): fc.Arbitrary<Sent> {
   const parameters = Object.values(operation.parameters ?? {}).map(each => follow(document, each))
@@ -159,8 +165,8 @@ function requestsOf(template: string, method: string, operation: Part): fc.Arbit
       fc.constant(String(name)),
       fc.nat(required ? 7 : Math.max(40, parameters.length * 10)),
       fc.oneof(
-        { weight: 6, arbitrary: valid(schema as Part).map(String) },
-        { weight: 1, arbitrary: fc.string({ maxLength: 8 }) },
+        { weight: 6, arbitrary: valid(schema as Part).map(printValue) },
+        { weight: 1, arbitrary: fc.string({ maxLength: 8 }).map(printValue) },
       ),
       fc.nat(),
     ),
@@ -187,9 +193,10 @@ function requestsOf(template: string, method: string, operation: Part): fc.Arbit
     const headers: Record<string, string> = { accept: 'application/json' }
     for (const [place, name, chance, value, at] of values) {
       if (chance > 7) continue
-      if (place === 'query') query.append(name, value)
-      else if (/^If-(?:None-)?Match$/.test(name)) headers[name] = pick(tags, at) ?? value
-      else headers[name] = value.replace(/[^\x20-\x7e]/g, '').trim()
+      const [[, text = ''] = []] = value
+      if (place === 'query') for (const [below, each] of value) query.append(name + below, each)
+      else if (/^If-(?:None-)?Match$/.test(name)) headers[name] = pick(tags, at) ?? text
+      else headers[name] = text.replace(/[^\x20-\x7e]/g, '').trim()
     }
     return {
       method: method.toUpperCase(),

@@ -15,7 +15,7 @@ const { id } = made.data
 const price: number = made.data.price
 
 const listed = await client.GET('/v1/cars', {
-  params: { query: { color: 'red', limit: 5, sort: '-price' } },
+  params: { query: { color: 'red', price: { gte: 1, lt: 2 }, limit: 5, sort: '-price' } },
 })
 const prices: number[] | undefined = listed.data?.map(car => car.price)
 
@@ -33,6 +33,10 @@ void made.data.colour
 const body = { immatriculation: 'AB-123-CE', model: { name: 'Clio' }, price: 1 }
 // @ts-expect-error A colour is one of the list.
 await client.POST('/v1/cars', { body: { ...body, color: 'pink' } })
+// @ts-expect-error A price is a number.
+await client.GET('/v1/cars', { params: { query: { price: { gte: 'much' } } } })
+// @ts-expect-error There is no such operator.
+await client.GET('/v1/cars', { params: { query: { price: { above: 1 } } } })
 // @ts-expect-error There is no such path.
 await client.GET('/v1/trucks')
 
