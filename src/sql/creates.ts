@@ -38,7 +38,7 @@ export class SqlCreates {
   readonly #own: boolean
   readonly #clock: () => number
   readonly #inserts = new Map<number, Prepared>()
-  /** `[table]`; selects the last id made and the greatest there is, and locks the first. */
+  /** `[table]`; selects the greatest id made or put into the table by another program, and locks the last one made. */
   readonly #lockLast: Prepared
   /** `[id, table]` */
   readonly #keepLast: Prepared
@@ -61,11 +61,13 @@ export class SqlCreates {
     this.#clock = clock
     const { database, shape } = mapping
     const { kind } = shape.identity
+    const last = kind === 'integer' ? sql`cast(${lastId} as bigint)` : lastId
+    const greatest = kind === 'integer' ? sql.raw('last') : database.text(sql.raw('last'))
+    const both = sql`select max(${greatest}) from (select ${last} as last union all select (${mapping.greatestId})) as ids`
     // Ids chosen by clients are not part of the sequence.
-    const most = kind === 'text' ? sql`null` : mapping.greatestId
     this.#lockLast = compile(
       database,
-      sql`select ${lastId} as ${sql.id('last')}, (${most}) as ${sql.id('most')} from ${sequences} where ${name} = ${value}${database.forUpdate}`,
+      sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${value}${database.forUpdate}`,
     )
     this.#keepLast = compile(
       database,
@@ -116,11 +118,7 @@ export class SqlCreates {
         this.#lastUuid = uuid
         return [row, made]
       }
-      const [known] = (await run(this.#lockLast, [table])).rows
-      if (!known) await run(this.#startLast, [table])
-      const last = greatest(known)
-      if (shape.identity.kind === 'integer') requireNumber(Number(last ?? 0), table)
-      this.#lastUuid = last
+      this.#lastUuid = await this.#readLast(run)
     }
     throw noRow(table)
   }
@@ -128,13 +126,8 @@ export class SqlCreates {
   async #insertLocked(creates: readonly Create[], runner: Runner): Promise<Inserted[]> {
     const { shape, table } = this.#mapping
     const { run } = runner
-    let [known] = (await run(this.#lockLast, [table])).rows
-    if (!known) {
-      await run(this.#startLast, [table])
-      known = (await run(this.#lockLast, [table])).rows[0]
-    }
-    let last: Id | undefined = greatest(known)
-    if (shape.identity.kind === 'integer') last = requireNumber(Number(last ?? 0), table)
+    const known = await this.#readLast(run)
+    let last: Id = shape.identity.kind === 'integer' ? Number(known) : known
     const rows = creates.map(create => {
       last = nextId(shape.identity, last, this.#clock())
       return this.#newRow(last, create)
@@ -144,29 +137,37 @@ export class SqlCreates {
     return inserted
   }
 
+  /**
+   * Reads and locks the last id.
+   * @throws Error for one that JavaScript cannot count on from.
+   */
+  async #readLast(run: Runner['run']): Promise<string> {
+    const { table, shape } = this.#mapping
+    let [row] = (await run(this.#lockLast, [table])).rows
+    if (!row) {
+      await run(this.#startLast, [table])
+      row = (await run(this.#lockLast, [table])).rows[0]
+    }
+    const last = String(row?.last ?? '')
+    if (shape.identity.kind !== 'integer' || Number(last) < Number.MAX_SAFE_INTEGER) return last
+    throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
+  }
+
   /** @returns each row with what the database gives of it. */
   async #insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
     const { id, table } = this.#mapping
-    const given = new Map<unknown, Row>()
+    const given: Row[] = []
     for (const part of inParts(rows.map(row => this.#encode(row)))) {
-      for (const row of (await run(this.#compileInsert(part.length), part.flat())).rows) {
-        given.set(decodeValue(row[id.read], id), row)
-      }
+      given.push(...(await run(this.#compileInsert(part.length), part.flat())).rows)
     }
-    if (!this.#returns) return rows.map(row => [row, undefined])
-    // A trigger may keep rows out or give them other ids: one alone has the id that it was given.
-    const [only] = given.values()
-    return rows.map(row => {
-      const found = rows.length === 1 ? only : given.get(this.#idOf(row))
-      if (!found) throw noRow(table)
+    return rows.map((row, at) => {
+      const found = given[at]
+      // A trigger may keep rows out or give them other ids: those of several are then inserted one by one.
+      const isOther =
+        rows.length > 1 && found && decodeValue(found[id.read], id) !== row.item[id.name]
+      if (this.#returns && (!found || isOther)) throw noRow(table)
       return [row, found]
     })
-  }
-
-  #idOf({ item }: NewRow) {
-    const { id } = this.#mapping
-    const wanted = item[id.name]
-    return typeof wanted === 'string' && id.native ? id.native.toColumnText(wanted) : wanted
   }
 
   #newRow(id: Id, create: Create): NewRow {
@@ -253,24 +254,6 @@ export class SqlCreates {
       sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${columnList})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => value)])} from made${served}${this.#returning}`,
     )
   }
-}
-
-/** What another program put into the table counts as made. */
-function greatest(row: Row | undefined): string | undefined {
-  const [last, most] = [row?.last, row?.most].map(id => (id === null ? undefined : id))
-  if (most === undefined || last === undefined) return toId(most ?? last)
-  if (/^\d{1,20}$/.test(String(last))) return String(Number(last) > Number(most) ? last : most)
-  return String(last) > String(most) ? String(last) : String(most)
-}
-
-function toId(id: unknown): string | undefined {
-  return id === undefined ? undefined : String(id)
-}
-
-/** @throws Error for ids that JavaScript cannot count on from. */
-function requireNumber(last: number, table: string): number {
-  if (last < Number.MAX_SAFE_INTEGER) return Math.max(0, last)
-  throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
 }
 
 function noRow(table: string): Error {
