@@ -361,6 +361,14 @@ test('a plain bundle of esbuild serves, forms with files too', async () => {
   expect(await useServer('node', ['bundle.mjs'])).toEqual(USED)
 })
 
+for (const version of [22, 24, 26]) {
+  testWith(join(RUNTIMES, `node${version}/bin/node`), `Node ${version} serves it`, async () => {
+    await write('serve.js', SERVED + LISTEN)
+    const node = join(RUNTIMES, `node${version}/bin/node`)
+    expect(await useServer(node, ['serve.js'])).toEqual(USED)
+  })
+}
+
 testWith(BUN, 'Bun serves it by node:http and by its own server', async () => {
   await write('serve.js', SERVED + LISTEN)
   expect(await useServer(BUN, ['serve.js'])).toEqual(USED)
