@@ -73,7 +73,7 @@ export type {
   WriteOptions,
 } from './model/resource.ts'
 export { type OpenApiOptions, openApiDocument } from './openapi/document.ts'
-export { sweepBlobs } from './operations/sweep.ts'
+export { sweepBlobs } from './operations/uploads.ts'
 export type { Dialect } from './query.ts'
 export { type BlobOptions, blob } from './schema/blob.ts'
 export type { Item, Json } from './schema/values.ts'

@@ -14,14 +14,13 @@ import { type DecodedBody, derive, type OperationContext, type OperationResult }
 import { protect, protectResult, toReadable } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
 import { OperationTools, runBefore } from './hooks.ts'
-import { keepAnswer, once } from './idempotency.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { itemValidators } from './read.ts'
 import { representChanged } from './serialize.ts'
 import { runInTransaction } from './transaction.ts'
 import { refuseIfMatch, requireCurrent } from './write-preconditions.ts'
-import { addApplied, buildChangedResult } from './write-results.ts'
+import { addApplied, buildChangedResult, keepAnswer, once } from './write-results.ts'
 import { update } from './writes.ts'
 
 /**

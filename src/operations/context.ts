@@ -19,7 +19,7 @@ import {
 } from '../model/routes.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
-import type { Stored } from '../store/store.ts'
+import type { ListOptions, Stored } from '../store/store.ts'
 import { can } from './authorize.ts'
 import type { RunningTransaction } from './transaction.ts'
 import type { Uploads } from './uploads.ts'
@@ -95,7 +95,8 @@ export type Step = (context: RequestContext) => Awaitable<void>
 const NO_PARAMETERS: readonly Parameter[] = []
 const NO_PREFERENCES: Preferences = {}
 
-export class RequestContext {
+/** The context of a request; of a list it is the options for the store, too. */
+export class RequestContext implements ListOptions {
   readonly runtime: Runtime
   readonly api: ApiDefinition
   readonly request: HttpRequest
@@ -177,6 +178,24 @@ export class RequestContext {
   /** Whether the format prints lists whole, as a stream. */
   get streams(): boolean {
     return this.negotiated?.format.streams === true
+  }
+
+  get signal(): AbortSignal {
+    return this.request.signal
+  }
+
+  get aborted(): boolean | undefined {
+    return this.request.aborted
+  }
+
+  /** The limit of a page's bytes. A program gets every item: what it asks for is whole. */
+  get maxBytes(): number | undefined {
+    return this.inProcess ? undefined : this.api.limits.page
+  }
+
+  /** A little less than the time for work, so that a store can say why it was too little. */
+  get maxTime(): number | undefined {
+    return this.inProcess ? undefined : this.api.limits.workTime * 0.9
   }
 
   /** The absolute address of a target. */

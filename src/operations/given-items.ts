@@ -35,26 +35,24 @@ export interface WriteTarget {
 
 /**
  * Reads what a program wants to write: an id, or an item that it was given.
- * @param free whether the options say which version, so that any object with an id will do.
+ * @param anyVersion whether the options say which version, so that any object with an id will do.
  * @throws TypeError for another object, and for an item of another collection.
  */
 export function readTarget(
-  { collection, idName }: { readonly collection: string; readonly idName: string },
+  { name, shape }: CollectionDefinition,
   target: unknown,
-  free: boolean,
+  anyVersion: boolean,
 ): WriteTarget {
   if (typeof target === 'string' || typeof target === 'number') return { id: target }
   const known = typeof target === 'object' && target !== null ? given.get(target) : undefined
-  if (known && known.collection !== collection) {
-    throw new TypeError(`${collection}: this is an item of ${known.collection}`)
-  }
-  if (known) return { id: known.id, version: free ? undefined : known.version }
-  const id = isObject(target) ? target[idName] : undefined
-  if (typeof id !== 'string' && typeof id !== 'number') {
-    throw new TypeError(`${collection}: a write needs an id or an item`)
-  }
-  if (free) return { id }
+  if (known && known.collection !== name)
+    throw new TypeError(`${name}: this is an item of ${known.collection}`)
+  if (known) return { id: known.id, version: anyVersion ? undefined : known.version }
+  const id = isObject(target) ? target[shape.identity.name] : undefined
+  if (typeof id !== 'string' && typeof id !== 'number')
+    throw new TypeError(`${name}: a write needs an id or an item`)
+  if (anyVersion) return { id }
   throw new TypeError(
-    `${collection}: this object is not an item that was read here, so its version is not known. Pass the item itself, or say { ifMatch: … } or { unconditional: true }`,
+    `${name}: this object is not an item that was read here, so its version is not known. Pass the item itself, or say { ifMatch: … } or { unconditional: true }`,
   )
 }

@@ -5,13 +5,13 @@ import type { CallOptions, List, Page } from '../model/resource.ts'
 import { wholeFrom } from '../options.ts'
 import type { Query } from '../query.ts'
 import { picker } from '../schema/paths.ts'
-import type { Scalar } from '../schema/values.ts'
+import type { Awaitable, Scalar } from '../schema/values.ts'
 import { sortKeyOf } from '../store/selection.ts'
 import type { Slice, Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { findReader, parameter, toParameters } from './filter-parameters.ts'
 import { type GivenItem, giveItem } from './given-items.ts'
-import { beforeReading, totalMode, withScope } from './list.ts'
+import { count, prepareQuery, totalMode } from './list.ts'
 import type { Perform } from './perform.ts'
 import { translateStoreError } from './store-errors.ts'
 
@@ -80,13 +80,9 @@ export async function countMatching(
       `${collection.name}: count takes no ${other}. To filter by a field of that name, write { where: { ${other}: … } }`,
     )
   }
-  const { value } = await run(call.operation, call.options, async context => {
-    const query = readQuery(collection, call)
-    await beforeReading(context)
-    const store = context.storeOf(collection)
-    const total = await store.count(withScope(context, query), 'exact', context.request)
-    return { status: 200, headers: [], value: total }
-  })
+  const { value } = await run(call.operation, call.options, context =>
+    count(context, readQuery(collection, call)),
+  )
   return value as number // an exact count is one
 }
 
@@ -97,7 +93,7 @@ interface Part {
   readonly stored: readonly Stored[]
   readonly items: readonly GivenItem[]
   readonly more: boolean
-  readonly total: number | undefined
+  readonly total?: number | undefined
 }
 
 /**
@@ -113,45 +109,38 @@ export function createList(
   const limit = readCount(call.query, 'limit')
   const offset = readCount(call.query, 'offset') ?? 0
 
-  /** Runs the operation; `read` asks the store. What it gives is for the `after` hook too, where it is items. */
-  const perform = async <T>(
-    read: (context: OperationContext, query: Query) => Promise<T>,
-    value: (result: T) => unknown,
+  /** Runs the operation; its `after` hook gets the items that `read` gives. */
+  const perform = async <
+    T extends { readonly query: Query; readonly items?: readonly GivenItem[] },
+  >(
+    read: (context: OperationContext, query: Query) => Awaitable<T>,
   ): Promise<T> => {
     let result: T | undefined
     await run(call.operation, call.options, async context => {
-      const query = readQuery(collection, call)
-      await beforeReading(context)
-      result = await read(context, withScope(context, query))
-      return { status: 200, headers: [], value: value(result) }
+      result = await read(context, await prepareQuery(context, readQuery(collection, call)))
+      return { status: 200, headers: [], value: result.items && [...result.items] }
     })
     return result as T // the operation has run, or thrown
   }
 
   const readPart = (slice: Slice, counts = false): Promise<Part> =>
-    perform(
-      async (context, query) => {
-        const store = context.storeOf(collection)
-        const mode = counts ? totalMode(context) : 'none'
-        const { items, more, total } = await store.list(query, slice, mode, context.request)
-        const given = items.map(createGive(collection, query))
-        return { query, slice, stored: items, items: given, more, total }
-      },
-      ({ items }) => [...items],
-    )
+    perform(async (context, query) => {
+      const store = context.storeOf(collection)
+      const mode = counts ? totalMode(context) : 'none'
+      const page = await store.list(query, slice, mode, context.request)
+      const items = page.items.map(createGive(collection, query))
+      return { ...page, query, slice, stored: page.items, items }
+    })
 
   async function* iterate(): AsyncGenerator<GivenItem, void, undefined> {
     if (limit !== undefined && limit <= MAX_AT_ONCE) {
       yield* (await readPart({ limit, offset })).items
       return
     }
-    const { query, batches } = await perform(
-      async (context, query) => {
-        const store = context.storeOf(collection)
-        return { query, batches: store.stream(query, context.request) }
-      },
-      () => undefined,
-    )
+    const { query, batches } = await perform((context, query) => ({
+      query,
+      batches: context.storeOf(collection).stream(query, context.request),
+    }))
     const give = createGive(collection, query)
     let left = limit ?? Number.POSITIVE_INFINITY
     let skipped = 0

@@ -1,7 +1,8 @@
 // list, search and count (specification, "Resource operations"; conventions, "Reading").
-import { HttpError, throwIfAny } from '../errors.ts'
+
+import { HttpError } from '../errors.ts'
 import { evaluate, type Validators } from '../http/conditional.ts'
-import type { HeaderList, HttpRequest } from '../http/message.ts'
+import type { HeaderList } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import { compileListReader, type ListRequest } from '../pagination/list-reader.ts'
@@ -11,11 +12,10 @@ import { memoize } from '../schema/memoize.ts'
 import { picker } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item } from '../schema/values.ts'
 import { isSortKey, sortKeyOf } from '../store/selection.ts'
-import type { ListOptions, Page, Slice, Stored, TotalMode } from '../store/store.ts'
+import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { runBefore } from './hooks.ts'
-import { buildScope, requireParent } from './items.ts'
-import { buildRowFilter } from './row-policy.ts'
+import { buildRowFilter, buildScope, requireParent } from './items.ts'
 import {
   requireDownload,
   requireRoom,
@@ -27,14 +27,52 @@ import {
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
 
-/** `GET /<collection>` and `/search`: a page, or with a streaming format the whole list where no page is named. */
-export function list(context: OperationContext): Awaitable<OperationResult> {
-  const request = readList(context)
+/** Finds the readers of an api's collections, for its endpoints: its limits are theirs. */
+const findReaders = memoize((api: ApiDefinition) =>
+  memoize((collection: CollectionDefinition) => {
+    const { shape, search } = collection
+    const options = {
+      fields: collection.queryFields,
+      selectable: collection.selectableFields,
+      id: shape.identity.name,
+      sort: collection.sort,
+      caps: api.limits,
+      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
+      unit: collection.name,
+      defaultLimit: collection.defaultLimit,
+      maxLimit: collection.maxLimit,
+      byOffset: collection.store.pages === 'offset',
+    }
+    const searched = compileListReader({ ...options, ...(search && { search }) })
+    // The clients of the dialects search by `q` on the list itself.
+    const asSearch = api.dialects.length > 0 && search && !shape.fields.has('q')
+    return { list: asSearch ? searched : compileListReader(options), search: searched }
+  }),
+)
+
+/** Compiles `GET /<collection>`, `/search` or `/count`. */
+export function compileList(
+  api: ApiDefinition,
+  collection: CollectionDefinition,
+  operation: string,
+): (context: OperationContext) => Awaitable<OperationResult> {
+  const readers = findReaders(api)(collection)
+  const read = operation === 'search' ? readers.search : readers.list
+  const answer = operation === 'count' ? answerCount : list
+  return context => {
+    const { method, preconditions, parameters, plainQuery } = context
+    // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
+    const ranged = method === 'GET' && preconditions.ifRange === undefined
+    return answer(context, read(parameters, ranged ? context.range : undefined, plainQuery))
+  }
+}
+
+/** A page; with a streaming format the whole list where the query names no page. */
+function list(context: OperationContext, request: ListRequest): Awaitable<OperationResult> {
   const { query, window } = request
-  const slice = sliceOf(window, query, context)
+  const slice = toSlice(window, query, context)
   requireDownload(context, query.fields)
-  return andThen(beforeReading(context), () => {
-    const selection = withScope(context, query)
+  return andThen(prepareQuery(context, query), selection => {
     if (context.streams && !request.namesPage) return streamList(context, selection)
     const { ifMatch, ifNoneMatch } = context.preconditions
     // The count is enough for HEAD, but for a condition on the page's tag.
@@ -42,44 +80,21 @@ export function list(context: OperationContext): Awaitable<OperationResult> {
       return headOfPage(context, selection, request)
     const store = context.storeOf(context.target.collection)
     const mode = totalMode(context)
-    return andThen(store.list(selection, slice, mode, new PageOptions(context)), page =>
+    return andThen(store.list(selection, slice, mode, context), page =>
       buildPageResult(context, selection, request, page, mode),
     )
   })
 }
 
-/** Bounds the bytes of a page, and the work. A program gets every item: what it asks for is whole. */
-class PageOptions implements ListOptions {
-  readonly maxBytes: number | undefined
-  readonly maxTime: number | undefined
-  readonly #request: HttpRequest
-
-  constructor({ inProcess, api, request }: OperationContext) {
-    this.maxBytes = inProcess ? undefined : api.limits.page
-    // A little less than the time for work, to say why it was too little.
-    this.maxTime = inProcess ? undefined : api.limits.workTime * 0.9
-    this.#request = request
-  }
-
-  get signal(): AbortSignal {
-    return this.#request.signal
-  }
-
-  get aborted(): boolean {
-    return this.#request.aborted
-  }
-}
-
-/** The parent exists and the `before` hook agrees. */
-export function beforeReading(context: OperationContext): Awaitable<unknown> {
-  return context.target.parent
+/** Prepares a query for the store: the parent exists, the `before` hook agrees, the row policy is added. */
+export function prepareQuery(context: OperationContext, query: Query): Awaitable<Query> {
+  const agreed = context.target.parent
     ? andThen(requireParent(context), () => runBefore(context, {}, undefined))
     : runBefore(context, {}, undefined)
-}
-
-export function withScope(context: OperationContext, query: Query): Query {
-  const scope = buildScope(context)
-  return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
+  return andThen(agreed, () => {
+    const scope = buildScope(context)
+    return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
+  })
 }
 
 /** Streams the whole list: nothing is counted, and no range is given of it. */
@@ -108,10 +123,10 @@ async function headOfPage(
 ): Promise<OperationResult> {
   const mode = totalMode(context)
   const store = context.storeOf(context.target.collection)
-  const total = await store.count(query, mode, new PageOptions(context))
+  const total = await store.count(query, mode, context)
   return {
     status: 200,
-    headers: [...headHeaders(context, request, mode, total), ...countApplied(context, mode)],
+    headers: addApplied(headHeaders(context, request, mode, total), context, mode),
     vary: varyOf(request),
     value: total,
   }
@@ -127,7 +142,14 @@ function buildPageResult(
   const { window } = request
   const { collection } = context.target
   if (more && items.length < window.limit) requireWhole(context, request, items.length)
-  const found = foundOf(items, more, total, query)
+  const [first, last] = [items[0], items.at(-1)]
+  const found = {
+    count: items.length,
+    more,
+    total,
+    firstKey: first && sortKeyOf(first.item, query.sort),
+    lastKey: last && sortKeyOf(last.item, query.sort),
+  }
   const validators = listValidators(context, items, found, request)
   if (window.by === 'range' && items.length === 0) {
     // Conditions count first (RFC 9110 §14.2): `respond` evaluates them.
@@ -135,8 +157,7 @@ function buildPageResult(
     if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
   }
   requireRoom(context, items, query.fields)
-  const headers = listHeaders(context, request, window, found)
-  if (context.preferences.count === mode) headers.push(...countApplied(context, mode))
+  const headers = addApplied(listHeaders(context, request, window, found), context, mode)
   const plain = !collection.blobs && collection.hidden.size === 0 && !query.fields
   return andThen(serializeAll(context, items, query), data => ({
     status: window.by === 'range' && items.length !== total ? 206 : 200,
@@ -197,87 +218,34 @@ function serializeAll(
   )
 }
 
-/** `GET /<collection>/count`: the same filters as the list. */
-export async function count(context: OperationContext): Promise<OperationResult> {
-  const { query } = readList(context)
-  await beforeReading(context)
+function answerCount(context: OperationContext, { query }: ListRequest): Promise<OperationResult> {
+  return count(context, query)
+}
+
+/** Counts the items that match: the exact number, unless the client prefers an estimate. */
+export async function count(context: OperationContext, query: Query): Promise<OperationResult> {
   const wanted = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
   const mode = allowedMode(context, wanted)
-  const store = context.storeOf(context.target.collection)
-  const options = new PageOptions(context)
-  const number = await store.count(withScope(context, query), mode, options)
+  const selection = await prepareQuery(context, query)
+  const number = await context.storeOf(context.target.collection).count(selection, mode, context)
   return {
     status: 200,
-    headers: countApplied(context, mode),
+    headers: addApplied([], context, mode),
     representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
     vary: VARY_PREFER,
     value: number,
   }
 }
 
-function readList(context: OperationContext): ListRequest {
-  // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
-  const ranged = context.method === 'GET' && context.preconditions.ifRange === undefined
-  const { list: readAll, search } = readersOf(context.api)(context.target.collection)
-  const read = context.operation === 'search' ? search : readAll
-  return read(context.parameters, ranged ? context.range : undefined, context.plainQuery)
-}
-
-/** The readers of an api's collections: its limits are theirs. */
-const readersOf = memoize((api: ApiDefinition) =>
-  memoize((collection: CollectionDefinition) => {
-    const { shape, search } = collection
-    const options = {
-      fields: collection.queryFields,
-      selectable: collection.selectableFields,
-      id: shape.identity.name,
-      sort: collection.sort,
-      caps: api.limits,
-      ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
-      unit: collection.name,
-      defaultLimit: collection.defaultLimit,
-      maxLimit: collection.maxLimit,
-      byOffset: collection.store.pages === 'offset',
-    }
-    const searched = compileListReader({ ...options, ...(search && { search }) })
-    // The clients of the dialects search by `q` on the list itself.
-    const asSearch = api.dialects.length > 0 && search && !shape.fields.has('q')
-    return { list: asSearch ? searched : compileListReader(options), search: searched }
-  }),
-)
-
-function sliceOf(window: Window, { sort }: Query, { target }: OperationContext): Slice {
-  if (window.by !== 'cursor') return { limit: window.limit, offset: window.offset }
-  const { cursor, limit } = window
-  const key = cursor?.key
-  if (key !== undefined && !isSortKey(key, sort, target.collection.shape.fields)) {
-    throwIfAny([
-      { message: 'This cursor does not fit the sort', field: 'cursor', type: 'invalid_cursor' },
-    ])
-  }
-  // `isSortKey` has just said that the key is one of these.
-  return {
-    limit,
-    key: key as Extract<Slice, { backward: boolean }>['key'],
-    backward: cursor?.backward ?? false,
-  }
-}
-
-function foundOf(
-  items: readonly Stored[],
-  more: boolean,
-  total: number | undefined,
-  { sort }: Query,
-): Found {
-  const first = items[0]
-  const last = items.at(-1)
-  return {
-    count: items.length,
-    more,
-    total,
-    firstKey: first && sortKeyOf(first.item, sort),
-    lastKey: last && sortKeyOf(last.item, sort),
-  }
+/** @throws HttpError 400 for a cursor whose key has not the types of the sort. */
+function toSlice(window: Window, { sort }: Query, { target }: OperationContext): Slice {
+  const { limit } = window
+  if (window.by !== 'cursor') return { limit, offset: window.offset }
+  const { key, backward = false } = window.cursor ?? {}
+  if (key === undefined || isSortKey(key, sort, target.collection.shape.fields))
+    return { limit, key, backward }
+  const message = 'This cursor does not fit the sort'
+  throw new HttpError(400, [{ message, field: 'cursor', type: 'invalid_cursor' }])
 }
 
 /** The tag of a page covers which versions of which items are on it, where it lies, and the total. */
@@ -362,6 +330,13 @@ export function totalMode(context: OperationContext): TotalMode {
   return allowedMode(context, context.preferences.count ?? context.target.collection.total)
 }
 
-function countApplied({ preferences }: OperationContext, mode: TotalMode): HeaderList {
-  return preferences.count === mode ? ['Preference-Applied', printPreferences({ count: mode })] : []
+/** Adds `Preference-Applied` where the client preferred this way to count. */
+function addApplied(
+  headers: HeaderList,
+  { preferences }: OperationContext,
+  mode: TotalMode,
+): HeaderList {
+  if (preferences.count === mode)
+    headers.push('Preference-Applied', printPreferences({ count: mode }))
+  return headers
 }

@@ -1,30 +1,35 @@
 // Which operation runs, and the `after` and `error` hooks around it: compiled once for each route and method.
+
 import type { AfterHook, CompiledHooks } from '../model/compile-hooks.ts'
-import type { CollectionDefinition, Operation } from '../model/definition.ts'
+import type { ApiDefinition, CollectionDefinition, Operation } from '../model/definition.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { type Awaitable, andThen, freezeDeep } from '../schema/values.ts'
 import { act } from './actions.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { download } from './download.ts'
 import { protectResult } from './field-roles.ts'
 import { createEvent } from './hooks.ts'
-import { count, list } from './list.ts'
-import { read } from './read.ts'
+import { compileList } from './list.ts'
+import { download, read } from './read.ts'
 import { translateStoreError } from './store-errors.ts'
 import { create, patch, remove, replace } from './writes.ts'
 
 export type Perform = (context: OperationContext) => Awaitable<OperationResult>
 
-const PERFORMERS: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, Perform>> = {
-  list,
-  search: list,
-  count,
-  read,
-  create,
-  replace,
-  patch,
-  delete: remove,
-  download,
+const COMPILERS: Readonly<
+  Record<
+    Operation | typeof SEARCH | typeof DOWNLOAD,
+    (api: ApiDefinition, collection: CollectionDefinition, operation: string) => Perform
+  >
+> = {
+  list: compileList,
+  search: compileList,
+  count: compileList,
+  read: () => read,
+  create: () => create,
+  replace: () => replace,
+  patch: () => patch,
+  delete: () => remove,
+  download: () => download,
 }
 
 /**
@@ -33,12 +38,13 @@ const PERFORMERS: Readonly<Record<Operation | typeof SEARCH | typeof DOWNLOAD, P
  * @returns a function that throws `HttpError`s, a store's errors translated; what hooks and actions throw as it is.
  */
 export function compilePerform(
+  api: ApiDefinition,
   { collection, action }: CollectionTarget,
   operation: string,
   // Without an action its name is one of these: routes and calls are made of no other.
   perform: Perform = action
     ? context => act(context, action)
-    : PERFORMERS[operation as keyof typeof PERFORMERS],
+    : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
 ): Perform {
   const { hooks, blobs, hidden } = collection
   const safe = hidden.size === 0 || action ? perform : protecting(perform, collection)

@@ -5,7 +5,7 @@ import { NO_PRECONDITIONS, type Preconditions, parseEntityTags } from '../http/c
 import type { HttpRequest } from '../http/message.ts'
 import { ConflictError } from '../model/conflict-error.ts'
 import type { UnknownDef } from '../model/def.ts'
-import type { ActionDefinition } from '../model/definition.ts'
+import type { ActionDefinition, CollectionDefinition } from '../model/definition.ts'
 import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
@@ -74,7 +74,6 @@ export function createResource(scope: CallScope, name: string): Resource {
     throw new TypeError(`There is no collection "${name}". Collections: ${names}.`)
   }
   transaction?.requireMember(collection)
-  const names = { collection: name, idName: collection.shape.identity.name }
 
   const run = async (
     operation: string,
@@ -101,7 +100,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     })
     context.uploads = createUploads(context)
     signal.throwIfAborted()
-    return compilePerform(target, operation, perform)(context)
+    return compilePerform(runtime.api, target, operation, perform)(context)
   }
 
   const runList: ListRunner = (operation, options, perform) =>
@@ -120,12 +119,9 @@ export function createResource(scope: CallScope, name: string): Resource {
     { value, options }: Pick<Call, 'value'> & { readonly options?: WriteOptions | undefined },
     action?: ActionDefinition,
   ): Promise<GivenItem> => {
-    const { id, preconditions } = readWrite(names, given, options ?? {})
-    const place = {
-      kind: action ? 'action' : 'item',
-      id: normalizeId(collection, id),
-      action,
-    } as const
+    const { id, preconditions } = readWrite(collection, given, options)
+    const kind = action ? 'action' : 'item'
+    const place = { kind, id: normalizeId(collection, id), action } as const
     return runItem(operation, place, { value, options, preconditions })
   }
 
@@ -135,12 +131,11 @@ export function createResource(scope: CallScope, name: string): Resource {
   const actions = Object.fromEntries(
     Array.from(collection.actions.values(), action => [
       action.name,
-      async (...given: readonly unknown[]) => {
-        const target = action.on === 'item' ? given[0] : undefined
-        const rest = action.on === 'item' ? given.slice(1) : given
-        const [value, options] = action.input ? [rest[0] ?? {}, rest[1]] : [{}, rest[0]]
+      async (...args: unknown[]) => {
+        const target = action.on === 'item' ? args.shift() : undefined
+        const value = (action.input && args.shift()) ?? {}
         // The types of the declaration say what is given.
-        const call = { value, options: options as WriteOptions | undefined }
+        const call = { value, options: args[0] as WriteOptions | undefined }
         if (action.on === 'item') return write(action.name, target, call, action)
         return runItem(action.name, { kind: 'action', action }, call)
       },
@@ -163,7 +158,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     patch: async (target, value, options) => write('patch', target, { value, options }),
     delete: async (target, options) => write('delete', target, { options }),
     async change(target, change, options) {
-      const { id } = readTarget(names, target, true)
+      const { id } = readTarget(collection, target, true)
       for (let attempt = 1; ; attempt++) {
         const item = await read(id, options)
         const value: unknown = await change(item)
@@ -185,11 +180,11 @@ export function createResource(scope: CallScope, name: string): Resource {
 
 /** Reads the item and the condition of a write. @throws TypeError */
 function readWrite(
-  names: Parameters<typeof readTarget>[0],
+  collection: CollectionDefinition,
   target: unknown,
-  { ifMatch, unconditional = false }: WriteOptions,
+  { ifMatch, unconditional = false }: WriteOptions = {},
 ): { readonly id: Id; readonly preconditions: Preconditions } {
-  const { id, version } = readTarget(names, target, unconditional || ifMatch !== undefined)
+  const { id, version } = readTarget(collection, target, unconditional || ifMatch !== undefined)
   if (ifMatch === undefined) {
     if (version === undefined) return { id, preconditions: NO_PRECONDITIONS }
     return { id, preconditions: { ifMatch: [{ weak: false, opaque: version }] } }

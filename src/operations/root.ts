@@ -1,10 +1,10 @@
-// The root: what exists (specification, "Resource operations").
+// What exists: the root (specification, "Resource operations"), and what lies below a collection or an item.
 import { printLink } from '../http/link.ts'
-import type { RootTarget } from '../model/routes.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
+import { type CollectionTarget, printPathTemplate, type RootTarget } from '../model/routes.ts'
 import { DOCS_PATH, findDocs, OPENAPI_PATH } from '../openapi/document.ts'
 import type { Json } from '../schema/values.ts'
 import { canAnything } from './authorize.ts'
-import { listBelow } from './below.ts'
 import type { OperationResult, RequestContext } from './context.ts'
 
 /** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */
@@ -47,4 +47,51 @@ export function listResources(
       return [collection.name, { url: context.href(target), ...listBelow(context, target) }]
     }),
   )
+}
+
+/** Actions by their names, each with its method and address, and sub-collections with theirs. */
+export interface Below {
+  readonly actions?: Readonly<Record<string, { method: string; url: string }>>
+  readonly resources?: Readonly<Record<string, { methods: string[]; url: string }>>
+}
+
+/** Lists what lies below a target, for this client. An address that needs an id is a template with `{id}`. */
+export function listBelow(context: RequestContext, target: CollectionTarget): Below {
+  const { kind, collection, parent, version } = target
+  if (kind !== 'collection' && kind !== 'item') return {}
+  const isShown = (to: CollectionDefinition, operation: string) =>
+    !context.authenticated || context.can(to, operation)
+  const urlOf = (place: CollectionTarget) => context.base + printPathTemplate(place)
+  const actions: Record<string, { method: string; url: string }> = {}
+  const { operations, search } = collection
+  if (kind === 'collection') {
+    const list = { ...target, id: undefined }
+    if (operations.has('count') && isShown(collection, 'count'))
+      actions.count = { method: 'GET', url: urlOf({ ...list, kind: 'count' }) }
+    if (search && operations.has('list') && isShown(collection, 'search'))
+      actions.search = { method: 'GET', url: urlOf({ ...list, kind: 'search' }) }
+  }
+  for (const action of collection.actions.values()) {
+    if (kind === 'item' && action.on === 'collection') continue
+    if (isShown(collection, action.name))
+      actions[action.name] = {
+        method: action.method,
+        url: urlOf({ ...target, kind: 'action', action }),
+      }
+  }
+  const resources: Record<string, { methods: string[]; url: string }> = {}
+  for (const other of parent ? [] : version.collections.values()) {
+    const field = other.parents.get(collection.name)
+    if (field === undefined || (other.hideExistence && !canAnything(context, other))) continue
+    const methods = (['list', 'create'] as const)
+      .filter(operation => other.operations.has(operation) && isShown(other, operation))
+      .map(operation => (operation === 'list' ? 'GET' : 'POST'))
+    const above = { collection, id: target.id ?? '', field }
+    const place = { kind: 'collection', version, collection: other, parent: above } as const
+    if (methods.length > 0) resources[other.name] = { methods, url: urlOf(place) }
+  }
+  return {
+    ...(Object.keys(actions).length > 0 && { actions }),
+    ...(Object.keys(resources).length > 0 && { resources }),
+  }
 }

@@ -1,4 +1,4 @@
-// The uploads of a request: checked, stored, and removed where the request fails.
+// The uploads of a request: checked, stored, and removed where the request fails; and the sweep of what crashes leave.
 import { createHash } from 'node:crypto'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { hashContent, limitContent, peekContent } from '../blobs/content.ts'
@@ -6,10 +6,12 @@ import { isAccepted, sniffType } from '../blobs/media-type.ts'
 import { removeContents, storeContent } from '../blobs/store-content.ts'
 import { HttpError } from '../errors.ts'
 import type { Upload } from '../formats/format.ts'
-import { type BlobRecord, isBlobRecord, listBlobFields } from '../schema/blob.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
+import { type BlobRecord, findBlobRecord, isBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import type { Item, Json } from '../schema/values.ts'
+import { withTieBreak } from '../store/selection.ts'
 import type { OperationContext } from './context.ts'
 import { translateStoreError } from './store-errors.ts'
 
@@ -92,4 +94,44 @@ export class Uploads {
 export function createUploads(context: OperationContext): Uploads | undefined {
   const { blobs } = context.target.collection
   return blobs && new Uploads(context, blobs)
+}
+
+/**
+ * Removes every content of a blob store that is older than `olderThan` milliseconds (a day) and that
+ * no item of the given collections holds. Safe while the api runs: a younger content may belong to a
+ * request that is still running.
+ * @param collections all that keep their contents in this blob store: what only another one holds
+ * would be removed. That they are all is not checked.
+ * @returns how many contents were removed.
+ */
+export async function sweepBlobs(
+  blobs: BlobStore,
+  collections: readonly { readonly definition: CollectionDefinition }[],
+  { olderThan = 86_400_000 }: { olderThan?: number | undefined } = {},
+): Promise<number> {
+  const before = Date.now() - olderThan
+  const old: string[] = []
+  for await (const { key, createdAt } of blobs.keys()) if (createdAt < before) old.push(key)
+  const held = new Set<string>()
+  for (const { definition } of collections) {
+    for await (const key of keysOf(definition)) held.add(key)
+  }
+  const orphans = old.filter(key => !held.has(key))
+  for (const key of orphans) await blobs.delete(key)
+  return orphans.length
+}
+
+async function* keysOf({ store, shape }: CollectionDefinition): AsyncGenerator<string> {
+  const names = listBlobFields(shape.fields)
+  for await (const batch of store.stream({
+    where: [],
+    sort: withTieBreak([], shape.identity.name),
+  })) {
+    for (const { item } of batch) {
+      for (const name of names) {
+        const record = findBlobRecord(item, name)
+        if (record) yield record.key
+      }
+    }
+  }
 }

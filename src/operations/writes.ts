@@ -1,4 +1,5 @@
 // create, replace, patch and delete (specification, "Resource operations"; conventions, "Writing").
+
 import { HttpError } from '../errors.ts'
 import { mergeForm } from '../formats/form-values.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../formats/patch.ts'
@@ -18,7 +19,6 @@ import { retryContested } from './contention.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { requireImmutable, toChanges } from './field-roles.ts'
 import { runBefore } from './hooks.ts'
-import { keepUnchanged, toWriteOptions, writeOnce } from './idempotency.ts'
 import {
   checkPatched,
   checkReferences,
@@ -34,7 +34,14 @@ import {
 import { assertVisible, requireParent } from './items.ts'
 import { deleteWithChildren, writeReferring } from './references.ts'
 import { findCurrent, refuseIfMatch, requireCurrent } from './write-preconditions.ts'
-import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
+import {
+  buildChangedResult,
+  buildCreatedResult,
+  buildDeletedResult,
+  keepUnchanged,
+  toWriteOptions,
+  writeOnce,
+} from './write-results.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
 export function create(context: OperationContext): Awaitable<OperationResult> {

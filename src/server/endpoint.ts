@@ -12,10 +12,9 @@ import {
   listAuthorizedMethods,
   noSuchPath,
 } from '../operations/authorize.ts'
-import { listBelow } from '../operations/below.ts'
 import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
 import { compilePerform } from '../operations/perform.ts'
-import { describeRoot, listResources } from '../operations/root.ts'
+import { describeRoot, listBelow, listResources } from '../operations/root.ts'
 import { createUploads } from '../operations/uploads.ts'
 import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
@@ -159,7 +158,7 @@ function compileOperation(
       context.result = describeRoot(context, pattern)
     }
   }
-  const perform = compilePerform(pattern, operation)
+  const perform = compilePerform(api, pattern, operation)
   // An action takes no files, but its `update` may give contents.
   const uploads = pattern.collection.blobs !== undefined && !isRead(method)
   const work: Step = requested => {

@@ -72,7 +72,7 @@ async function list(context: RequestContext, target: CollectionTarget): Promise<
   const late = new Promise<undefined>(resolve => {
     timer = setTimeout(() => resolve(undefined), TIMEOUT_MS)
   })
-  const perform = compilePerform(target, 'list')
+  const perform = compilePerform(context.api, target, 'list')
   const result = await Promise.race([perform(listing), late])
   clearTimeout(timer)
   return Array.isArray(result?.value) ? result.value.filter(isObject) : []
