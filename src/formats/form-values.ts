@@ -267,7 +267,11 @@ function readPart(
   const values = parseScalars(part, field)
   if (values[0] !== undefined) return values[0]
   if (part === '' && (field.nullable || field.optional)) return emptyValue(field, false)
-  // An enumeration's own message, and a missing parent, are better told by the schema.
+  if (part === '') {
+    issues.push({ message: `${path} is required`, field: path, type: 'required' })
+    return part
+  }
+  // The schema has a better message for an enumeration.
   if (field.choices || field.kind === 'any') return part
   const message = `${path} must be ${describeField(field)}, not ${JSON.stringify(part.slice(0, 64))}`
   issues.push({ message, field: path, type: 'invalid_type' })

@@ -122,7 +122,7 @@ describe('form values', () => {
       ['price=NaN', ['price invalid_type']],
       ['price=0x10', ['price invalid_type']],
       ['sold=maybe', ['sold invalid_type']],
-      ['sold=', ['sold invalid_type']],
+      ['sold=', ['sold required']],
       ['day=2024-02-30', ['day invalid_type']],
       ['at=yesterday', ['at invalid_type']],
       ['sizes=1&sizes=x', ['sizes invalid_type']],
