@@ -5,7 +5,7 @@ import { isWriter, type Representation } from '../formats/format.ts'
 import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
 import { type HttpRequest, isRead } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
-import type { ActionDefinition, ApiDefinition } from '../model/definition.ts'
+import type { ApiDefinition } from '../model/definition.ts'
 import {
   type CollectionTarget,
   type Match,
@@ -44,78 +44,43 @@ export function buildView(
   )
   const match = matchGiven(context, representation)
   const target: Target = match?.target ?? { kind: 'root', version: undefined }
+  const { collection } = target
   return {
     status,
     operation,
     headers,
     submitted,
     parameters,
-    title: target.kind === 'root' ? printRootTitle(target, api) : printTitle(target, api),
-    description: target.kind === 'root' ? api.info.description : undefined,
-    sort: [],
-    choices: getChoices(context),
+    kind: match ? target.kind : 'none',
+    title: collection ? printTitle(target, api) : printRootTitle(target, api),
+    description: (collection ?? api.info).description,
     href: builder.href(target),
     breadcrumbs: listBreadcrumbs(target, builder),
-    kind: match ? 'root' : 'none',
-    actions: [],
-    related: [],
-    versions: [],
-    formats: [],
-    search: undefined,
-    itemName: 'item',
-    fields: undefined,
-    createdAt: undefined,
-    findLink: () => undefined,
-    ...(match && describeTarget(target, match.methods, builder, representation)),
+    itemName: collection?.itemName ?? 'item',
+    sort: collection?.sort ?? [],
+    fields: collection?.queryFields,
+    createdAt: collection?.shape.createdAt,
+    choices: getChoices(context),
+    actions:
+      match && target.collection ? listActions(target, match.methods, builder, representation) : [],
+    related: target.collection
+      ? listRelated(target, builder)
+      : listCollections(target.version, builder),
+    versions: target.kind === 'root' && !target.version ? listVersions(builder) : [],
+    formats: target.collection ? listFormats(target, builder) : [],
+    search: target.collection && findSearch(target, builder),
+    findLink: target.collection ? createLinkFinder(target, builder) : () => undefined,
   }
 }
 
 /** The submitted form without the texts of write-only properties: no page shows them again. */
 function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
-  if (!submitted || !target || target.kind === 'root') return submitted
-  const { hidden } = target.collection
-  if (hidden.size === 0) return submitted
-  return submitted.map(([name, part]) => {
+  const hidden = target?.collection?.hidden
+  if (!hidden?.size) return submitted
+  return submitted?.map(([name, part]) => {
     const [property = ''] = namesOf(parseControlName(name)[0])
     return [name, hidden.has(property) ? '' : part]
   })
-}
-
-function describeTarget(
-  target: Target,
-  methods: Match['methods'],
-  builder: Builder,
-  representation: Representation,
-): Partial<PageView> {
-  const { href, context } = builder
-  if (target.kind === 'root') {
-    const named = target.version ? [] : context.api.versions.filter(({ name }) => name !== '')
-    const versions = named.map(version => ({
-      name: version.name,
-      href: href({ kind: 'root', version }),
-    }))
-    return { related: listCollections(target.version, builder), versions }
-  }
-  const { collection, kind } = target
-  const { shape, itemName } = collection
-  const changeable =
-    representation.kind !== 'item' || mayChange(context, collection, representation.data)
-  const actions = listActions(target, methods, builder).filter(
-    action => context.can(collection, action.name) && (changeable || action.kind === 'action'),
-  )
-  return {
-    kind,
-    actions,
-    related: listRelated(target, builder),
-    formats: listFormats(target, builder),
-    search: isList(target) && collection.search ? href(toList(target, 'search')) : undefined,
-    itemName,
-    ...(kind === 'collection' && { description: collection.description }),
-    sort: collection.sort,
-    fields: collection.queryFields,
-    createdAt: shape.createdAt,
-    findLink: createLinkFinder(target, builder),
-  }
 }
 
 /** The path of the api's root for clients, without a slash at its end. */
@@ -129,9 +94,10 @@ function matchGiven(
   { api, match, runtime }: RequestContext,
   representation: Representation,
 ): Match | undefined {
-  if (!match || match.target.kind === 'root' || representation.kind !== 'item') return match
-  const { action: _action, ...place } = match.target
-  if (match.target.kind !== 'collection' && match.target.kind !== 'action') return match
+  const { target } = match ?? {}
+  if (!target?.collection || representation.kind !== 'item') return match
+  if (target.kind !== 'collection' && target.kind !== 'action') return match
+  const { action: _action, ...place } = target
   const value = representation.data[place.collection.shape.identity.name]
   const id = typeof value === 'number' ? value : String(value)
   return runtime.router.match(printPath({ ...place, kind: 'item', id }, api.formats))
@@ -196,38 +162,39 @@ function listCollections(version: Target['version'], { api, href, context }: Bui
     }))
 }
 
-/** Lists the writes of the target by their methods, then its actions. */
+/** Lists what the client may do: the writes of the target by their methods, then its actions. */
 function listActions(
   target: CollectionTarget,
   methods: Match['methods'],
   { href, context }: Builder,
+  representation: Representation,
 ): FormAction[] {
   const { collection, kind, action } = target
-  if (action) return [toFormAction(action, href(target))]
   const choices = getChoices(context)
-  const writes = [...methods]
-    .filter(([method]) => !isRead(method))
-    .map(
-      ([method, name]): FormAction => ({
-        name,
-        kind: name === 'create' || name === 'delete' ? name : 'change',
-        method,
-        href: href(target),
-        fields: findInputFields(target, name),
-        choices,
-      }),
-    )
-  const actions = [...collection.actions.values()]
-    .filter(({ on }) => on === kind)
-    .map(each => toFormAction(each, href({ ...target, kind: 'action', action: each })))
-  return [...writes, ...actions]
-}
-
-function toFormAction(
-  { name, method, inputFields: fields, description }: ActionDefinition,
-  href: string,
-): FormAction {
-  return { name, kind: 'action', method, href, fields, description }
+  const writes = [...methods].flatMap(([method, name]): FormAction[] => {
+    if (isRead(method) || action) return []
+    const kind = name === 'create' || name === 'delete' ? name : 'change'
+    const fields = findInputFields(target, name)
+    return [{ name, kind, method, href: href(target), fields, choices }]
+  })
+  const declared = action
+    ? [action]
+    : [...collection.actions.values()].filter(({ on }) => on === kind)
+  const actions = declared.map(
+    (action): FormAction => ({
+      name: action.name,
+      kind: 'action',
+      method: action.method,
+      href: href({ ...target, kind: 'action', action }),
+      fields: action.inputFields,
+      description: action.description,
+    }),
+  )
+  const isChangeable =
+    representation.kind !== 'item' || mayChange(context, collection, representation.data)
+  return [...(isChangeable ? writes : []), ...actions].filter(({ name }) =>
+    context.can(collection, name),
+  )
 }
 
 /** Lists the count of a list, or the sub-collections of an item. */
@@ -247,6 +214,17 @@ function listRelated(target: CollectionTarget, { href, context }: Builder): Page
       { name: other.name, href: href({ kind: 'collection', version, collection: other, parent }) },
     ]
   })
+}
+
+/** Lists the versions that have a root of their own. */
+function listVersions({ api, href }: Builder): PageLink[] {
+  return api.versions.flatMap(version =>
+    version.name === '' ? [] : [{ name: version.name, href: href({ kind: 'root', version }) }],
+  )
+}
+
+function findSearch(target: CollectionTarget, { href }: Builder): string | undefined {
+  return isList(target) && target.collection.search ? href(toList(target, 'search')) : undefined
 }
 
 function listFormats(target: CollectionTarget, { api, href }: Builder): PageLink[] {
