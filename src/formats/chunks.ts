@@ -1,17 +1,21 @@
 /** The length in characters at which a chunk of a stream ends. */
 const CHUNK = 64 * 1024
 
-/** Prints a batch of items as chunks, each when it is asked for. */
-export function* printChunks<T>(
-  batch: readonly T[],
+/** Prints batches of items as chunks, each when it is asked for; the head is part of the first one. */
+export async function* printBatches<T>(
+  batches: AsyncIterable<readonly T[]>,
   print: (item: T) => string,
   head = '',
-): Generator<string> {
+): AsyncGenerator<string> {
   let text = head
-  for (const item of batch) {
-    text += print(item)
-    if (text.length < CHUNK) continue
-    yield text
+  for await (const batch of batches) {
+    for (const item of batch) {
+      text += print(item)
+      if (text.length < CHUNK) continue
+      yield text
+      text = ''
+    }
+    if (text !== '') yield text
     text = ''
   }
   if (text !== '') yield text

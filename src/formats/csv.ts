@@ -3,11 +3,11 @@
 //
 // Spreadsheets run cells that begin like a formula. A text that begins with `=`, `+`, `-`, `@`, one of
 // these in full width, a tab or a line break gets a `'` in front (OWASP, "CSV Injection").
-import type { Field, Fields } from '../schema/fields.ts'
+import type { Fields } from '../schema/fields.ts'
 import { memoize } from '../schema/memoize.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json } from '../schema/values.ts'
-import { printChunks } from './chunks.ts'
+import { printBatches } from './chunks.ts'
 import type { Format, Representation } from './format.ts'
 
 /** `text/csv`, written only: a list is streamed whole, one column for each dotted path; `.csv`. */
@@ -33,32 +33,20 @@ function printCsv(representation: Representation): string | AsyncIterable<string
       return printTable(toColumns(representation.fields), [representation.data])
     case 'list':
       return printTable(toColumns(representation.fields), representation.data)
-    case 'stream':
-      return streamTable(toColumns(representation.fields), representation.data)
+    case 'stream': {
+      const columns = toColumns(representation.fields)
+      const print = (item: Item) => printRow(columns, item)
+      return printBatches(representation.data, print, printHeader(columns))
+    }
     case 'document':
       return printDocument(representation.name, representation.data, representation.fields)
-    case 'errors':
-      return printTable(
-        ERROR_COLUMNS,
-        representation.errors.map(entry => ({ ...entry })),
-      )
+    case 'errors': {
+      const rows = representation.errors.map(entry => ({ ...entry }))
+      return printTable(ERROR_COLUMNS, rows)
+    }
     default:
       throw new TypeError(`CSV cannot print ${representation.kind}`)
   }
-}
-
-/** The header is part of the first chunk. */
-async function* streamTable(
-  columns: readonly Column[],
-  batches: AsyncIterable<readonly Item[]>,
-): AsyncGenerator<string> {
-  let head = printHeader(columns)
-  for await (const batch of batches) {
-    if (batch.length === 0) continue
-    yield* printChunks(batch, item => printRow(columns, item), head)
-    head = ''
-  }
-  if (head !== '') yield head
 }
 
 function printTable(columns: readonly Column[], items: readonly Item[]): string {
@@ -67,18 +55,12 @@ function printTable(columns: readonly Column[], items: readonly Item[]): string 
   return text
 }
 
-/** Prints objects with their properties as columns, other values in one column of the document's name. */
+/** Prints objects with their properties as columns, other values in a column of the document's name. */
 function printDocument(name: string, data: Json, fields: Fields | undefined): string {
   const values = Array.isArray(data) ? data : [data]
-  if (!values.every(isObject)) {
-    return printTable(
-      [column(name)],
-      values.map(value => ({ [name]: value })),
-    )
-  }
-  if (fields) return printTable(toColumns(fields), values)
-  const names = new Set(values.flatMap(value => Object.keys(value)))
-  return printTable([...names].map(column), values)
+  const rows = values.map(value => (isObject(value) ? value : { [name]: value }))
+  const names = new Set(rows.flatMap(row => Object.keys(row)))
+  return printTable(fields ? toColumns(fields) : [...names].map(column), rows)
 }
 
 const toColumns = memoize((fields: Fields): readonly Column[] => listColumns(fields, []))
@@ -88,12 +70,8 @@ function listColumns(fields: Fields, parents: Path): Column[] {
     const path = [...parents, name]
     if (field.kind === 'object' && field.properties?.size && !field.open)
       return listColumns(field.properties, path)
-    return [{ path, json: !isScalar(field) }]
+    return [{ path, json: /^(?:array|record|union|object)$/.test(field.kind) }]
   })
-}
-
-function isScalar({ kind }: Field): boolean {
-  return kind !== 'array' && kind !== 'record' && kind !== 'union' && kind !== 'object'
 }
 
 function column(name: string): Column {

@@ -1,6 +1,5 @@
 // `application/x-ndjson`: one JSON value on each line.
-import type { Json } from '../schema/values.ts'
-import { printChunks } from './chunks.ts'
+import { printBatches } from './chunks.ts'
 import type { Format, Representation } from './format.ts'
 
 /** `application/x-ndjson`, written only: a list is streamed whole, one item on each line; `.ndjson`. */
@@ -22,7 +21,7 @@ function printNdjson(representation: Representation): string | AsyncIterable<str
     case 'errors':
       return representation.errors.map(printLine).join('')
     case 'stream':
-      return streamLines(representation.data)
+      return printBatches(representation.data, printLine)
     default:
       throw new TypeError(`NDJSON cannot print ${representation.kind}`)
   }
@@ -30,8 +29,4 @@ function printNdjson(representation: Representation): string | AsyncIterable<str
 
 function printLine(value: unknown): string {
   return `${JSON.stringify(value)}\n`
-}
-
-async function* streamLines(batches: AsyncIterable<readonly Json[]>): AsyncGenerator<string> {
-  for await (const batch of batches) yield* printChunks(batch, printLine)
 }
