@@ -1,6 +1,7 @@
 // `multipart/form-data` (RFC 7578): each part one property, in a format of its own by its
 // `Content-Type`. Texts together are as large as a body may be; files are handed on as they come,
 // no faster than they are read. busboy is used here and nowhere else.
+import { once } from 'node:events'
 import busboy from 'busboy'
 import { HttpError, incompleteBody } from '../errors.ts'
 import type { Json } from '../schema/values.ts'
@@ -9,7 +10,7 @@ import { formValue, namesOf, type Part } from './form-values.ts'
 import type { Format, ReadContext } from './format.ts'
 import { checkName } from './json-value.ts'
 import { PartHeads } from './multipart-heads.ts'
-import { createPartReader } from './multipart-part.ts'
+import { PartReader } from './multipart-part.ts'
 
 /** `multipart/form-data`, read only: forms with files. */
 export const multipart: Format = {
@@ -20,6 +21,8 @@ export const multipart: Format = {
   read: readMultipart,
   ...(form.receive && { receive: form.receive }),
 }
+
+type NamedPart = readonly [name: string, part: Part | undefined]
 
 /**
  * Reads a body part by part. It settles when every upload is stored or has failed. A text or a name
@@ -33,42 +36,41 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
     defParamCharset: 'utf8',
     // busboy cuts at a limit: one more byte tells too long from just fitting.
-    limits: {
-      fieldSize: limits.body + 1,
-      fileSize: limits.upload + 1,
-      fields: limits.parts,
-      files: limits.parts,
-      parts: limits.parts + 1,
-    },
+    limits: { fieldSize: limits.body + 1, fileSize: limits.upload + 1, parts: limits.parts + 1 },
   })
-  const reader = createPartReader(context)
-  const parts: Promise<[name: string, part: Part | undefined]>[] = []
+  const reader = new PartReader(context)
+  const parts: Promise<NamedPart>[] = []
   let failure: { readonly error: unknown } | undefined
-  let wake = () => {}
+  let stop = () => {}
+  const stopped = new Promise<void>(resolve => {
+    stop = resolve
+  })
 
   function fail(error: unknown): void {
     failure ??= { error }
     parser.destroy()
-    wake()
-  }
-  /** Waits for an event or a failure. */
-  function until(event: 'drain' | 'finish'): Promise<void> {
-    return new Promise(resolve => {
-      wake = resolve
-      parser.once(event, resolve)
-    })
+    stop()
   }
   function receive(name: string | undefined, read: (name: string) => Promise<Part | undefined>) {
     // A destroyed busboy still parses the present chunk.
     if (failure) return
     try {
       const known = checkPartName(name)
-      const part = read(known).then((value): [string, Part | undefined] => [known, value])
+      const part = read(known).then((value): NamedPart => [known, value])
       part.catch(fail)
       parts.push(part)
     } catch (error) {
       fail(error)
     }
+  }
+  async function passOn(): Promise<void> {
+    for await (const chunk of body) {
+      if (failure) return
+      const isFull = !parser.write(heads.push(chunk))
+      if (isFull) await Promise.race([once(parser, 'drain'), stopped])
+    }
+    parser.end(heads.end())
+    await Promise.race([once(parser, 'finish'), stopped])
   }
 
   parser.on('field', (name, value, info) => {
@@ -79,33 +81,19 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     receive(name, known => reader.file(known, stream, info))
     if (failure) stream.destroy()
   })
+  parser.on('partsLimit', () => {
+    const message = `The body may have at most ${limits.parts} parts`
+    fail(new HttpError(413, [{ message, type: 'too_many_parts' }]))
+  })
   parser.on('error', cause => fail(malformed('ends too early, or has a malformed part', cause)))
-  for (const event of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) {
-    parser.on(event, () => fail(tooManyParts(limits.parts)))
-  }
   const abort = () => fail(incompleteBody(signal.reason))
   signal.addEventListener('abort', abort)
   if (signal.aborted) abort()
-
-  const chunks = body[Symbol.asyncIterator]()
-  try {
-    while (!failure) {
-      const next = await new Promise<IteratorResult<Uint8Array> | undefined>((resolve, reject) => {
-        wake = () => resolve(undefined)
-        chunks.next().then(resolve, reject)
-      })
-      if (failure || !next || next.done) break
-      const bytes = heads.push(next.value)
-      if (heads.count - 1 > limits.parts) throw tooManyParts(limits.parts)
-      if (!parser.write(bytes) && !failure) await until('drain')
-    }
-    if (!failure) {
-      parser.end(heads.end())
-      await until('finish')
-    }
-  } catch (error) {
-    fail(error instanceof HttpError ? error : incompleteBody(error))
-  }
+  const passed = passOn().catch(error =>
+    fail(error instanceof HttpError ? error : incompleteBody(error)),
+  )
+  // A failure does not wait for the network.
+  await Promise.race([stopped, passed])
   const settled = await Promise.allSettled(parts)
   signal.removeEventListener('abort', abort)
   const pairs = settled.flatMap((outcome): [string, Part][] => {
@@ -113,11 +101,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
     return name === undefined || part === undefined ? [] : [[name, part]]
   })
   context.submitted?.(pairs)
-  if (failure) {
-    // Not awaited: a generator that waits for the network returns no sooner.
-    chunks.return?.()?.then(undefined, () => {})
-    throw failure.error
-  }
+  if (failure) throw failure.error
   if (heads.count - 1 !== parts.length) {
     throw malformed('has a part without a Content-Disposition of form-data')
   }
@@ -145,9 +129,4 @@ function checkPartName(name: string | undefined): string {
 function malformed(what: string, cause?: unknown): HttpError {
   const message = `The multipart body ${what}`
   return new HttpError(400, [{ message, type: 'invalid_multipart' }], { cause })
-}
-
-function tooManyParts(limit: number): HttpError {
-  const message = `The body may have at most ${limit} parts`
-  return new HttpError(413, [{ message, type: 'too_many_parts' }])
 }
