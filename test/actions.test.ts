@@ -332,7 +332,7 @@ describe('actions', () => {
     ['filtered', { on: 'collection', method: 'GET', input: z.object({ limit: z.int() }) }],
   ]
   for (const [name, action] of issues) {
-    it(`${JSON.stringify(name)} is a issue at definition`, () =>
+    it(`${JSON.stringify(name)} is a TypeError at definition`, () =>
       expect(() => define(name, action)).toThrow(TypeError))
   }
 })

@@ -115,7 +115,7 @@ test('no identifier and no file has a retired name', () => {
   expect(files.filter(({ path }) => path.split('/').some(part => RETIRED.test(part)))).toEqual([])
 })
 
-test('index.ts, and every other entry point of the package, names what it exports', () => {
+test('index.ts and every other entry point name their exports', () => {
   expect(filesWith(({ type }) => type === 'ExportAllDeclaration')).toEqual([])
   const index = files.find(({ path }) => path === 'index.ts')
   const [program] = index?.nodes ?? []

@@ -57,7 +57,7 @@ describe('changes', () => {
   })
 })
 
-describe('an action that gives an item', () => {
+describe('an action that returns an item', () => {
   const SECRET = 'open sesame'
 
   async function serveActions() {
@@ -150,13 +150,13 @@ describe('an action that gives an item', () => {
     expect(await api.collection('cars').read(2, { principal })).toMatchObject({ color: 'hidden' })
   })
 
-  test('fails where it gives something else', async () => {
+  test('is a 500 if it returns something else', async () => {
     const { request, failures } = await serveActions()
     expect((await request('/cars/wrong', { method: 'POST', json: {} })).status).toBe(500)
     expect(String(failures[0])).toMatch(/wrong has output: 'item', but gave no item/)
   })
 
-  test('gives programs the item', async () => {
+  test('returns the item to programs', async () => {
     const { api, cars } = await serveActions()
     const copy = await api.collection(cars).copy(1)
     expect(await api.collection(cars).patch(copy, { color: 'green' })).toMatchObject({ id: 2 })

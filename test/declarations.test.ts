@@ -194,7 +194,7 @@ describe('a TypeError of a collection', () => {
   })
 })
 
-describe('a TypeError of what the types refuse', () => {
+describe('a TypeError for what the types refuse', () => {
   const cases: [string, object, RegExp][] = [
     ['no name', { name: undefined }, /A collection: name must be a string, not undefined/],
     ['no store', { store: undefined }, /cars: store must be a store, such as memoryStore\(\)/],
@@ -289,7 +289,7 @@ describe('a TypeError of what the types refuse', () => {
     expect(() => defineApi(of(policies))).toThrow(message)
   })
 
-  it('but not what else an object of a class has', () => {
+  it('but not the other members of a class instance', () => {
     class Audit {
       readonly lines: string[] = []
       before({ operation }: OperationEvent) {
@@ -484,7 +484,7 @@ test('a collection is served alone', async () => {
   expect(cars.handler).toBe(cars.handler)
 })
 
-test('a failure is logged where nobody says otherwise', async () => {
+test('a failure is logged unless onError is set', async () => {
   const logged = vi.spyOn(console, 'error').mockImplementation(() => undefined)
   try {
     const cause = new Error('broken')
@@ -497,14 +497,14 @@ test('a failure is logged where nobody says otherwise', async () => {
   }
 })
 
-test('a case of the contract that is excepted must exist, and tells why', () => {
+test('an excluded case of the contract must exist, with a reason', () => {
   const [first] = storeCases(memoryStore)
   const name = first?.name ?? ''
   expect(storeCases(memoryStore, { [name]: 'why' })[0]).toMatchObject({ name, exception: 'why' })
   expect(() => storeCases(memoryStore, { 'no case': 'why' })).toThrow(TypeError)
 })
 
-test('the contract finds a store that serves the first of its collections alone', async () => {
+test('the contract finds a store that serves only its first collection', async () => {
   const cases = storeCases(() => {
     const { attach, transaction: _none, ...store } = memoryStore()
     let attached = false

@@ -49,7 +49,7 @@ test('each type of the table is used', () => {
   expect(types.length).toBeGreaterThan(90)
 })
 
-test('a program may report types of its own', () => {
+test('a program may report its own types', () => {
   const error = new HttpError(409, [{ message: 'The car is sold', type: 'sold' }])
   expect(error.errors).toEqual([{ message: 'The car is sold', type: 'sold', code: 409 }])
 })

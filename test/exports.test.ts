@@ -404,7 +404,7 @@ function movedExports(): (readonly [string, string])[] {
   )
 }
 
-test('every export that CHANGELOG.md calls renamed or moved is where it says', () => {
+test('every renamed or moved export is where CHANGELOG.md says', () => {
   const moved = movedExports()
   expect(moved.length).toBeGreaterThan(80)
   const missing = moved.filter(

@@ -19,7 +19,7 @@ afterEach(() => {
   vi.resetModules()
 })
 
-test('an api is declared without, and answers when they are there', async () => {
+test('an api is declared without timers and random numbers, and answers with them', async () => {
   const refuse = () => {
     throw new Error('Disallowed operation called within global scope')
   }
@@ -70,7 +70,7 @@ test('an api is declared without, and answers when they are there', async () => 
   expect(await calls.count()).toBe(1)
 })
 
-test('timers may be numbers, as those of workerd', async () => {
+test('timers may be numbers, as in workerd', async () => {
   vi.resetModules()
   vi.stubGlobal('setInterval', () => 1)
   try {

@@ -92,7 +92,7 @@ async function watched(hooks: AnyHooks = {}) {
 
 const json = (method: string, value: unknown): Init => ({ method, json: value })
 
-describe('what hooks receive', () => {
+describe('the arguments of hooks', () => {
   const ITEM = Symbol('the item as it was')
   const AFTER = Symbol('the item as it is')
   const cases: readonly [

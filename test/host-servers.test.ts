@@ -124,7 +124,7 @@ describe('100 Continue is sent where the body is wanted', () => {
 })
 
 describe('headers that the host server has set', () => {
-  test('what it varies by is not lost', async () => {
+  test('its Vary is kept', async () => {
     const port = await hosted((_request, response, next) => {
       response.vary('X-Tenant')
       next()
@@ -133,7 +133,7 @@ describe('headers that the host server has set', () => {
     expect(answer.headers.get('vary')).toBe('X-Tenant, Accept, Prefer, Range')
   })
 
-  test('which origins may read is its word', async () => {
+  test('its CORS headers win', async () => {
     const port = await hosted((_request, response, next) => {
       response.setHeader('Access-Control-Allow-Origin', 'https://app.example')
       response.setHeader('Access-Control-Allow-Credentials', 'true')
@@ -158,7 +158,7 @@ describe('headers that the host server has set', () => {
     expect([await preflight('/photos'), await preflight('/other')]).toEqual([204, 418])
   })
 
-  test('middleware that replaces writeHead is given what all of its kind read', async () => {
+  test('middleware that replaces writeHead gets headers that all such middleware can read', async () => {
     /** As on-headers 1.0 does, with which compression, express-session and morgan were made. */
     const onHeaders: express.RequestHandler = (_request, response, next) => {
       const { writeHead } = response
@@ -269,7 +269,7 @@ describe('a multipart body that was read before', () => {
   })
 })
 
-test('a request whose body the host server has read has none', async () => {
+test('a request whose body the host server has read is a 400', async () => {
   const { api } = photosApi()
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }
   const request = new Request('http://api.test/photos', init)
@@ -303,7 +303,7 @@ test('a log that fails later fails nothing', async () => {
   expect(rejected).toEqual([])
 })
 
-test('schemas of another zod 4 do, wherever one is taken', () => {
+test('schemas of another copy of zod 4 work everywhere', () => {
   // To the types another version is another class: all that counts is what it takes and gives.
   const other: {
     readonly _zod: { readonly output: { n: number }; readonly input: { n: number } }
@@ -318,7 +318,7 @@ test('schemas of another zod 4 do, wherever one is taken', () => {
   expect(cars.definition.actions.get('tell')?.outputFields?.has('n')).toBe(true)
 })
 
-test('an action asks another collection with the types of its schema', async () => {
+test('an action calls another collection with the types of its schema', async () => {
   const schema = z.object({ price: z.number() })
   const parts = defineCollection({ name: 'parts', schema, store: memoryStore() })
   const cars = defineCollection({
@@ -369,7 +369,7 @@ test.each([
   expect([answer.status, failures]).toEqual([400, []])
 })
 
-test('a request that the host server has closed to others is ended all the same', async () => {
+test('a request whose signal the host server closed still ends in time', async () => {
   let closed = false
   const request = new Request('http://api.test/cars')
   const { signal } = request

@@ -109,7 +109,7 @@ describe('messages', () => {
     expect(failures.map(String)).toEqual(['Error: no words', 'Error: secret', 'Error: none at all'])
   })
 
-  it('changes nothing in process, nor of types that have none', async () => {
+  it('changes no error in process, and no message of other types', async () => {
     const { api, post, send, errorsOf } = make({ required: 'Fehlt' })
     const create = api.collection('cars').create({ price: 1 })
     await expect(create).rejects.toThrow('color is required')

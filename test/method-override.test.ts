@@ -57,7 +57,7 @@ describe('effectiveMethod', () => {
     })
   }
 
-  it('names what was sent and what can be', () => {
+  it('names the method of the request and the allowed ones', () => {
     expect(() => effectiveMethod('GET', ['DELETE'])).toThrow(/Only a POST.*GET.*_method.*"DELETE"/)
     expect(() => effectiveMethod('POST', ['LOCK'])).toThrow(
       /must be one of PUT, PATCH, DELETE.*"LOCK"/,

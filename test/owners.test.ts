@@ -47,7 +47,7 @@ async function serve(options: Partial<Untyped> = {}) {
 }
 
 describe('an owner', () => {
-  it('is the principal of a create, whatever is sent; 401 without one', async () => {
+  it('is the principal of a create, whatever the body says; 401 without one', async () => {
     const { created, send } = await serve()
     expect(created.json).toMatchObject({ owner_id: 'ann' })
     const refused = await send('', '/posts', { method: 'POST', json: { title: 'Hello' } })
@@ -81,14 +81,14 @@ describe('an owner', () => {
     }
   })
 
-  it('does not keep others from reading it, nor from actions', async () => {
+  it('does not prevent others from reading it, nor from actions', async () => {
     const { send, id } = await serve()
     expect((await send('bob', `/posts/${id}`)).status).toBe(200)
     const liked = await send('bob', `/posts/${id}/like`, { method: 'POST', json: {} })
     expect(liked.json).toMatchObject({ title: 'Hello!', owner_id: 'ann' })
   })
 
-  it('holds for calls with a principal; a program alone may name the owner and change all', async () => {
+  it('applies to calls with a principal; a program without one names the owner and changes all items', async () => {
     const { api, posts, id } = await serve()
     const calls = api.collection(posts)
     const bob = { principal: { id: 'bob' } }
@@ -98,7 +98,7 @@ describe('an owner', () => {
     expect(await calls.create({ title, owner_id: 'eve' })).toMatchObject({ owner_id: 'eve' })
   })
 
-  it('alone has forms on its page', async () => {
+  it('is the only principal with forms on its page', async () => {
     const { send, id } = await serve()
     const headers = { accept: 'text/html' }
     const texts = ['ann', 'bob'].map(

@@ -121,7 +121,7 @@ async function files(root: string): Promise<string[]> {
     .sort()
 }
 
-test('the package holds what is built, its sources and its papers, nothing else', async () => {
+test('the package holds the build, its sources and its documents, nothing else', async () => {
   const papers = packed.filter(name => !/^(?:dist|src)\//.test(name))
   expect(papers).toEqual([
     'CHANGELOG.md',
@@ -191,7 +191,7 @@ interface Problem {
 /** What the package may take on a disk, with its dependencies but without zod, in bytes. */
 const MAX_INSTALLED = 6_000_000
 
-test('installed, it takes no more than it says', async () => {
+test('the installed size is within its limit', async () => {
   const seen = new Set<string>()
   async function sizeOf(name: string): Promise<number> {
     if (seen.has(name)) return 0
@@ -227,7 +227,7 @@ test('the core has at most eight dependencies', () => {
   expect(Object.keys(manifest.dependencies).length).toBeLessThanOrEqual(8)
 })
 
-test('what is built names built files, and no type is any', async () => {
+test('the build imports only built files, and no type is any', async () => {
   const wrong: string[] = []
   for (const name of packed.filter(each => each.startsWith('dist/'))) {
     const text = await readFile(join(installed, name), 'utf8')
@@ -270,7 +270,7 @@ test('JavaScript defines a collection and is answered', async () => {
   expect(JSON.parse(await run('node', ['use.js']))).toEqual([201, 200, [{ color: 'red' }], true])
 })
 
-test('CommonJS may require it', async () => {
+test('CommonJS can require it', async () => {
   const script = "console.log(typeof require('rest-conventions').defineCollection)"
   expect(await run('node', ['--no-warnings', '--input-type=commonjs', '-e', script])).toBe(
     'function\n',
@@ -511,7 +511,7 @@ async function compile(name: string, compilerOptions: object, file: string): Pro
   return run('node', [join('node_modules/typescript', bin.tsc), '-p', config])
 }
 
-test('a page has the types of the client without those of Node', async () => {
+test('a browser page has the types of the client without those of Node', async () => {
   await write('api.ts', `${IMPORTS}${USE}export { api }`)
   await write(
     'page.ts',

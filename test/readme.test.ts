@@ -184,7 +184,7 @@ it.skipIf(!existsSync(NODE22))('the JavaScript block runs in Node 22', async () 
   expect([block.heading, others]).toEqual(['docs/databases.md ## SQLite', []])
 })
 
-it('the TypeScript blocks have the types that they say', async () => {
+it('the TypeScript blocks compile', async () => {
   await Promise.all(typed.map(fileOf))
   const config = {
     extends: join(root, 'tsconfig.json'),
@@ -347,7 +347,7 @@ describe('each row of docs/conformance.md names the test that shows it', () => {
   })
 })
 
-it('the table of one request names every status that the source can refuse with, and no other', async () => {
+it('the table of one request names every status that the source can answer, and no other', async () => {
   const architecture = await readFile(join(root, 'docs', 'architecture.md'), 'utf8')
   const [, table = ''] = /\n## One request\n([\s\S]*?)\n## /.exec(architecture) ?? []
   const named = new Set([...table.matchAll(/\b[345]\d\d\b/g)].map(([status]) => Number(status)))

@@ -152,7 +152,7 @@ describe('a list', () => {
     expect(await products.list({ limit: 10_000 }).toArray()).toHaveLength(10_000)
   })
 
-  it('refuses what would be cut, and what is no number', async () => {
+  it('refuses a list that would be cut, and a limit that is not a number', async () => {
     const { products } = shop()
     await expect(products.list({ limit: 101 }).page()).rejects.toThrow(/at most 100 items/)
     for (const limit of [-1, 1.5, Number.NaN])
@@ -161,7 +161,7 @@ describe('a list', () => {
     expect((await products.list({ limit: 0 }).page()).total).toBe(0)
   })
 
-  it('reaches a field that is called like a parameter by where', async () => {
+  it('reaches a field with the name of a parameter by `where`', async () => {
     const { products } = shop()
     await products.create({ name: 'a', limit: 7 })
     await products.create({ name: 'b' })
@@ -184,7 +184,7 @@ describe('a list', () => {
     await expect(products.list(filters as object).first()).rejects.toThrow(message)
   })
 
-  it('gives the fields that are asked for, of items that can be written', async () => {
+  it('returns the requested fields, of items that can be written', async () => {
     const { products } = shop()
     await products.create({ name: 'a', size: { width: 1 } })
     const fields = ['name', 'size.width'] as const
@@ -217,7 +217,7 @@ describe('a write', () => {
     expect((await products.delete(await products.read(id))).name).toBe('g')
   })
 
-  it('tells both sides of a conflict, and theirs can be written', async () => {
+  it('reports both sides of a conflict, and theirs can be written', async () => {
     const { products } = shop()
     const mine = await products.create({ name: 'a' })
     const theirs = await products.patch(mine.id, { name: 'b' })
@@ -237,7 +237,7 @@ describe('a write', () => {
     await expect(products.delete(mine.id)).rejects.toMatchObject({ status: 404 })
   })
 
-  it('takes the entity tag of an answer as ifMatch', async () => {
+  it('accepts the entity tag of an answer as ifMatch', async () => {
     const { api, products } = shop()
     const { id } = await products.create({ name: 'a' })
     const tag = async () =>
@@ -273,7 +273,7 @@ describe('a write', () => {
     expect(await products.patch(copy, { name: 'b' }, options)).toMatchObject({ name: 'b' })
   })
 
-  it('checks what change gives back, and gives up in the end', async () => {
+  it('checks what the function of change returns, and gives up in the end', async () => {
     const { products } = shop()
     const { id } = await products.create({ name: 'a' })
     const misspelt = products.change(id, item => JSON.parse(`{"nmae":"${item.name}"}`))
@@ -290,7 +290,7 @@ describe('a write', () => {
     expect(tries).toBe(100)
   })
 
-  it('gives items that are frozen in every store', async () => {
+  it('returns frozen items from every store', async () => {
     for (const [, open] of STORES) {
       const { products } = shop(await open())
       const item = await products.create({ name: 'a', size: { width: 1 } })
@@ -299,7 +299,7 @@ describe('a write', () => {
   })
 })
 
-test('row policies apply to the given principal, scopes do not', async () => {
+test('row policies apply to the principal of the call, scopes do not', async () => {
   const { products } = shop()
   await products.create({ name: 'a' })
   expect(await products.count({}, { principal: { id: 'ann' } })).toBe(1)

@@ -33,7 +33,7 @@ test('there are 30, in their order', () => {
   expect(rows.map(({ number }) => number)).toEqual(Array.from({ length: 30 }, (_, at) => at + 1))
 })
 
-describe('what a promise names is there', () => {
+describe('the tests that a promise names exist', () => {
   test.each(rows.map(({ number, promise, tests }) => [number, promise, tests] as const))(
     '%d: %s',
     async (_number, _promise, tests) => {

@@ -92,7 +92,7 @@ describe.each(HANDLER_NAMES)('through %s', name => {
     await handler.close()
   })
 
-  test('what is gone is a 404, which is no failure', async () => {
+  test('a content that is gone is a 404 and not reported as a failure', async () => {
     const { api, failures } = await photosApi({ get: async () => undefined })
     const handler = await openHandler(name, api)
     expect((await handler.request(CONTENT)).status).toBe(404)
@@ -145,7 +145,7 @@ test('a content of another length does not put the connection out of step', asyn
   await close()
 })
 
-describe('a list that is broken off in HTTP/1.0, whose bodies end with the connection', () => {
+describe('a list that breaks off in HTTP/1.0, where the end of the connection ends the body', () => {
   const request = `GET ${LIST} HTTP/1.0\r\nHost: a\r\n\r\n`
   const broken = () =>
     photosApi({
@@ -155,7 +155,7 @@ describe('a list that is broken off in HTTP/1.0, whose bodies end with the conne
       },
     })
 
-  test('resets it, since one that is closed would make the list look whole', async () => {
+  test('resets the connection, since closing it would make the list look whole', async () => {
     const { api } = await broken()
     const { port, close } = await listen(api.handler)
     const socket = connect(port, '127.0.0.1').end(request)
@@ -196,7 +196,7 @@ test.each<[string, string, number, string | null]>([
   }
 })
 
-test('a body that was begun is ended where its head cannot be sent', async () => {
+test('an opened body is closed if its head cannot be sent', async () => {
   let ended = 0
   const { api } = await photosApi({
     async *stream() {
@@ -220,7 +220,7 @@ test('a body that was begun is ended where its head cannot be sent', async () =>
   await close()
 })
 
-test('a small content stays open for nobody, read or not', async () => {
+test('a small content is always closed, read or not', async () => {
   let ended = 0
   const get: BlobStore['get'] = async () =>
     (async function* () {

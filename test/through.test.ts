@@ -82,7 +82,7 @@ async function serve(store: () => Store) {
 }
 
 describe.each(Object.entries(DATABASES))('on %s', (_name, open) => {
-  it('lists, counts, searches and exports give what the principal sees of the parents', async () => {
+  it('lists, counts, searches and exports hold the items whose parents the principal sees', async () => {
     const { send } = await serve(await open())
     const texts = async (who: string, target: string) => {
       const { status, text } = await send(who, target)
@@ -104,7 +104,7 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, open) => {
     }
   })
 
-  it('an item of another is not there, for any method', async () => {
+  it('an item below a hidden parent is 404 for every method', async () => {
     const { send, ann, bob } = await serve(await open())
     const calls: readonly [string, Init, number][] = [
       [`/lines/${bob.line}`, {}, 404],
@@ -177,7 +177,7 @@ describe('a TypeError', () => {
     expect(define).toThrow(TypeError)
   })
 
-  it('of what is neither a function nor a field', () => {
+  it('for a rule that is neither a function nor a field', () => {
     const options = Object({ visible: { by: 'order_id' } })
     const define = () =>
       defineCollection({ name: 'lines', schema, store: memoryStore(), ...options })

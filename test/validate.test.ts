@@ -173,7 +173,7 @@ describe('issues in a new item', () => {
     expect(await buildValidator(schema).create(known)).toEqual(known)
   })
 
-  it('takes what any option of a union takes', async () => {
+  it('accepts what any option of a union accepts', async () => {
     const schema = z.object({
       u: z.union([z.strictObject({ a: z.int() }), z.record(z.string(), z.string())]),
       json: z.json(),
@@ -360,13 +360,13 @@ describe('a message says what would be right', () => {
     expect(await messages(create(schema, value))).toEqual(['Give a name'])
   })
 
-  it('is short, whatever was sent', async () => {
+  it('is short, whatever the body was', async () => {
     const [message] = await messages(create(Car, { ['x'.repeat(9999)]: 1 }))
     expect(message?.length).toBeLessThan(100)
   })
 })
 
-describe('what must not wait', () => {
+describe('checks without a promise', () => {
   it('answers at once without an asynchronous check', () => {
     const validator = buildValidator(Car)
     const stored = validator.create({ immatriculation: 'AB', color: 'red' })
@@ -396,7 +396,7 @@ describe('what must not wait', () => {
     }
   })
 
-  it('passes on what a check throws', async () => {
+  it('passes on an error that a check throws', async () => {
     const failing = () => {
       throw new RangeError('broken')
     }
@@ -465,7 +465,7 @@ describe('a patch changes what it names and nothing else', () => {
     })
   }
 
-  it('lets no default in that was not there, as an item from before the default was declared', async () => {
+  it('adds no default to an item from before the default was declared', async () => {
     const validator = buildValidator(
       z.object({
         a: z.string(),
@@ -486,7 +486,7 @@ describe('a patch changes what it names and nothing else', () => {
     expect(await validator.replace(old, { a: 'y' })).toEqual({ a: 'y', d: 1, p: 2, l: [] })
   })
 
-  it('still misses what must be there, as in an item from before the property was declared', async () => {
+  it('still requires a property, also of an item from before it was declared', async () => {
     const validator = buildValidator(z.object({ a: z.int(), b: z.string() }))
     for (const changed of [validator.patch, validator.replace])
       expect(await issues(() => changed({ b: 'y' }, { b: 'z' }))).toEqual(['a required'])
@@ -500,7 +500,7 @@ describe('a patch changes what it names and nothing else', () => {
     expect(new Set([first.n, second.n, third.n]).size).toBe(3)
   })
 
-  it('lets go what is left of the option that was meant before', async () => {
+  it('drops what is left of the former option', async () => {
     const kind = z.discriminatedUnion('kind', [
       z.object({ kind: z.literal('a'), x: z.int() }),
       z.object({ kind: z.literal('b'), y: z.int() }),
@@ -555,7 +555,7 @@ describe('properties that only another version declares', () => {
     })
   }
 
-  it('are those of an open schema as any others', async () => {
+  it('are in an open schema like any others', async () => {
     for (const schema of [
       Old.loose(),
       z.discriminatedUnion('color', [Old.loose().extend({ color: z.literal(['red', 'blue']) })]),
@@ -576,7 +576,7 @@ describe('properties that only another version declares', () => {
   })
 })
 
-describe('what a schema gives is what JSON keeps', () => {
+describe('a schema returns what JSON keeps', () => {
   const overwritten = (overwrite: (value: unknown) => unknown) =>
     z.object({ deep: z.object({ list: z.array(z.any().overwrite(overwrite)) }) })
   const given = (made: unknown) =>

@@ -102,7 +102,7 @@ describe('the store of the document', () => {
 })
 
 // What vitest takes is seen above: test(name, run).
-test('node:test takes a case as it is', () => {
+test('node:test accepts a case as it is', () => {
   expectTypeOf<StoreCase['run']>().toExtend<TestFn>()
 })
 

@@ -59,7 +59,7 @@ async function openTerminal(text: string): Promise<void> {
   await serves
 }
 
-test('what docs/auth.md says is so', async () => {
+test('the commands of docs/auth.md give the answers below them', async () => {
   /** What the terminal remembers. */
   const variables: string[] = []
   const compared: string[] = []

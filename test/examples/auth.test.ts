@@ -12,7 +12,7 @@ async function serve(args: readonly string[], env: Record<string, string> = {}) 
   return { server, root }
 }
 
-test('--auth asks for a password, and counts each caller', async () => {
+test('--auth requires a password, and counts each client', async () => {
   const env = { BASIC_USER: 'ann', BASIC_PASS: 'x', RATE_LIMIT: '3/60' }
   const { server, root } = await serve(['--auth'], env)
   const as = (user: string) => ({ headers: { authorization: `Basic ${btoa(user)}` } })
@@ -35,7 +35,7 @@ test('--auth asks for a password, and counts each caller', async () => {
   await server.ended('SIGTERM')
 })
 
-test('without it everybody may, and a limit is on that --rate-limit switches off', async () => {
+test('without --auth everything is open; --rate-limit off removes the default limit', async () => {
   const { server, root } = await serve([])
   expect((await fetch(`${root}cars`)).headers.get('x-ratelimit-limit')).toBe('1000000')
   await server.ended('SIGTERM')
@@ -55,7 +55,7 @@ test.each([
   expect(() => readSchemes(env)).toThrow(OptionError)
 })
 
-test('--auth takes an issuer and a password at once', () => {
+test('--auth accepts an issuer and a password together', () => {
   const env = {
     AUTH_ISSUER: 'https://issuer.example',
     AUTH_AUDIENCE: 'x',
@@ -66,7 +66,7 @@ test('--auth takes an issuer and a password at once', () => {
   expect(readSchemes(env).map(({ name }) => name)).toEqual(['Bearer', 'Basic'])
 })
 
-test('tokens are for the address of the server, and another audience is said at start', async () => {
+test('tokens are for the address of the server; another audience is printed at start', async () => {
   const env = {
     AUTH_ISSUER: 'https://issuer.example',
     AUTH_JWKS_URI: 'https://issuer.example/jwks',
@@ -83,7 +83,7 @@ test('tokens are for the address of the server, and another audience is said at 
   await other.ended('SIGTERM')
 })
 
-test('a certificate that is none is said plainly', async () => {
+test('an invalid certificate ends the start with a clear message', async () => {
   const server = start('server', [...MEMORY, '--tls-key', '/nothing', '--tls-cert', '/nothing'])
   expect(await server.ended()).toBe(1)
   expect(server.errors()).toMatch(/^Cannot serve with TLS: .*\/nothing/m)

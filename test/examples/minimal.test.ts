@@ -7,7 +7,7 @@ test('a resource is at most 12 lines', async () => {
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(12)
 })
 
-test('and those lines run', async () => {
+test('the twelve lines run', async () => {
   const running = start('minimal', [], { PORT: '0' })
   const [, port] = await running.until(/port: (\d+)/)
   const cars = `http://127.0.0.1:${port}/cars`

@@ -73,7 +73,7 @@ describe('options of the example server', () => {
     expect(parse).toThrow(message)
   })
 
-  test('--help asks for the usage alone', () => {
+  test('--help wins over all other options', () => {
     expect(parseOptions(['--help', '--host', 'x'], {})).toBe('help')
   })
 })

@@ -124,7 +124,7 @@ describe('the example server', () => {
     await cut
   })
 
-  test('a port in use is said plainly', async () => {
+  test('a port in use ends the start with a clear message', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const address = other.address()
@@ -137,7 +137,7 @@ describe('the example server', () => {
     other.close()
   })
 
-  test('a database that fails is a 500 that tells nothing, and the rest goes on', () =>
+  test('a failing database is a 500 without details, and the rest goes on', () =>
     inDirectory(async directory => {
       const database = join(directory, 'it.db')
       const server = await serve(database)
@@ -166,7 +166,7 @@ describe('the example server', () => {
       expect(server.errors()).toMatch(/no such table: accounts/)
     }))
 
-  test('a file that is no database is said plainly', () =>
+  test('an invalid database file ends the start with a clear message', () =>
     inDirectory(async directory => {
       const server = start('server', ['--port', '0', '--database', directory])
       expect(await server.ended()).toBe(1)
@@ -176,7 +176,7 @@ describe('the example server', () => {
   test.each([
     [['--prot', '1'], 1, /^Unknown option '--prot'\n\nUsage: npm start/],
     [['--help'], 0, /^Usage: npm start/],
-  ] as const)('%j ends with %i and says what it takes', async (args, code, message) => {
+  ] as const)('%j ends with %i and prints the usage', async (args, code, message) => {
     const server = start('server', args)
     expect(await server.ended()).toBe(code)
     expect(code === 0 ? server.output() : server.errors()).toMatch(message)

@@ -110,7 +110,7 @@ describe.each(Object.entries(ADDRESSES))('%s', (_name, addressOf) => {
   }, 120_000)
 })
 
-test('a declined payment gives the stock back; a retired product is not sold', async () => {
+test('a declined payment returns the stock; a retired product is not sold', async () => {
   const provider = new Provider()
   provider.declines = amount => amount > 50
   const shop = await openShop('memory', provider)

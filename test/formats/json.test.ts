@@ -103,7 +103,7 @@ describe('reading JSON', () => {
     })
   }
 
-  it('tells where a issue is, without quoting what was sent', async () => {
+  it('says where the issue is, without quoting the body', async () => {
     await expect(read('{"secret":"value" x}')).rejects.toThrow(
       /^The body is not valid JSON \(at character \d+\)$/,
     )

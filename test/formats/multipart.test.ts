@@ -417,7 +417,7 @@ describe('refused', () => {
     expect(sent).toBeLessThan(200)
   })
 
-  it('a blob side that does not read its file is a issue of the server', async () => {
+  it('a blob store that does not read its file is a failure of the server', async () => {
     const upload = () => Promise.resolve('kept')
     await expect(read(formOf([file('photo', Buffer.alloc(1e6))]), { upload })).rejects.toThrow(
       TypeError,

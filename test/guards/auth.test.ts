@@ -646,7 +646,7 @@ describe('scopes and challenges', () => {
   })
 
   test.each([[{ lst: 'public' }], [{ list: 'everybody' }], [{ list: ['a b'] }], [{ list: ['"'] }]])(
-    'access %j is a issue',
+    'access %j is a TypeError',
     access => {
       // Wrong on purpose.
       const wrong = access as unknown as Access

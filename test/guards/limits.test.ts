@@ -334,7 +334,7 @@ describe('limits', () => {
     [{ body: '1' }],
     [{ bodies: 1 }],
     [{ __proto__: null, constructor: 1 }],
-  ])('%j is a issue', limits => {
+  ])('%j is a TypeError', limits => {
     // Wrong on purpose.
     expect(() => example({ limits: limits as Partial<Limits> })).toThrow(TypeError)
   })

@@ -229,7 +229,7 @@ describe('Data formats', () => {
         expect((await handler.request(next)).headers.get('content-type')).toContain('xml')
       })
 
-      it('406 lists what exists, 415 what is taken', async () => {
+      it('406 lists the formats of answers, 415 those of bodies', async () => {
         const accept = await handler.request('/things', { headers: { accept: 'image/png' } })
         expect(accept).toMatchObject({ status: 406, text: expect.stringContaining(JSON_TYPE) })
         const type = await handler.request('/things', post('x', 'image/png'))
@@ -265,7 +265,7 @@ const bytes = (...parts: (string | number[])[]) =>
     parts.map(each => (typeof each === 'string' ? Buffer.from(each) : Buffer.from(each))),
   )
 
-describe('what GET gave can be sent back', () => {
+describe('PUT accepts what GET answered', () => {
   const make = () =>
     defineCollection({
       name: 'things',
@@ -279,23 +279,26 @@ describe('what GET gave can be sent back', () => {
       store: memoryStore(),
     })
   eachHandler(make, handler => {
-    it.each(['application/json', 'application/xml'])('what a schema cleaned: %s', async type => {
-      const json = { name: ' Ann ', size: '7', tags: ['b', 'a'], color: 'red' }
-      const {
-        id,
-        updated_at: _,
-        ...made
-      } = (await handler.request('/things', { method: 'POST', json })).json as Item
-      expect(made).toMatchObject({ name: 'ann', size: 7, tags: ['a', 'b'] })
-      const path = `/things/${id}`
-      const given = await handler.request(path, { headers: { accept: type } })
-      const body = given.text.replace('red', 'blue')
-      const headers = { 'content-type': type, prefer: 'return=representation' }
-      for (const method of ['PUT', 'PATCH']) {
-        const answer = await handler.request(path, { method, body, headers })
-        expect(answer).toMatchObject({ status: 200, json: { ...made, color: 'blue' } })
-      }
-    })
+    it.each(['application/json', 'application/xml'])(
+      'values that a schema cleans: %s',
+      async type => {
+        const json = { name: ' Ann ', size: '7', tags: ['b', 'a'], color: 'red' }
+        const {
+          id,
+          updated_at: _,
+          ...made
+        } = (await handler.request('/things', { method: 'POST', json })).json as Item
+        expect(made).toMatchObject({ name: 'ann', size: 7, tags: ['a', 'b'] })
+        const path = `/things/${id}`
+        const given = await handler.request(path, { headers: { accept: type } })
+        const body = given.text.replace('red', 'blue')
+        const headers = { 'content-type': type, prefer: 'return=representation' }
+        for (const method of ['PUT', 'PATCH']) {
+          const answer = await handler.request(path, { method, body, headers })
+          expect(answer).toMatchObject({ status: 200, json: { ...made, color: 'blue' } })
+        }
+      },
+    )
   })
 })
 

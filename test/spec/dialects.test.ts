@@ -99,7 +99,7 @@ describe('Dialects', () => {
         ['filter={"id":[]}', 'filter'],
         ['_start=x', '_start'],
         ['_page=1&_page=2', '_page'],
-      ])('a issue is 400 that names the parameter that was sent: %s', async (query, field) => {
+      ])('an invalid parameter is a 400 that names it as it was sent: %s', async (query, field) => {
         const answer = await handler.request(`/cars?${encodeURI(query)}`)
         expect(answer).toMatchObject({ status: 400, json: { errors: [{ field }] } })
       })

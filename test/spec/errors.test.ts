@@ -109,7 +109,7 @@ describe('Error body', () => {
         expect((await answer.text()).length).toBeLessThan(100_000)
       })
 
-      it('application/problem+json (RFC 9457) where it is asked for', async () => {
+      it('application/problem+json (RFC 9457) for clients that accept it', async () => {
         const answer = await handler.request('/things/nothing', {
           headers: { accept: 'application/problem+json' },
         })
@@ -173,7 +173,7 @@ describe('Error body', () => {
           })
           expect(answer.headers.get('retry-after')).toBe('7')
         }
-        // It throws a TypeError for a status that is no error: a issue of the program.
+        // It throws a TypeError for a status that is no error: a mistake of the program.
         expect(
           await handler.request('/things/fail', { method: 'POST', json: { status: 200 } }),
         ).toMatchObject({ status: 500 })
@@ -188,7 +188,7 @@ describe('Error body', () => {
         [['', 'a'], 500],
         [['X-Reason'], 500],
       ])(
-        'headers that HTTP cannot carry are a issue of the program: %j',
+        'headers that HTTP cannot carry are a mistake of the program: %j',
         async (headers, status) => {
           made().failures.length = 0
           const json = { status: 409, headers }
@@ -200,7 +200,7 @@ describe('Error body', () => {
         },
       )
 
-      it('a 500 tells a reference, and onError gets it with the cause', async () => {
+      it('a 500 has a reference, and onError gets it with the cause', async () => {
         made().failures.length = 0
         const answer = await handler.request('/things/crash', { method: 'POST' })
         expect(made().failures).toEqual([
@@ -271,7 +271,7 @@ describe('Error body', () => {
     expect(references).toEqual([answer.headers.get('x-request-id')])
   })
 
-  it('what is thrown need not be an error', async () => {
+  it('a thrown value need not be an Error', async () => {
     for (const thrown of [undefined, null, 'secret', 7, { status: 418 }, Object.create(null)]) {
       const answer = await answerTo(thrown)
       expect(answer.status).toBe(500)

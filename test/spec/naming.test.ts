@@ -201,7 +201,7 @@ describe('Naming conventions for fields', () => {
     })
   })
 
-  it('an id of another name is a issue at definition', () => {
+  it('an id of another name is a TypeError at definition', () => {
     const store = memoryStore()
     const schema = z.object({ id: z.int(), name: z.string() })
     expect(() => defineCollection({ name: 'x', schema, store })).toThrow(TypeError)

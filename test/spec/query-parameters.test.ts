@@ -439,7 +439,7 @@ describe('Query parameters: some characters are deliberately left unescaped', ()
         expect(json).toEqual([{ immatriculation }])
       })
 
-      it('[in] takes an escaped comma as part of a value', async () => {
+      it('[in] reads an escaped comma as part of a value', async () => {
         for (const immatriculation of ['a,b', 'a', 'b', 'c\\'])
           await handler.request('/cars', {
             method: 'POST',
@@ -629,7 +629,7 @@ describe('Query parameters: issues are 400, all reported together', () => {
         }
       })
 
-      it('a issue in a long value is quoted in part', async () => {
+      it('the message quotes a part of a long value', async () => {
         const { text: body } = await handler.request(`/cars?price=${'9x'.repeat(2000)}`)
         expect(body.length).toBeLessThan(400)
       })

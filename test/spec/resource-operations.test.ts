@@ -236,7 +236,7 @@ describe('PUT /<collection>/<id>', () => {
       })
     })
 
-    it('takes what GET gave as it is', async () => {
+    it('accepts what GET answered as it is', async () => {
       const before = await handler.request(path())
       expect(await handler.request(path(), { method: 'PUT', json: before.json })).toMatchObject({
         status: 303,
@@ -265,7 +265,7 @@ describe('PUT /<collection>/<id>', () => {
       })
     })
 
-    it('404 where there is none: it does not create', async () => {
+    it('404 for a missing item: it does not create', async () => {
       const answer = await handler.request('/cars/nothing', { method: 'PUT', json: carValues(9) })
       expect(answer).toMatchObject({
         status: 404,
@@ -282,7 +282,7 @@ describe('PUT /<collection>/<id>', () => {
       })
     })
 
-    it('creates where the collection says so: 201', async () => {
+    it('creates if the collection says so: 201', async () => {
       const json = { name: 'Bob' }
       const answer = await handler.request('/accounts/bob', { method: 'PUT', json })
       expect(answer).toMatchObject({ status: 201, json: { id: 'bob', name: 'Bob' } })
@@ -568,7 +568,7 @@ describe('a parent that items may lack', () => {
   })
 })
 
-describe('a change of what has no GET that a redirect could lead to', () => {
+describe('a change of an item that GET cannot read', () => {
   const preferred = { prefer: 'return=representation' }
   const cases: readonly [
     operations: readonly Operation[],
@@ -675,7 +675,7 @@ describe('a change that is answered by no redirect', () => {
 
 describe('HEAD /<collection>/<id>', () => {
   eachHandler(withCars, (handler, made) => {
-    it('no body; tells whether the resource exists', async () => {
+    it('no body; shows whether the resource exists', async () => {
       const path = `/cars/${made().clio.id}`
       const get = await handler.request(path)
       const head = await handler.request(path, { method: 'HEAD' })
@@ -865,7 +865,7 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
       expect(await handler.request(path)).toMatchObject({ status: 404 })
     })
 
-    it('the parent may be said again, but no other', async () => {
+    it('the body may repeat the parent, but name no other', async () => {
       const { clio, zoe } = made()
       expect(await create({ name: 'a', car_id: clio.id })).toMatchObject({ status: 201 })
       expect(await create({ name: 'a', car_id: zoe.id })).toMatchObject({
@@ -1320,7 +1320,7 @@ describe('_method', () => {
   })
 })
 
-describe('changes of a collection that takes them only with a condition', () => {
+describe('changes of a collection with requirePrecondition', () => {
   const later = { 'if-unmodified-since': 'Fri, 01 Jan 2100 00:00:00 GMT' }
   it.each([
     ['none', true, {}, 428],

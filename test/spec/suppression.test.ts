@@ -41,7 +41,7 @@ describe('Suppression of error codes', () => {
         })
       }
 
-      it('another parameter of a like name is none', async () => {
+      it('a parameter with a similar name has no effect', async () => {
         for (const name of [
           'Suppress_error_codes',
           'suppress_error_code',

@@ -35,7 +35,7 @@ describe('Versioning', () => {
   eachHandler(
     () => versions(),
     handler => {
-      it('an error says too that a version is deprecated, also where no operation was found', async () => {
+      it('an error names the deprecation too, also without an operation', async () => {
         for (const path of [
           '/v1/cars?_method=TRACE',
           '/v1/cars?color=x&color[gt',
@@ -110,7 +110,7 @@ describe('Versioning', () => {
         ['PUT', '/v1/cars', 405],
         ['OPTIONS', '/v1/cars', 200],
         ['POST', '/v1/cars', 201],
-      ])('a deprecated version says so: %s %s (%d)', async (method, path, status) => {
+      ])('a deprecated version has Deprecation: %s %s (%d)', async (method, path, status) => {
         const answer = await handler.request(path, {
           method,
           ...(method === 'POST' && { json: { color: 'red' } }),
@@ -131,7 +131,7 @@ describe('Versioning', () => {
         expect(headers.get('sunset')).toBeNull()
       })
 
-      it.each(['/', '/v2/', '/v2/cars'])('what is not deprecated says nothing: %s', async path => {
+      it.each(['/', '/v2/', '/v2/cars'])('other answers have no Deprecation: %s', async path => {
         const { headers } = await handler.request(path)
         expect(headers.get('deprecation')).toBeNull()
         expect(headers.get('sunset')).toBeNull()
@@ -188,7 +188,7 @@ describe('Versioning', () => {
     ],
     ['zero', () => defineApi({ versions: [{ version: 0, collections: [cars()] }] })],
     ['none', () => defineApi({ versions: [] })],
-  ])('a issue in the declaration is a TypeError: %s', (_row, define) => {
+  ])('an invalid declaration is a TypeError: %s', (_row, define) => {
     expect(define).toThrow(TypeError)
   })
 })
