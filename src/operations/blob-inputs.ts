@@ -4,12 +4,12 @@ import { oneChunk } from '../blobs/content.ts'
 import { removeContents } from '../blobs/store-content.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import type { Parent } from '../model/routes.ts'
 import { findBlobRecord, listBlobFields } from '../schema/blob.ts'
 import { type BlobInput, decodeBase64, parseBlobInputs } from '../schema/blob-forms.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import type { OperationContext } from './context.ts'
+import { printBlobAddress } from './serialize.ts'
 
 /**
  * Replaces every binary property of a body by the record that it stands for: new contents are stored,
@@ -43,6 +43,7 @@ async function receiveBlob(
   current: Item | undefined,
   issues: Issue[],
 ): Promise<Json | undefined> {
+  if (isUnchanged(context, name, input, current)) return current?.[name]
   const fail = (message: string, type: ErrorType) => {
     issues.push({ message, field: name, type })
     return undefined
@@ -56,12 +57,10 @@ async function receiveBlob(
       return context.uploads?.put(name, { name: undefined, type: '', content: oneChunk(bytes) })
     }
     case 'url': {
-      if (current && isOwnAddress(context, name, input.url, current)) return current[name]
       const message = `${name} must have its own address. Other addresses are not fetched.`
       return fail(message, 'foreign_address')
     }
     case 'record': {
-      if (isOwnRecord(name, input.key, current)) return current?.[name]
       const record = context.uploads?.find(input.key)
       if (record) return { ...record }
     }
@@ -72,8 +71,8 @@ async function receiveBlob(
 }
 
 /**
- * Chooses the input of a binary property that counts. Beside a change, what the client has read before
- * (the own address, the record, a null) counts as unchanged; two different changes are an issue.
+ * Chooses the input of a binary property that counts. Beside a content, a null and what the client has read
+ * before (the item's own address, its record) do not count; two new contents are an issue.
  */
 function chooseInput(
   context: OperationContext,
@@ -83,62 +82,25 @@ function chooseInput(
   issues: Issue[],
 ): BlobInput | undefined {
   const inputs = parseBlobInputs(name, body)
-  if (inputs.length < 2) return inputs[0]
-  const changes = inputs.filter(input => !isUnchanged(context, name, input, current))
-  if (changes.length === 0) return inputs.find(({ kind }) => kind !== 'null') ?? inputs[0]
-  if (changes.length > 1 && changes.some(({ kind }) => kind !== 'null')) {
-    const properties = changes.map(({ property }) => property).join(' and ')
-    const message = `${name} is given in ${properties}. Send one of them.`
-    issues.push({ message, field: name, type: 'conflicting_keys' })
-    return undefined
-  }
-  return changes[0]
+  const contents = inputs.filter(({ kind }) => kind !== 'null')
+  const changes = contents.filter(input => !isUnchanged(context, name, input, current))
+  if (changes.length < 2) return changes[0] ?? contents[0] ?? inputs[0]
+  const properties = changes.map(({ property }) => property).join(' and ')
+  const message = `${name} is given in ${properties}. Send one of them.`
+  issues.push({ message, field: name, type: 'conflicting_keys' })
+  return undefined
 }
 
-/** Whether an input is what the item has: its address, its record, a null; or the empty control of a form. */
+/** Whether an input is what the item has: its own address, or its record. */
 function isUnchanged(
   context: OperationContext,
   name: string,
   input: BlobInput,
   current: Item | undefined,
 ): boolean {
-  switch (input.kind) {
-    case 'url':
-      return current !== undefined && isOwnAddress(context, name, input.url, current)
-    case 'record':
-      return isOwnRecord(name, input.key, current)
-    case 'null':
-      return (
-        context.body?.form !== undefined ||
-        (!(current && findBlobRecord(current, name)) &&
-          input.property === getReadableName(context.target.collection, name))
-      )
-    default:
-      return false
-  }
-}
-
-function isOwnRecord(name: string, key: string, current: Item | undefined): boolean {
-  return current !== undefined && findBlobRecord(current, name)?.key === key
-}
-
-/** Whether an address is the item's own: in its collection, or below one of its parents. */
-function isOwnAddress(
-  context: OperationContext,
-  property: string,
-  url: Json,
-  current: Item,
-): boolean {
-  const { version, collection, id } = context.target
-  const parents = [...collection.parents].flatMap(([name, field]): Parent[] => {
-    const parent = version.collections.get(name)
-    const parentId = current[field]
-    const isId = typeof parentId === 'string' || typeof parentId === 'number'
-    return parent && isId ? [{ collection: parent, id: parentId, field }] : []
-  })
-  return [undefined, ...parents].some(
-    parent => url === context.href({ kind: 'blob', version, collection, parent, id, property }),
-  )
+  if (!current) return false
+  if (input.kind === 'url') return input.url === printBlobAddress(context, current, name)
+  return input.kind === 'record' && findBlobRecord(current, name)?.key === input.key
 }
 
 /**

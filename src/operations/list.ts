@@ -10,19 +10,13 @@ import { checksum, type Found, pageHeaders, type Window } from '../pagination.ts
 import type { Query } from '../query.ts'
 import { memoize } from '../schema/memoize.ts'
 import { picker } from '../schema/paths.ts'
-import { type Awaitable, andThen, type Item } from '../schema/values.ts'
+import { type Awaitable, andThen, type Item, omit } from '../schema/values.ts'
 import { isSortKey, sortKeyOf } from '../store/selection.ts'
 import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { runBefore } from './hooks.ts'
 import { buildRowFilter, buildScope, requireParent } from './items.ts'
-import {
-  requireDownload,
-  requireRoom,
-  selectReadableFields,
-  serialize,
-  splitByContents,
-} from './serialize.ts'
+import { requireDownload, requireRoom, selectReadableFields, serialize } from './serialize.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
@@ -111,7 +105,8 @@ async function* serializeBatches(
 ): AsyncGenerator<readonly Item[]> {
   const { store, blobs } = context.target.collection
   for await (const batch of store.stream(query, context.request)) {
-    const parts = blobs ? splitByContents(context, batch, query.fields) : [batch]
+    // Contents may be large: no more than those of one item are held.
+    const parts = blobs ? batch.map(stored => [stored]) : [batch]
     for (const part of parts) yield serializeAll(context, part, query)
   }
 }
@@ -207,15 +202,17 @@ function serializeAll(
 ): Awaitable<Item[]> {
   const pick = fields && picker(fields)
   const { blobs, hidden } = context.target.collection
+  if (blobs) {
+    return Promise.all(
+      items.map(async ({ item }) => {
+        const serialized = await serialize(context, item, fields)
+        return pick ? pick(serialized) : serialized
+      }),
+    )
+  }
   // What `fields` may name is readable.
-  if (!blobs && pick) return items.map(({ item }) => pick(item))
-  if (!blobs && hidden.size === 0) return items.map(({ item }) => item)
-  return Promise.all(
-    items.map(async ({ item }) => {
-      const serialized = await serialize(context, item, { fields })
-      return pick ? pick(serialized) : serialized
-    }),
-  )
+  if (pick) return items.map(({ item }) => pick(item))
+  return items.map(({ item }) => (hidden.size === 0 ? item : omit(item, hidden)))
 }
 
 function answerCount(context: OperationContext, { query }: ListRequest): Promise<OperationResult> {

@@ -13,73 +13,73 @@ import type { Stored } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'
 
-/** How the contents of an item are given. */
-interface SerializeOptions {
-  /** The properties that `fields` asks for. */
-  readonly fields?: readonly Path[] | undefined
-  /** Whether small contents are given inline: they are read then, which can fail. Default true. */
-  readonly inline?: boolean
-}
-
-/** Serializes an item: binary properties in the collection's form, inline too where they are small or requested. */
-export async function serialize(
+/**
+ * Serializes an item: without write-only properties, binary ones in the collection's form, inline too where
+ * they are small or `fields` asks for them. There is a promise only for binary properties.
+ * @param isChanged whether a content that cannot be read is given by its address alone, since the change
+ * has not failed.
+ */
+export function serialize(
   context: OperationContext,
   item: Item,
-  options: SerializeOptions = {},
+  fields?: readonly Path[],
+  isChanged = false,
+): Awaitable<Item> {
+  const { hidden, blobs } = context.target.collection
+  const readable = hidden.size === 0 ? item : omit(item, hidden)
+  return blobs ? printContents(context, readable, fields, isChanged) : readable
+}
+
+async function printContents(
+  context: OperationContext,
+  item: Item,
+  fields: readonly Path[] | undefined,
+  isChanged: boolean,
 ): Promise<Item> {
   const { collection } = context.target
-  const { hidden } = collection
-  const readable = hidden.size === 0 ? item : omit(item, hidden)
-  if (!collection.blobs) return readable
-  const serialized: Item = {}
-  for (const [name, value] of Object.entries(readable)) {
-    if (collection.shape.fields.get(name)?.kind !== 'blob') {
-      serialized[name] = value
+  const requested = listRequested(collection, fields)
+  const printed: Item = {}
+  for (const [name, value] of Object.entries(item)) {
+    const field = collection.shape.fields.get(name)
+    if (field?.kind !== 'blob') {
+      printed[name] = value
       continue
     }
     const record = findBlobRecord(item, name) ?? null
-    const inlined = record && isInline(context, name, record, options)
-    const data = inlined ? await readBase64(context, record) : undefined
-    const url = blobHref(context, item, name)
-    Object.assign(serialized, printBlob(name, record, collection.binary, url, data))
+    // Who may not download the bytes is not given them with the item either.
+    const isInline =
+      requested.includes(name) ||
+      (record && record.size <= (field.inlineBelow ?? 0) && context.can(collection, DOWNLOAD))
+    const data = record && isInline ? await readBase64(context, record, isChanged) : undefined
+    const url = printBlobAddress(context, item, name)
+    Object.assign(printed, printBlob(name, record, collection.binary, url, data))
   }
-  return serialized
+  return printed
 }
 
-/** The address of a content of an item. */
-function blobHref(context: OperationContext, item: Item, property: string): string {
-  const { action: _action, ...at } = context.target
-  const id = item[at.collection.shape.identity.name]
-  return context.href({
-    ...at,
-    kind: 'blob',
-    id: typeof id === 'number' ? id : String(id),
-    property,
-  })
+/** Prints the address of a content of an item. */
+export function printBlobAddress(context: OperationContext, item: Item, property: string): string {
+  const { version, collection } = context.target
+  const value = item[collection.shape.identity.name]
+  const id = typeof value === 'number' ? value : String(value)
+  return context.href({ kind: 'blob', version, collection, id, property })
 }
 
 async function readBase64(
   { target }: OperationContext,
   { key }: BlobRecord,
+  isChanged: boolean,
 ): Promise<string | undefined> {
-  const content = await target.collection.blobs?.get(key)
-  if (!content) return undefined
   const chunks: Uint8Array[] = []
-  for await (const bytes of content) chunks.push(bytes)
+  try {
+    const content = await target.collection.blobs?.get(key)
+    if (!content) return undefined
+    for await (const bytes of content) chunks.push(bytes)
+  } catch (error) {
+    if (isChanged) return undefined
+    throw error
+  }
   return Buffer.concat(chunks).toString('base64')
-}
-
-function isInline(
-  context: OperationContext,
-  name: string,
-  { size }: BlobRecord,
-  { fields, inline = true }: SerializeOptions,
-): boolean {
-  const { collection } = context.target
-  const small = size <= (collection.shape.fields.get(name)?.inlineBelow ?? 0)
-  // Who may not download the bytes is not given them with the item either.
-  const given = small && inline && context.can(collection, DOWNLOAD)
-  return given || listRequested(collection, fields).includes(name)
 }
 
 /** Lists the binary properties whose contents `fields` asks for. */
@@ -116,65 +116,14 @@ export function requireRoom(
 ): void {
   if (!collection.blobs || !fields) return
   const names = listRequested(collection, fields)
-  const size = items.reduce((sum, { item }) => sum + sizeOfContents(item, names), 0)
+  const sizes = items.flatMap(({ item }) =>
+    names.map(name => findBlobRecord(item, name)?.size ?? 0),
+  )
+  const size = sizes.reduce((sum, each) => sum + each, 0)
   if (size <= limits.inline) return
   const address = collection.binary === 'flat' ? `${names[0]}_url` : `${names[0]}.url`
   const message = `The contents that fields asks for have ${size} bytes together; at most ${limits.inline} are given inline. Ask for fewer items, or for ${address}.`
   throw new HttpError(400, [{ message, field: 'fields', type: 'inline_too_large' }])
-}
-
-/** Adds up the bytes of the contents of these properties. */
-function sizeOfContents(
-  item: Item,
-  names: readonly string[],
-  counts: (name: string, record: BlobRecord) => boolean = () => true,
-): number {
-  let size = 0
-  for (const name of names) {
-    const record = findBlobRecord(item, name)
-    if (record && counts(name, record)) size += record.size
-  }
-  return size
-}
-
-/** How many bytes of contents a stream reads side by side: one content may be larger. */
-const MAX_INLINE_BATCH = 64 * 1024
-
-/** Splits a batch into parts of which each holds few bytes inline. */
-export function* splitByContents(
-  context: OperationContext,
-  batch: readonly Stored[],
-  fields: readonly Path[] | undefined,
-): Generator<readonly Stored[]> {
-  const names = listBlobFields(context.target.collection.shape.fields)
-  let part: Stored[] = []
-  let size = 0
-  for (const stored of batch) {
-    const own = sizeOfContents(stored.item, names, (name, record) =>
-      isInline(context, name, record, { fields }),
-    )
-    if (size + own > MAX_INLINE_BATCH && part.length > 0) {
-      yield part
-      part = []
-      size = 0
-    }
-    part.push(stored)
-    size += own
-  }
-  yield part
-}
-
-/**
- * Serializes an item after a change: a content that cannot be read then is given by its address alone,
- * since the change has not failed.
- */
-export function serializeChanged(context: OperationContext, item: Item): Awaitable<Item> {
-  if (isAnsweredAsStored(context)) return item
-  return serialize(context, item).catch(() => serialize(context, item, { inline: false }))
-}
-
-function isAnsweredAsStored({ target: { collection } }: OperationContext): boolean {
-  return !collection.blobs && collection.hidden.size === 0
 }
 
 /** Represents one item, whole or only these fields. */
@@ -183,8 +132,9 @@ export function representItem(
   stored: Stored,
   fields?: readonly Path[],
 ): Awaitable<Representation> {
-  if (isAnsweredAsStored(context)) return represent(context, stored.item, fields, stored)
-  return serialize(context, stored.item, { fields }).then(item => represent(context, item, fields))
+  return andThen(serialize(context, stored.item, fields), item =>
+    represent(context, item, fields, item === stored.item ? stored : undefined),
+  )
 }
 
 /** Represents an item after a change. Its text is not kept: it would double the memory of items nobody reads. */
@@ -192,7 +142,9 @@ export function representChanged(
   context: OperationContext,
   { item }: Stored,
 ): Awaitable<Representation> {
-  return andThen(serializeChanged(context, item), each => represent(context, each, undefined))
+  return andThen(serialize(context, item, undefined, true), each =>
+    represent(context, each, undefined),
+  )
 }
 
 function represent(
