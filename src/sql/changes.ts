@@ -12,136 +12,88 @@ import {
   type WriteOptions,
 } from '../store/store.ts'
 import { type Column, decodeValue } from './columns.ts'
-import type { SqlIdempotencyRecords } from './idempotency.ts'
+import type { IdempotencyRecords } from './idempotency.ts'
 import { compile, type Prepared, type Runner, type StatementSession } from './session.ts'
-import { type Fragment, sql } from './sql-text.ts'
+import { sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 
 /** Only its place counts: the values are given at each run. */
 const value = sql`${''}`
 
-export class SqlChanges {
-  readonly #mapping: TableMapping
-  readonly #records: SqlIdempotencyRecords
-  readonly #own: boolean
-  readonly #clock: () => number
+export type RowAccess = ReturnType<typeof buildRowAccess>
+
+/**
+ * Builds what reads a row, and changes or removes it if it is still at a version.
+ * @param own whether the table keeps values exactly, and has one row for each id.
+ */
+export function buildRowAccess(
+  mapping: TableMapping,
+  records: IdempotencyRecords,
+  own: boolean,
+  clock: () => number,
+) {
+  const { database, all, from, versionColumn, changing, created, id, idValue } = mapping
+  const isSame = sql`${id.ref} = ${idValue}`
+  const isAtVersion =
+    versionColumn === undefined ? isSame : sql`${isSame} and ${sql.id(versionColumn)} = ${value}`
+  const set = (columns: readonly Column[]) =>
+    sql.join(mapping.nameColumns(columns).map(name => sql`${name} = ${value}`))
   /** `[id]` */
-  readonly #get: Prepared
+  const find = compile(database, sql`select ${all} from ${from} where ${isSame}`)
   /** `[id]`; locks the row until the transaction ends. */
-  readonly #lock: Prepared
+  const lock = compile(
+    database,
+    sql`select ${all} from ${from} where ${isSame}${database.forUpdate}`,
+  )
+  const returned = created ?? id
   /** `[...changing columns, version, id, old version]`; gives the creation date. */
-  readonly #replace: Prepared
+  const replace = compile(
+    database,
+    sql`update ${from} set ${set(changing)} where ${isAtVersion} returning ${returned.readable} as ${sql.id(returned.read)}`,
+  )
   /** `[id]`, or `[id, version]` where there is a version column. */
-  readonly #remove: Prepared
+  const remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
 
-  /** @param own whether the table keeps values exactly, and has one row for each id. */
-  constructor(
-    mapping: TableMapping,
-    records: SqlIdempotencyRecords,
-    own: boolean,
-    clock: () => number,
-  ) {
-    this.#mapping = mapping
-    this.#records = records
-    this.#own = own
-    this.#clock = clock
-    const { database, all, from, versionColumn, changing, created, id } = mapping
-    const isSame = sql`${id.ref} = ${mapping.idValue}`
-    const version = versionColumn === undefined ? undefined : sql.id(versionColumn)
-    const isAtVersion = version ? sql`${isSame} and ${version} = ${value}` : isSame
-    this.#get = compile(database, sql`select ${all} from ${from} where ${isSame}`)
-    this.#lock = compile(
-      database,
-      sql`select ${all} from ${from} where ${isSame}${database.forUpdate}`,
-    )
-    const returned = created ?? id
-    this.#replace = compile(
-      database,
-      sql`update ${from} set ${this.#set(changing)} where ${isAtVersion} returning ${returned.readable} as ${sql.id(returned.read)}`,
-    )
-    this.#remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
+  async function findRow(wanted: Id, statement: Prepared, { run }: Runner) {
+    const key = mapping.encodeId(wanted)
+    if (key === undefined) return undefined
+    const [row] = (await run(statement, [key])).rows
+    return row && mapping.decode(row)
   }
 
-  #set(columns: readonly Column[]): Fragment {
-    const names = columns.map(({ column }) => sql.id(column))
-    const { versionColumn } = this.#mapping
-    if (versionColumn !== undefined) names.push(sql.id(versionColumn))
-    return sql.join(names.map(name => sql`${name} = ${value}`))
-  }
-
-  get(session: StatementSession, id: Id, options?: StoreOptions): Promise<Stored | undefined> {
-    return session.read(runner => this.#find(id, this.#get, runner), options)
-  }
-
-  async #find(id: Id, statement: Prepared, { run }: Runner): Promise<Stored | undefined> {
-    const given = this.#mapping.encodeId(id)
-    if (given === undefined) return undefined
-    const [row] = (await run(statement, [given])).rows
-    return row && this.#mapping.decode(row)
-  }
-
-  async update(
-    session: StatementSession,
-    id: Id,
-    version: string,
-    values: Item,
-    options?: WriteOptions,
-  ): Promise<Stored | undefined> {
-    const work = (runner: Runner, before: Stored | undefined) =>
-      before ? this.#change(before, values, runner) : this.#replaceRow(id, version, values, runner)
-    return (await this.#atVersion(session, id, version, work, options)) || undefined
-  }
-
-  delete(
-    session: StatementSession,
-    id: Id,
-    version: string,
-    options?: WriteOptions,
-  ): Promise<boolean> {
-    const key = this.#mapping.encodeId(id)
-    const parameters = this.#mapping.versionColumn === undefined ? [key] : [key, version]
-    const remove = async ({ run }: Runner) => {
-      const { numAffectedRows } = await run(this.#remove, parameters)
-      this.#requireOne(id, numAffectedRows)
-      return numAffectedRows === 1n
-    }
-    return this.#atVersion(session, id, version, remove, options)
+  function assembleChange(wanted: Id, values: Item): Item {
+    const date = new Date(clock()).toISOString()
+    return assemble(mapping.shape, wanted, values, date, date)
   }
 
   /** In the store's own table one statement compares the version; in others a transaction does. */
-  async #atVersion<T extends Stored | undefined | boolean>(
+  async function writeAtVersion<T extends Stored | undefined | boolean>(
     session: StatementSession,
-    id: Id,
+    wanted: Id,
     version: string,
     work: (runner: Runner, before: Stored | undefined) => Promise<T>,
     options: WriteOptions | undefined,
   ): Promise<T | false> {
-    if (this.#mapping.encodeId(id) === undefined) return false
+    if (mapping.encodeId(wanted) === undefined) return false
     const key = options?.idempotencyKey
     const write = async (runner: Runner) => {
-      const before = this.#own ? undefined : await this.#find(id, this.#lock, runner)
-      if (!this.#own && before?.version !== version) return false
+      const before = own ? undefined : await findRow(wanted, lock, runner)
+      if (!own && before?.version !== version) return false
       const result = await work(runner, before)
       if (key === undefined || !result) return result
       const written = typeof result === 'object' ? result : undefined
-      await this.#records.answer(key, buildAnswer(options, written), runner)
+      await records.answer(key, buildAnswer(options, written), runner)
       return result
     }
-    return session.write(write, options, this.#own && key === undefined)
+    return session.write(write, options, own && key === undefined)
   }
 
-  async #replaceRow(
-    id: Id,
-    version: string,
-    values: Item,
-    { run }: Runner,
-  ): Promise<Stored | undefined> {
-    const mapping = this.#mapping
-    const { created, changing } = mapping
-    const item = this.#assemble(id, values)
+  async function replaceRow(wanted: Id, version: string, values: Item, { run }: Runner) {
+    const item = assembleChange(wanted, values)
     const next = createVersion()
-    const parameters = [...mapping.encode(item, changing), next, mapping.encodeId(id), version]
-    const [found] = (await run(this.#replace, parameters)).rows
+    const key = mapping.encodeId(wanted)
+    const parameters = [...mapping.encode(item, changing, next), key, version]
+    const [found] = (await run(replace, parameters)).rows
     if (!found) return undefined
     if (created) item[created.name] = String(decodeValue(found[created.read], created))
     return mapping.predict(item, next)
@@ -151,30 +103,53 @@ export class SqlChanges {
    * Sets only values that differ from what was read of a locked row: a column may hold more than is read
    * of it, such as digits beyond those of a double.
    */
-  async #change(before: Stored, values: Item, { run }: Runner): Promise<Stored | undefined> {
-    const mapping = this.#mapping
-    const { id } = before
-    const item = this.#assemble(id, values)
-    const columns = mapping.changing.filter(({ name }) => !sameJson(item[name], before.item[name]))
-    const next = mapping.versionColumn === undefined ? [] : [createVersion()]
-    const set = [...mapping.encode(item, columns), ...next]
-    if (set.length === 0) return before
-    const statement = sql`update ${mapping.from} set ${this.#set(columns)} where ${mapping.id.ref} = ${mapping.idValue} returning ${mapping.all}`
-    const { rows } = await run(compile(mapping.database, statement), [...set, mapping.encodeId(id)])
-    this.#requireOne(id, rows.length)
+  async function changeRow(before: Stored, values: Item, { run }: Runner) {
+    const item = assembleChange(before.id, values)
+    const columns = changing.filter(({ name }) => !sameJson(item[name], before.item[name]))
+    const next = versionColumn === undefined ? undefined : createVersion()
+    const parameters = mapping.encode(item, columns, next)
+    if (parameters.length === 0) return before
+    const statement = sql`update ${from} set ${set(columns)} where ${isSame} returning ${all}`
+    const key = mapping.encodeId(before.id)
+    const { rows } = await run(compile(database, statement), [...parameters, key])
+    requireOne(mapping.table, before.id, rows.length)
     return rows[0] && mapping.decode(rows[0])
   }
 
-  #assemble(id: Id, values: Item): Item {
-    const date = new Date(this.#clock()).toISOString()
-    return assemble(this.#mapping.shape, id, values, date, date)
+  return {
+    get: (session: StatementSession, wanted: Id, options?: StoreOptions) =>
+      session.read(runner => findRow(wanted, find, runner), options),
+    async update(
+      session: StatementSession,
+      wanted: Id,
+      version: string,
+      values: Item,
+      options?: WriteOptions,
+    ): Promise<Stored | undefined> {
+      const work = (runner: Runner, before: Stored | undefined) =>
+        before ? changeRow(before, values, runner) : replaceRow(wanted, version, values, runner)
+      return (await writeAtVersion(session, wanted, version, work, options)) || undefined
+    },
+    delete(
+      session: StatementSession,
+      wanted: Id,
+      version: string,
+      options?: WriteOptions,
+    ): Promise<boolean> {
+      const key = mapping.encodeId(wanted)
+      const parameters = versionColumn === undefined ? [key] : [key, version]
+      const work = async ({ run }: Runner) => {
+        const { numAffectedRows } = await run(remove, parameters)
+        requireOne(mapping.table, wanted, numAffectedRows)
+        return numAffectedRows === 1n
+      }
+      return writeAtVersion(session, wanted, version, work, options)
+    },
   }
+}
 
-  /** @throws Error, which undoes the transaction, where several rows have the id. */
-  #requireOne(id: Id, rows: number | bigint | undefined): void {
-    if (rows === undefined || rows <= 1) return
-    throw new Error(
-      `${this.#mapping.table} has ${rows} rows with the id ${id}: none of them was changed`,
-    )
-  }
+/** @throws Error, which undoes the transaction, where several rows have the id. */
+function requireOne(table: string, id: Id, rows: number | bigint | undefined): void {
+  if (rows === undefined || rows <= 1) return
+  throw new Error(`${table} has ${rows} rows with the id ${id}: none of them was changed`)
 }

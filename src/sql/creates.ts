@@ -3,10 +3,10 @@
 import type { Item } from '../schema/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 import { assemble, buildAnswer, type Id, type Stored, type WriteOptions } from '../store/store.ts'
-import { decodeValue } from './columns.ts'
-import type { SqlIdempotencyRecords } from './idempotency.ts'
+import { type Column, decodeValue } from './columns.ts'
+import type { IdempotencyRecords } from './idempotency.ts'
 import { compile, type Prepared, type Row, type Runner, type StatementSession } from './session.ts'
-import { sql } from './sql-text.ts'
+import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import { SEQUENCES } from './tables.ts'
 
@@ -32,228 +32,203 @@ const sequences = sql.table(SEQUENCES)
 /** Only its place counts: the values are given at each run. */
 const value = sql`${''}`
 
-export class SqlCreates {
-  readonly #mapping: TableMapping
-  readonly #records: SqlIdempotencyRecords
-  readonly #own: boolean
-  readonly #clock: () => number
-  readonly #inserts = new Map<number, Prepared>()
-  /** `[table]`; selects the greatest id made or put into the table by another program, and locks the last one made. */
-  readonly #lockLast: Prepared
-  /** `[id, table]` */
-  readonly #keepLast: Prepared
-  /** `[table]` */
-  readonly #startLast: Prepared
-  /** Makes an id and inserts its row in one statement, where the database can. */
-  readonly #insertNext: Prepared | undefined
-  #lastUuid: string | undefined
+/** Creates a row. @throws the driver's error where it would break a rule of the table. */
+export type CreateRow = (
+  session: StatementSession,
+  values: Item,
+  options?: WriteOptions,
+) => Promise<Stored>
 
-  /** @param own whether the table keeps values exactly, so that they need not be read back. */
-  constructor(
-    mapping: TableMapping,
-    records: SqlIdempotencyRecords,
-    own: boolean,
-    clock: () => number,
-  ) {
-    this.#mapping = mapping
-    this.#records = records
-    this.#own = own
-    this.#clock = clock
-    const { database, shape } = mapping
-    const { kind } = shape.identity
-    const last = kind === 'integer' ? sql`cast(${lastId} as bigint)` : lastId
-    const greatest = kind === 'integer' ? sql.raw('last') : database.text(sql.raw('last'))
-    const both = sql`select max(${greatest}) from (select ${last} as last union all select (${mapping.greatestId})) as ids`
-    // Ids chosen by clients are not part of the sequence.
-    this.#lockLast = compile(
-      database,
-      sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${value}${database.forUpdate}`,
-    )
-    this.#keepLast = compile(
-      database,
-      sql`update ${sequences} set ${lastId} = ${value} where ${name} = ${value}`,
-    )
-    this.#startLast = compile(
-      database,
-      sql`insert into ${sequences} (${name}, ${lastId}) values (${value}, ${sql.lit(kind === 'integer' ? '0' : '')}) on conflict do nothing`,
-    )
-    if (database.supportsDmlInCte) this.#insertNext = this.#compileInsertNext()
+/**
+ * Builds the function that creates rows of a table.
+ * @param own whether the table keeps values exactly, so that they need not be read back.
+ */
+export function buildCreate(
+  mapping: TableMapping,
+  records: IdempotencyRecords,
+  own: boolean,
+  clock: () => number,
+): CreateRow {
+  const { database, shape, table, id, columns } = mapping
+  const isInteger = shape.identity.kind === 'integer'
+  // In its own table SQLite has nothing to tell of a row.
+  const returns = !own || !database.serial
+  const others = columns.filter(column => column !== id)
+  const sequence = compileSequence(mapping)
+  // Foreign tables may keep other values than they are given.
+  const returning = own ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
+  const insertNext = database.supportsDmlInCte
+    ? compileInsertNext(mapping, others, returning)
+    : undefined
+  const inserts = new Map<number, Prepared>()
+  let lastUuid: string | undefined
+
+  function newRow(newId: Id, create: Create): NewRow {
+    const date = new Date(clock()).toISOString()
+    const item = assemble(shape, newId, create.values, date, date)
+    const version = mapping.versionColumn === undefined ? undefined : createVersion()
+    return { ...create, item, version }
   }
 
-  /** @throws the driver's error where a row would break a rule of the table. */
-  create(session: StatementSession, values: Item, options: WriteOptions = {}): Promise<Stored> {
-    const create = { values, options }
-    const id = chosenId(this.#mapping.shape.identity, values)
-    const single = options.idempotencyKey === undefined
-    if (id === undefined) {
-      const oneStatement = single && this.#insertNext !== undefined
-      return session.writeShared(create, this.#insertUnderNext, options, oneStatement)
+  /** Reads and locks the last id. @throws Error for one that JavaScript cannot count on from. */
+  async function readLast(run: Runner['run']): Promise<string> {
+    let [row] = (await run(sequence.lock, [table])).rows
+    if (!row) {
+      await run(sequence.start, [table])
+      row = (await run(sequence.lock, [table])).rows[0]
     }
-    const insert = async (runner: Runner) =>
-      this.#answer(await this.#insertRows([this.#newRow(id, create)], runner), runner)
-    return session.write(async runner => (await insert(runner))[0] as Stored, options, single) // one row, one answer
+    const last = String(row?.last ?? '')
+    if (!isInteger || Number(last) < Number.MAX_SAFE_INTEGER) return last
+    throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
   }
 
-  readonly #insertUnderNext = async (
-    creates: readonly Create[],
-    runner: Runner,
-  ): Promise<Stored[]> => {
-    const [first] = creates
-    if (creates.length === 1 && first && this.#insertNext) {
-      return this.#answer([await this.#insertOne(first, this.#insertNext, runner)], runner)
-    }
-    return this.#answer(await this.#insertLocked(creates, runner), runner)
-  }
-
-  async #insertOne(create: Create, insert: Prepared, { run }: Runner): Promise<Inserted> {
-    const { table, columns, id, shape } = this.#mapping
-    const row = this.#newRow('', create)
-    const others = columns.filter(column => column !== id)
-    const values = this.#encode(row, others)
+  /** Makes an id and inserts its row by one statement. */
+  async function insertOne(create: Create, insert: Prepared, { run }: Runner): Promise<Inserted> {
+    const row = newRow('', create)
+    const values = mapping.encode(row.item, others, row.version)
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const uuid = nextUuid(this.#lastUuid, this.#clock())
-      const next = shape.identity.kind === 'integer' ? [table] : [uuid, table, uuid, uuid]
+      const uuid = nextUuid(lastUuid, clock())
+      const next = isInteger ? [table] : [uuid, table, uuid, uuid]
       const [made] = (await run(insert, [...next, ...values])).rows
-      if (made) {
-        this.#lastUuid = uuid
-        return [row, made]
-      }
-      this.#lastUuid = await this.#readLast(run)
+      lastUuid = made ? uuid : await readLast(run)
+      if (made) return [row, made]
     }
     throw noRow(table)
   }
 
-  async #insertLocked(creates: readonly Create[], runner: Runner): Promise<Inserted[]> {
-    const { shape, table } = this.#mapping
-    const { run } = runner
-    const known = await this.#readLast(run)
-    let last: Id = shape.identity.kind === 'integer' ? Number(known) : known
-    const rows = creates.map(create => {
-      last = nextId(shape.identity, last, this.#clock())
-      return this.#newRow(last, create)
-    })
-    const inserted = await this.#insertRows(rows, runner)
-    await run(this.#keepLast, [String(last), table])
-    return inserted
-  }
-
-  /**
-   * Reads and locks the last id.
-   * @throws Error for one that JavaScript cannot count on from.
-   */
-  async #readLast(run: Runner['run']): Promise<string> {
-    const { table, shape } = this.#mapping
-    let [row] = (await run(this.#lockLast, [table])).rows
-    if (!row) {
-      await run(this.#startLast, [table])
-      row = (await run(this.#lockLast, [table])).rows[0]
-    }
-    const last = String(row?.last ?? '')
-    if (shape.identity.kind !== 'integer' || Number(last) < Number.MAX_SAFE_INTEGER) return last
-    throw new Error(`${table} takes no row: its greatest id, ${last}, is beyond 2^53`)
-  }
-
-  /** @returns each row with what the database gives of it. */
-  async #insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
-    const { id, table } = this.#mapping
+  async function insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
     const given: Row[] = []
-    for (const part of inParts(rows.map(row => this.#encode(row)))) {
-      given.push(...(await run(this.#compileInsert(part.length), part.flat())).rows)
+    for (const part of inParts(rows.map(row => mapping.encode(row.item, columns, row.version)))) {
+      const insert =
+        inserts.get(part.length) ?? compileInsert(mapping, part.length, returns && returning)
+      inserts.set(part.length, insert)
+      given.push(...(await run(insert, part.flat())).rows)
     }
+    if (!returns) return rows.map(row => [row, undefined])
     return rows.map((row, at) => {
       const found = given[at]
       // A trigger may keep rows out or give them other ids: those of several are then inserted one by one.
-      const isOther =
-        rows.length > 1 && found && decodeValue(found[id.read], id) !== row.item[id.name]
-      if (this.#returns && (!found || isOther)) throw noRow(table)
+      const isRow =
+        found && (rows.length === 1 || decodeValue(found[id.read], id) === row.item[id.name])
+      if (!isRow) throw noRow(table)
       return [row, found]
     })
   }
 
-  #newRow(id: Id, create: Create): NewRow {
-    const { shape, versionColumn } = this.#mapping
-    const date = new Date(this.#clock()).toISOString()
-    const item = assemble(shape, id, create.values, date, date)
-    return { ...create, item, version: versionColumn === undefined ? undefined : createVersion() }
-  }
-
-  #encode({ item, version }: NewRow, columns = this.#mapping.columns): unknown[] {
-    const values = this.#mapping.encode(item, columns)
-    return version === undefined ? values : [...values, version]
-  }
-
   /** Keeps what was stored as the answers to the idempotency keys. */
-  async #answer(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
-    const mapping = this.#mapping
-    const { id } = mapping
+  async function answer(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
     const stored: Stored[] = []
     for (const [{ item, version, options }, row] of rows) {
-      const madeId = row && decodeValue(row[id.read], id)
-      if (madeId !== undefined) item[id.name] = madeId
-      const kept = row && !this.#own ? mapping.decode(row) : mapping.predict(item, version)
+      if (row) item[id.name] = decodeValue(row[id.read], id) as Id // no id is null
+      const kept = row && !own ? mapping.decode(row) : mapping.predict(item, version)
       const key = options.idempotencyKey
-      if (key !== undefined) {
-        await this.#records.answer(key, buildAnswer(options, kept), runner)
-      }
+      if (key !== undefined) await records.answer(key, buildAnswer(options, kept), runner)
       stored.push(kept)
     }
     return stored
   }
 
-  /** Whether inserts give something of their rows. In its own table SQLite has nothing to tell. */
-  get #returns(): boolean {
-    return !this.#own || !this.#mapping.database.serial
+  /** Inserts rows under the next ids. */
+  async function insertNextRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
+    const [first] = creates
+    if (creates.length === 1 && first && insertNext) {
+      return answer([await insertOne(first, insertNext, runner)], runner)
+    }
+    const known = await readLast(runner.run)
+    let last: Id = isInteger ? Number(known) : known
+    const rows = creates.map(create => {
+      last = nextId(shape.identity, last, clock())
+      return newRow(last, create)
+    })
+    const inserted = await insertRows(rows, runner)
+    await runner.run(sequence.keep, [String(last), table])
+    return answer(inserted, runner)
   }
 
-  /** What an insert gives of its rows: foreign tables may keep another value than they are given. */
-  get #returning() {
-    const { id, all } = this.#mapping
-    if (!this.#returns) return sql``
-    return sql` returning ${this.#own ? sql`${id.readable} as ${sql.id(id.read)}` : all}`
+  return (session, values, options = {}) => {
+    const create = { values, options }
+    const chosen = chosenId(shape.identity, values)
+    const single = options.idempotencyKey === undefined
+    if (chosen === undefined) {
+      const oneStatement = single && insertNext !== undefined
+      return session.writeShared(create, insertNextRows, options, oneStatement)
+    }
+    const insert = async (runner: Runner) => {
+      const stored = await answer(await insertRows([newRow(chosen, create)], runner), runner)
+      return stored[0] as Stored // one row, one answer
+    }
+    return session.write(insert, options, single)
   }
+}
 
-  /** `[...columns, version]` of each row. */
-  #compileInsert(rows: number): Prepared {
-    const known = this.#inserts.get(rows)
-    if (known) return known
-    const { database, columns, versionColumn, from } = this.#mapping
-    const names = columns.map(({ column }) => sql.id(column))
-    if (versionColumn !== undefined) names.push(sql.id(versionColumn))
-    const row = sql`(${sql.join(names.map(() => value))})`
-    const all = sql.join(Array.from({ length: rows }, () => row))
-    const made = compile(
+/** Compiles what reads and keeps the last id of a table. */
+function compileSequence({ database, shape, greatestId }: TableMapping) {
+  const { kind } = shape.identity
+  const isInteger = kind === 'integer'
+  const last = isInteger ? sql`cast(${lastId} as bigint)` : lastId
+  const greatest = isInteger ? sql.raw('last') : database.text(sql.raw('last'))
+  const both = sql`select max(${greatest}) from (select ${last} as last union all select (${greatestId})) as ids`
+  return {
+    /**
+     * `[table]`; selects the greatest id, of those made and those of other programs, and locks the last one made.
+     * Ids chosen by clients do not count.
+     */
+    lock: compile(
       database,
-      sql`insert into ${from} (${sql.join(names)})${database.overriding} values ${all}${this.#returning}`,
-    )
-    this.#inserts.set(rows, made)
-    return made
-  }
-
-  /**
-   * `[table, …]` for integers, `[uuid, table, uuid, uuid, …]` for others, then the columns but the id, and
-   * the version. Inserts no row where the table has no last id yet, or the last id is not the smaller one.
-   */
-  #compileInsertNext(): Prepared {
-    const { database, columns, versionColumn, from, id, shape } = this.#mapping
-    const { kind } = shape.identity
-    const names = columns.filter(column => column !== id).map(({ column }) => sql.id(column))
-    if (versionColumn !== undefined) names.push(sql.id(versionColumn))
-    const columnList = sql.join([sql.id(id.column), ...names])
-    const integer = sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + 1)::text from (select (${this.#mapping.greatestId}) as most) as top where kept.name = ${value} returning kept.last_id::bigint as id`
-    const taken =
-      kind === 'text'
-        ? sql`${value}::text is null`
-        : // By its order, which an index gives: for `exists` the planner reads the whole table.
-          sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${this.#mapping.idValue}, false)`
-    const uuid = sql`update ${sequences} as kept set last_id = ${value} where kept.name = ${value} and kept.last_id < ${value} and not ${taken} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
-    // A greater number is none of JavaScript's: it would be read as another.
-    const served =
-      kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
-    return compile(
+      sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${value}${database.forUpdate}`,
+    ),
+    /** `[id, table]` */
+    keep: compile(
       database,
-      sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${columnList})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => value)])} from made${served}${this.#returning}`,
-    )
+      sql`update ${sequences} set ${lastId} = ${value} where ${name} = ${value}`,
+    ),
+    /** `[table]` */
+    start: compile(
+      database,
+      sql`insert into ${sequences} (${name}, ${lastId}) values (${value}, ${sql.lit(isInteger ? '0' : '')}) on conflict do nothing`,
+    ),
   }
+}
+
+/** `[...columns, version]` of each row. */
+function compileInsert(mapping: TableMapping, rows: number, returning: Fragment | false): Prepared {
+  const { database, columns, from } = mapping
+  const names = mapping.nameColumns(columns)
+  const row = sql`(${sql.join(names.map(() => value))})`
+  const values = sql.join(Array.from({ length: rows }, () => row))
+  const returned = returning ? sql` returning ${returning}` : sql``
+  return compile(
+    database,
+    sql`insert into ${from} (${sql.join(names)})${database.overriding} values ${values}${returned}`,
+  )
+}
+
+/**
+ * Compiles a statement that makes an id and inserts its row: `[table, …]` for integers, `[uuid, table, uuid,
+ * uuid, …]` for others, then the columns but the id, and the version. It inserts no row where the table has no
+ * last id yet, or the last id is not the smaller one.
+ */
+function compileInsertNext(
+  mapping: TableMapping,
+  others: readonly Column[],
+  returning: Fragment,
+): Prepared {
+  const { database, from, id, shape, greatestId } = mapping
+  const { kind } = shape.identity
+  const names = mapping.nameColumns(others)
+  const integer = sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + 1)::text from (select (${greatestId}) as most) as top where kept.name = ${value} returning kept.last_id::bigint as id`
+  const taken =
+    kind === 'text'
+      ? sql`${value}::text is null`
+      : // By its order, which an index gives: for `exists` the planner reads the whole table.
+        sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${mapping.idValue}, false)`
+  const uuid = sql`update ${sequences} as kept set last_id = ${value} where kept.name = ${value} and kept.last_id < ${value} and not ${taken} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
+  // A greater number is none of JavaScript's: it would be read as another.
+  const served = kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
+  return compile(
+    database,
+    sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${sql.join([id.ref, ...names])})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => value)])} from made${served} returning ${returning}`,
+  )
 }
 
 function noRow(table: string): Error {

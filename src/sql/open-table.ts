@@ -1,25 +1,25 @@
 // Opens the table of a collection: makes or alters it where that is asked for, and reads its catalog.
 import type { Shape } from '../store/store.ts'
-import { SqlChanges } from './changes.ts'
+import { buildRowAccess, type RowAccess } from './changes.ts'
 import type { Column } from './columns.ts'
-import { SqlCreates } from './creates.ts'
+import { buildCreate, type CreateRow } from './creates.ts'
 import type { ColumnType, SqlDatabase } from './database.ts'
-import { SqlIdempotencyRecords } from './idempotency.ts'
+import { createRecords, type IdempotencyRecords } from './idempotency.ts'
 import { SqlReads } from './reads.ts'
 import { compile, type Row, type Runner, type Session } from './session.ts'
 import type { SqlStoreOptions } from './sql-store.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
 import { TableMapping } from './table-mapping.ts'
-import { TableWalk } from './table-walk.ts'
+import { createWalk } from './table-walk.ts'
 import { addColumn, isAddable, tableStatements } from './tables.ts'
 
 /** The operations on a table, once its catalog is read. */
 export interface Table {
   readonly mapping: TableMapping
-  readonly changes: SqlChanges
-  readonly creates: SqlCreates
+  readonly rows: RowAccess
+  readonly create: CreateRow
   readonly reads: SqlReads
-  readonly records: SqlIdempotencyRecords
+  readonly records: IdempotencyRecords
 }
 
 type Options = Omit<SqlStoreOptions<never>, 'db'>
@@ -33,15 +33,15 @@ export async function openTable(
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
   const { mapping, catalog } = await prepare(shape, session, database, options)
   const isOwn = catalog.isOwn(mapping)
-  const records = new SqlIdempotencyRecords(database, mapping.table, clock)
+  const records = createRecords(database, mapping.table, clock)
   // A part of a table stands under its name, which with a schema in front is none.
   const walks = database.serial && catalog.base && !mapping.table.includes('.')
-  const walk = walks ? new TableWalk(mapping, maxScan) : undefined
+  const walk = walks ? createWalk(mapping, maxScan) : undefined
   return {
     mapping,
     records,
-    changes: new SqlChanges(mapping, records, isOwn, clock),
-    creates: new SqlCreates(mapping, records, isOwn, clock),
+    rows: buildRowAccess(mapping, records, isOwn, clock),
+    create: buildCreate(mapping, records, isOwn, clock),
     reads: new SqlReads(mapping, rememberTotals && catalog.base, walk),
   }
 }

@@ -222,7 +222,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       pages: 'key',
       idempotency: 'store',
       database: shared,
-      get: (id, given) => access(({ changes }, on) => changes.get(on, id, given)),
+      get: (id, given) => access(({ rows }, on) => rows.get(on, id, given)),
       list: (...given) => read(given[0], (reads, on) => reads.list(on, ...given)),
       async count(filters, mode, given) {
         throwIfAborted(given)
@@ -242,9 +242,9 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           key = sortKeyOf(end.item, selection.sort) as Scalar[]
         }
       },
-      create: (...given) => write(({ creates }, on) => creates.create(on, ...given)),
-      update: (...given) => write(({ changes }, on) => changes.update(on, ...given)),
-      delete: (...given) => write(({ changes }, on) => changes.delete(on, ...given)),
+      create: (...given) => write(({ create }, on) => create(on, ...given)),
+      update: (...given) => write(({ rows }, on) => rows.update(on, ...given)),
+      delete: (...given) => write(({ rows }, on) => rows.delete(on, ...given)),
       complete: (...given) => access(({ records }, on) => records.complete(on, ...given)),
     }
     return methods

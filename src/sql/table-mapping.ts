@@ -191,15 +191,22 @@ export class TableMapping {
     return { kind, maybe, value, order, json }
   }
 
+  /** Names columns in a statement that writes them, the version last. */
+  nameColumns(columns: readonly Column[]): Fragment[] {
+    const names = columns.map(({ ref }) => ref)
+    return this.versionColumn === undefined ? names : [...names, sql.id(this.versionColumn)]
+  }
+
   /**
-   * Encodes the values of an item, in the order of the columns without the version.
+   * Encodes the values of an item in the order of the columns, the version last.
    * @throws TypeError for a property that has no column: it would be lost.
    */
-  encode(item: Item, columns = this.columns): unknown[] {
+  encode(item: Item, columns: readonly Column[], version: string | undefined): unknown[] {
     for (const name of Object.keys(item)) {
       if (!this.#byName.has(name)) throw new TypeError(`${this.table} has no column for "${name}"`)
     }
-    return columns.map(column => encodeValue(item[column.name], column, this.database))
+    const values = columns.map(column => encodeValue(item[column.name], column, this.database))
+    return version === undefined ? values : [...values, version]
   }
 
   /** The bound value of the id in a statement of one item. */
