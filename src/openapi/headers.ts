@@ -3,8 +3,7 @@ import { isRead } from '../http/message.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import type { Components } from './components.ts'
-import { type Described, takesKey } from './described.ts'
+import { type Components, type Described, takesKey } from './described.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 }

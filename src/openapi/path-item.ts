@@ -8,8 +8,7 @@ import type { ApiDefinition } from '../model/definition.ts'
 import { DOWNLOAD, type Match, type Target } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
 import type { Item } from '../schema/values.ts'
-import { Components } from './components.ts'
-import type { Described } from './described.ts'
+import { Components, type Described } from './described.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
 import { describeRule } from './security.ts'
@@ -88,7 +87,7 @@ function describeMethod(described: Described): Record<string, unknown> {
   return {
     operationId: id,
     summary: action ? (action.description ?? name) : SUMMARIES[name],
-    ...(version?.deprecated !== undefined && { deprecated: true }),
+    deprecated: version?.deprecated !== undefined || undefined,
     ...buildRequest(described),
     responses: buildResponses(described),
     ...(!components.isInline && {

@@ -14,8 +14,7 @@ import {
   needsProperties,
 } from '../schema/json-schema.ts'
 import { listOperators } from '../store/operators.ts'
-import { toTypeName } from './components.ts'
-import { buildContent, type Described, shareSchema } from './described.ts'
+import { buildContent, type Described, shareSchema, toTypeName } from './described.ts'
 import { buildHeaderParameters } from './headers.ts'
 import { bodySchema, fileEncoding } from './schemas.ts'
 
@@ -24,8 +23,7 @@ const TEXT: JsonSchema = { type: 'string' }
 /** Builds the properties of an operation that say what it takes. */
 export function buildRequest(described: Described): Record<string, unknown> {
   const parameters = [...queryParameters(described), ...buildHeaderParameters(described)]
-  const requestBody = buildBody(described)
-  return { ...(parameters.length > 0 && { parameters }), ...(requestBody && { requestBody }) }
+  return { parameters, requestBody: buildBody(described) }
 }
 
 /** Finds the fields that a client may write by an operation or action; `undefined` where it takes no input. */
@@ -48,12 +46,7 @@ function queryParameters({ api, target, method, name, components }: Described): 
   if (action) return inputParameters(action.inputFields ?? new Map())
   const type = toTypeName(collection.itemName)
   return parametersOf(collection, name, api.dialects.length > 0).map(each =>
-    components.refer(
-      'parameters',
-      `${type}.${each.name}`,
-      `${collection.name} ${each.name}`,
-      () => each,
-    ),
+    components.refer('parameters', `${type}.${each.name}`, collection, () => each),
   )
 }
 
@@ -73,12 +66,7 @@ function parametersOf(
   return [
     ...filtersOf(collection.queryFields, '', name === SEARCH),
     ...(name === 'count' ? [] : [fields, ...pageParameters(collection)]),
-    ...(shape.createdAt === undefined
-      ? []
-      : [
-          parameter('since', INSTANT, 'The earliest creation date'),
-          parameter('until', INSTANT, 'The latest creation date; a day to its end'),
-        ]),
+    ...(shape.createdAt === undefined ? [] : DATES),
     parameter('since_id', idSchema, 'Only items after this id'),
     parameter('max_id', idSchema, 'Only items up to this id'),
     ...(name === SEARCH || asSearch ? [parameter('q', TEXT, 'Words to find')] : []),
@@ -93,17 +81,21 @@ const INSTANT: JsonSchema = {
   anyOf: [{ format: 'date-time' }, { format: 'date' }],
 }
 
+const DATES = [
+  parameter('since', INSTANT, 'The earliest creation date'),
+  parameter('until', INSTANT, 'The latest creation date; a day to its end'),
+]
+
 function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition): Parameter[] {
   const number = { type: 'integer', minimum: 0 }
   const sort = 'Fields separated by commas, a minus before one that descends'
   const limit = { ...number, default: defaultLimit, maximum: maxLimit }
+  const cursor = parameter('cursor', TEXT, 'A place in the list, from a Link header')
   return [
     parameter('sort', TEXT, sort),
     parameter('offset', number, 'The position of the first item'),
     parameter('limit', limit, 'The most items of a page'),
-    ...(store.pages === 'offset'
-      ? []
-      : [parameter('cursor', TEXT, 'A place in the list, from a Link header')]),
+    ...(store.pages === 'offset' ? [] : [cursor]),
   ]
 }
 
@@ -155,12 +147,12 @@ function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
 interface Parameter {
   readonly name: string
   readonly in: 'query'
-  readonly description?: string
+  readonly description: string | undefined
   readonly schema: JsonSchema
 }
 
 function parameter(name: string, schema: JsonSchema, description?: string): Parameter {
-  return { name, in: 'query', ...(description && { description }), schema }
+  return { name, in: 'query', description, schema }
 }
 
 /** The media types of a PATCH that no format is of. */

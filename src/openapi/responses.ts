@@ -1,12 +1,10 @@
 // What a method answers, in the terms of OpenAPI 3.1.
 
 import { isRead } from '../http/message.ts'
-import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import { DOWNLOAD } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
-import { toTypeName } from './components.ts'
-import { buildContent, type Described, shareSchema, takesKey } from './described.ts'
+import { buildContent, type Described, shareSchema, takesKey, toTypeName } from './described.ts'
 import { buildErrorResponses } from './errors.ts'
 import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
@@ -120,16 +118,6 @@ const NUMBER: JsonSchema = {
   required: ['count'],
 }
 
-/** Whether a version with another schema keeps its properties in the same items. */
-function sharesStore(
-  { versions }: ApiDefinition,
-  { store, schema }: CollectionDefinition,
-): boolean {
-  return versions.some(({ collections }) =>
-    [...collections.values()].some(other => other.store === store && other.schema !== schema),
-  )
-}
-
 function answerContent(
   described: Described,
   status: string,
@@ -141,9 +129,7 @@ function answerContent(
   const { collection, property = '', action } = target
   const type = toTypeName(collection.itemName)
   const item = () =>
-    shareSchema(described, type, collection, status, id =>
-      itemSchema(collection, id, sharesStore(api, collection)),
-    )
+    shareSchema(described, type, collection, status, id => itemSchema(collection, id))
   switch (content) {
     case 'page':
       return buildContent(types, { type: 'array', items: item() })
@@ -157,7 +143,7 @@ function answerContent(
       const { output, givesItem, name = '' } = action ?? {}
       if (givesItem) return buildContent(types, item())
       if (!output) return buildContent(types, undefined)
-      const build = (id: string) => embedSchema(output, { io: 'output', id, open: true })
+      const build = (id: string) => embedSchema(output, { io: 'output', id })
       const title = `${type}${toTypeName(name)}Output`
       return buildContent(types, shareSchema(described, title, output, status, build))
     }

@@ -7,13 +7,8 @@ import { embedSchema, fieldSchema, type JsonSchema } from '../schema/json-schema
  * Builds the schema of an item as it is given: the schema's output, binary properties in their form, and
  * the properties that the server adds.
  * @param id a name for the schema, that no other one of the document has.
- * @param open whether an item may have properties of another version.
  */
-export function itemSchema(
-  collection: CollectionDefinition,
-  id: string,
-  open: boolean,
-): JsonSchema {
+export function itemSchema(collection: CollectionDefinition, id: string): JsonSchema {
   const { schema, roles } = collection
   const added = serverProperties(collection)
   const change = (object: JsonSchema) => {
@@ -28,7 +23,7 @@ export function itemSchema(
       required: [...new Set([...Object.keys(added), ...required])],
     }
   }
-  return embedSchema(schema, { io: 'output', id, change, open })
+  return embedSchema(schema, { io: 'output', id, change })
 }
 
 export interface BodyOptions {

@@ -45,8 +45,6 @@ export interface Embedding {
   readonly id: string
   /** Changes the objects that the whole value may be. Default: none. */
   readonly change?: (object: JsonSchema) => JsonSchema
-  /** Whether other properties are allowed. Default: as the schema says. */
-  readonly open?: boolean
 }
 
 /**
@@ -55,7 +53,7 @@ export interface Embedding {
  */
 export function embedSchema(
   schema: Schema,
-  { io, id: $id, change = object => object, open = false }: Embedding,
+  { io, id: $id, change = object => object }: Embedding,
 ): JsonSchema {
   // Within a list a recursive schema refers to `$defs` and never to the root, which is changed.
   const list = z.toJSONSchema(z.array(schema), {
@@ -68,7 +66,9 @@ export function embedSchema(
       },
       jsonSchema,
     }) {
-      if (open && def.type === 'object' && !def.catchall) delete jsonSchema.additionalProperties
+      // An answer may have more: properties of another version, or what an action adds.
+      if (io === 'output' && def.type === 'object' && !def.catchall)
+        delete jsonSchema.additionalProperties
     },
   })
   const { items = {}, $defs }: { items?: JsonSchema; $defs?: JsonSchema['$defs'] } = JSON.parse(
