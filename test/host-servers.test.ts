@@ -269,6 +269,21 @@ describe('a multipart body that was read before', () => {
   })
 })
 
+test('a form that the host server has parsed names its method', async () => {
+  const { api, handler } = photosApi()
+  const photo = await api.fetch(new Request('http://api.test/photos', POST))
+  const port = await hosted(express.urlencoded(), handler)
+  const path = new URL(photo.headers.get('location') ?? '').pathname
+  const send = (headers = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers,
+      body: new URLSearchParams({ _method: 'DELETE' }),
+    })
+  expect((await send({ 'x-http-method-override': 'PUT' })).status).toBe(400)
+  expect((await send()).status).toBe(200)
+})
+
 test('a request whose body the host server has read is a 400', async () => {
   const { api } = photosApi()
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' }

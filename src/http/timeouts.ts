@@ -5,8 +5,8 @@ import type { Limits } from './limits.ts'
 import type { HttpRequest } from './message.ts'
 
 /**
- * The pace at which a body must keep coming: what the server has waited for it may not exceed
- * `bodyTime` by more than the bytes so far excuse at `bodyRate`.
+ * Measures the pace of a body: the server waits for it no longer than `bodyTime`, and the time in which
+ * the bytes so far arrive at `bodyRate`.
  */
 export class BodyTimer {
   readonly #limits: Pick<Limits, 'bodyTime' | 'bodyRate'>
@@ -17,13 +17,13 @@ export class BodyTimer {
     this.#limits = limits
   }
 
-  /** Says that so many bytes have come. */
-  came(bytes: number): void {
+  /** Counts bytes that have arrived. */
+  add(bytes: number): void {
     this.#bytes += bytes
   }
 
   /**
-   * Waits for what comes next, no longer than the pace allows.
+   * Waits for the next bytes, no longer than the pace allows.
    * @throws HttpError 408 (RFC 9110 §15.5.9)
    */
   async wait<T>(next: Promise<T>): Promise<T> {
@@ -31,7 +31,7 @@ export class BodyTimer {
     const started = performance.now()
     const left = bodyTime + (this.#bytes / bodyRate) * 1000 - this.#waited
     try {
-      return await orTooSlow(next, left)
+      return await bodies.within(next, left, bodyTooSlow)
     } finally {
       this.#waited += performance.now() - started
     }
@@ -52,25 +52,17 @@ export async function* limitBodyTime(
     while (true) {
       const { done, value } = await pace.wait(iterator.next().catch(breakOff))
       if (done) return
-      pace.came(value.length)
+      pace.add(value.length)
       yield value
     }
   } finally {
-    // Nobody waits for it: a body that hangs would not end either.
+    // Not awaited: a body that hangs would not end either.
     iterator.return?.().catch(() => undefined)
   }
 }
 
 function breakOff(cause: unknown): never {
   throw incompleteBody(cause)
-}
-
-function orTooSlow<T>(next: Promise<T>, time: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const deadline = bodies.add(time, () => reject(bodyTooSlow()))
-    const settle = () => bodies.delete(deadline)
-    next.then(resolve, reject).then(settle, settle)
-  })
 }
 
 function bodyTooSlow(): HttpError {
@@ -86,21 +78,21 @@ interface Deadline {
   readonly expire: () => void
 }
 
-/** How often deadlines are looked at, in milliseconds: one timer for all costs less than one for each. */
+/** How often deadlines are checked, in milliseconds: one timer for all costs less than one for each. */
 const STEP = 100
 
 class Deadlines {
-  readonly #going = new Set<Deadline>()
+  readonly #pending = new Set<Deadline>()
   #timer: NodeJS.Timeout | undefined
 
   get size(): number {
-    return this.#going.size
+    return this.#pending.size
   }
 
   /** @param time until `expire` is called, in milliseconds, unless it is deleted before. */
   add(time: number, expire: () => void): Deadline {
     const deadline = { until: performance.now() + time, expire }
-    this.#going.add(deadline)
+    this.#pending.add(deadline)
     if (this.#timer === undefined) {
       this.#timer = setInterval(() => this.sweep(), STEP)
       // A timer of workerd is a number.
@@ -110,82 +102,94 @@ class Deadlines {
   }
 
   delete(deadline: Deadline): void {
-    this.#going.delete(deadline)
+    this.#pending.delete(deadline)
   }
 
-  /** Ends what is over its time. */
+  /** Rejects where a promise takes longer, with the error that `expire` gives then. */
+  within<T>(work: Promise<T>, time: number, expire: () => HttpError): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const deadline = this.add(time, () => reject(expire()))
+      work.then(
+        result => {
+          this.delete(deadline)
+          resolve(result)
+        },
+        error => {
+          this.delete(deadline)
+          reject(error)
+        },
+      )
+    })
+  }
+
+  /** Expires the deadlines that are over. */
   sweep(): void {
     const now = performance.now()
-    for (const deadline of this.#going) {
+    for (const deadline of this.#pending) {
       if (deadline.until > now) continue
-      this.#going.delete(deadline)
+      this.#pending.delete(deadline)
       deadline.expire()
     }
-    if (this.#going.size > 0) return
+    if (this.#pending.size > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
 }
 
-/** Of the bodies that are waited for, and of those who take them. */
+/** The deadlines of bodies that are awaited, and of stores that take them. */
 const bodies = new Deadlines()
 
 /**
- * Hands a content on to who takes it, and who may take so long for each piece, and for what is done after
- * the last. Nothing of that is the time in which the next piece comes.
- * @param late told once the time is over: what is taken then is for nobody.
+ * Passes a content on to a store, which may take so long for each piece and for its end. The time until
+ * the next piece arrives does not count.
+ * @param onLate called once the time is over: what is stored then is not needed.
  * @throws HttpError 503
  */
 export function withinTime<T>(
   content: AsyncIterator<Uint8Array>,
   time: number,
-  take: (content: AsyncIterable<Uint8Array>) => Promise<T>,
-  late: (error: HttpError) => void,
+  store: (content: AsyncIterable<Uint8Array>) => Promise<T>,
+  onLate: (error: HttpError) => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    // Pieces may be asked for ahead of those that have not come.
-    let asked = 0
-    let over = false
+    // A store may ask for pieces ahead of those that have not arrived, and settle before they do.
+    let awaited = 0
+    let settled = false
     const expire = () => {
-      over = true
       const error = unavailable('The upload took too long to be kept', 'work_too_slow')
       reject(error)
-      late(error)
+      onLate(error)
     }
     let deadline = bodies.add(time, expire)
-    const settle = () => {
-      over = true
-      bodies.delete(deadline)
-    }
-
     const pieces: AsyncIterableIterator<Uint8Array> = {
       [Symbol.asyncIterator]: () => pieces,
       async next() {
         bodies.delete(deadline)
-        asked++
-        try {
-          return await content.next()
-        } finally {
-          asked--
-          if (asked === 0 && !over) deadline = bodies.add(time, expire)
-        }
+        awaited++
+        const piece = await content.next()
+        awaited--
+        if (awaited === 0 && !settled) deadline = bodies.add(time, expire)
+        return piece
       },
       async return(value) {
         await content.return?.()
         return { value, done: true }
       },
     }
-
-    take(pieces).then(resolve, reject).then(settle, settle)
+    const settle = () => {
+      settled = true
+      bodies.delete(deadline)
+    }
+    store(pieces).then(resolve, reject).then(settle, settle)
   })
 }
 
-/** What is worked on at the moment. */
+/** Bounds the work of all requests. */
 export interface Workload {
   /**
-   * Does one more piece of work; where it does not wait it costs nothing.
+   * Runs one more piece of work; where it does not wait it costs nothing.
    * @param request aborted where the time is over; what the work gives then is dropped.
-   * @throws HttpError 503 where too much is going on already, or the time is over.
+   * @throws HttpError 503 where too much is in progress already, or the time is over.
    */
   run<T>(work: () => Awaitable<T>, request: Pick<HttpRequest, 'abort'>): Awaitable<T>
 }
@@ -195,38 +199,21 @@ export function createWorkload({
   workTime,
 }: Pick<Limits, 'concurrency' | 'workTime'>): Workload {
   const pending = new Deadlines()
-
-  function limitTime<T>(work: Promise<T>, request: Pick<HttpRequest, 'abort'>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const deadline = pending.add(workTime, () => {
-        const error = unavailable('The work took too long. Try again.', 'work_too_slow')
-        reject(error)
-        request.abort(error)
-      })
-      work.then(
-        result => {
-          pending.delete(deadline)
-          resolve(result)
-        },
-        error => {
-          pending.delete(deadline)
-          reject(error)
-        },
-      )
-    })
-  }
-
   return {
     run(work, request) {
-      // Workers end a timer with the request that began it: what was given up there is found here.
+      // Workers end a timer with the request that began it: its deadlines are found here.
       if (pending.size >= concurrency) pending.sweep()
-      if (pending.size >= concurrency)
-        throw unavailable(
-          'Too many requests are being worked on at the moment. Try again.',
-          'overloaded',
-        )
+      if (pending.size >= concurrency) {
+        const message = 'Too many requests are being worked on at the moment. Try again.'
+        throw unavailable(message, 'overloaded')
+      }
       const result = work()
-      return result instanceof Promise ? limitTime(result, request) : result
+      if (!(result instanceof Promise)) return result
+      return pending.within(result, workTime, () => {
+        const error = unavailable('The work took too long. Try again.', 'work_too_slow')
+        request.abort(error)
+        return error
+      })
     },
   }
 }

@@ -127,7 +127,7 @@ export class RequestContext implements ListOptions {
   parameters = NO_PARAMETERS
   /** The raw query, where the parameters are exactly what it says. */
   plainQuery: string | undefined
-  /** The methods that the head names besides its own. */
+  /** The methods that the head, and then a form, names besides its own. */
   overrides: readonly string[] = []
   /** Whether the answer's status may only be 200 or 500. */
   suppressed = false

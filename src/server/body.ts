@@ -1,23 +1,29 @@
 // The body of a request, read once: as a form before its method is known, since the form may name it;
-// any other after. readBody → chooseBodyFormat → decodeBody → the format's `read`.
-import { HttpError } from '../errors.ts'
-import type { HttpRequest } from '../http/message.ts'
-import { effectiveMethod } from '../http/method-override.ts'
+// any other after. readBody → chooseBodyFormat → decode → the format's `read`.
+import { followedBy } from '../blobs/content.ts'
+import { HttpError, type Issue } from '../errors.ts'
+import type { ReadContext, Reader } from '../formats/format.ts'
+import { json } from '../formats/json.ts'
+import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
+import { WholeBody } from '../formats/read-body.ts'
+import type { BodyStream, HttpRequest, RequestBody } from '../http/message.ts'
+import { effectiveMethod, METHOD_PARAMETER } from '../http/method-override.ts'
+import { Remembered } from '../http/remembered.ts'
 import type { ApiDefinition } from '../model/definition.ts'
+import { chooseReader, type MediaType, parseMediaType, unsupportedMediaType } from '../negotiate.ts'
 import type { OperationContext } from '../operations/context.ts'
-import { createUploads } from '../operations/uploads.ts'
-import type { Awaitable } from '../schema/values.ts'
-import {
-  BodyContext,
-  chooseBodyFormat,
-  type Decoded,
-  decodeBody,
-  hasBody,
-  peekBody,
-} from './decode-body.ts'
+import { createUploads, type Uploads } from '../operations/uploads.ts'
+import { type Awaitable, getProperty, isObject, type Json, omit } from '../schema/values.ts'
+
+type WithBody = HttpRequest & { readonly body: RequestBody }
+
+function hasBody(request: HttpRequest): request is WithBody {
+  const { body, headers } = request
+  return body !== undefined && ('parsed' in body || headers['content-length'] !== '0')
+}
 
 /** Whether the body is sent as a form, which may name another method. */
-export function isForm(api: ApiDefinition, request: HttpRequest): boolean {
+export function isForm(api: ApiDefinition, request: HttpRequest): request is WithBody {
   const type = request.headers['content-type']?.toLowerCase()
   if (type === undefined || !hasBody(request)) return false
   return api.formats.some(({ form, types }) => form && types.some(known => type.includes(known)))
@@ -27,13 +33,11 @@ export function isForm(api: ApiDefinition, request: HttpRequest): boolean {
  * Reads the body of a POST that {@link isForm}, and the method that it names.
  * @throws HttpError 400, 413, 415
  */
-export async function readForm(context: OperationContext): Promise<void> {
-  const { request, method, extension, overrides } = context
-  const content = chooseBodyFormat(request, context.api, method, extension)
-  if (!content.format.form) return
-  const decoded = await decode(context, content, request.body)
-  context.method = effectiveMethod(request.method, [...overrides, ...decoded.overrides])
-  context.body = decoded
+export async function readForm(context: OperationContext, request: WithBody): Promise<void> {
+  const chosen = chooseBodyFormat(context)
+  if (!chosen.format.form) return
+  await decode(context, chosen, request.body)
+  context.method = effectiveMethod(request.method, context.overrides)
 }
 
 /**
@@ -41,43 +45,163 @@ export async function readForm(context: OperationContext): Promise<void> {
  * @throws HttpError 400, 413, 415
  */
 export function readBody(context: OperationContext): Awaitable<void> {
-  const { api, request, method, extension } = context
+  const { api, request, method } = context
   if (context.body || !hasBody(request)) return undefined
   if (request.method === 'POST' && method !== 'POST' && isForm(api, request))
-    return readForm(context)
+    return readForm(context, request)
   if (method === 'DELETE' && !context.target.action) return undefined
-  // What cannot be read is refused before anybody waits for it.
-  const content = chooseBodyFormat(request, api, method, extension)
-  return readContent(context, content)
+  // An unreadable type is refused before the body is awaited.
+  const chosen = chooseBodyFormat(context)
+  if (request.headers['content-length'] !== undefined || 'parsed' in request.body)
+    return decode(context, chosen, request.body)
+  return peekBody(request.body).then(body => (body ? decode(context, chosen, body) : undefined))
 }
 
-async function readContent(
+/** Waits for the first byte of a body of unknown length; `undefined` for an empty one. */
+async function peekBody(body: BodyStream): Promise<BodyStream | undefined> {
+  const chunks = body[Symbol.asyncIterator]()
+  let next = await chunks.next()
+  while (!next.done && next.value.length === 0) next = await chunks.next()
+  return next.done ? undefined : followedBy([next.value], chunks)
+}
+
+/** A format that reads, and the media type of the body. */
+interface ChosenReader {
+  readonly format: Reader
+  readonly type: MediaType | undefined
+}
+
+/**
+ * Finds the format of a body by its `Content-Type`, else the URL's extension. A merge patch is read by its
+ * `+json` suffix; `applyPatch` tells the two kinds of patches apart.
+ * @throws HttpError 415 for an unknown type or content coding, 400 for a part of a representation
+ * (RFC 9110 §14.5).
+ */
+export function chooseBodyFormat({
+  request: { headers },
+  api: { formats },
+  method,
+  extension,
+}: Pick<OperationContext, 'request' | 'method' | 'extension'> & {
+  readonly api: Pick<ApiDefinition, 'formats'>
+}): ChosenReader {
+  const coding = headers['content-encoding']?.trim().toLowerCase()
+  if (coding && coding !== 'identity') {
+    const message = 'The body may not be compressed'
+    throw new HttpError(415, [{ message, field: 'content-encoding', type: 'unsupported_coding' }], {
+      headers: ['Accept-Encoding', 'identity'],
+    })
+  }
+  if (method === 'PUT' && headers['content-range'] !== undefined) {
+    const message = 'A PUT replaces the whole; for a part of it send PATCH'
+    throw new HttpError(400, [{ message, field: 'content-range', type: 'unsupported_range' }])
+  }
+  const text = headers['content-type']
+  const type = text === undefined ? undefined : mediaTypes.get(text, parseMediaType)
+  const format = text !== undefined && !type ? undefined : chooseReader(formats, type, extension)
+  const patch = type?.type === JSON_PATCH_TYPE || type?.type === MERGE_PATCH_TYPE
+  if (!format || (patch && method !== 'PATCH')) {
+    const patches = method === 'PATCH' ? [MERGE_PATCH_TYPE, JSON_PATCH_TYPE] : []
+    throw unsupportedMediaType(formats, method, text, patches)
+  }
+  return { format, type }
+}
+
+const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
+
+/**
+ * Reads and decodes a body into the context, and what methods a form names.
+ * @throws HttpError 400, 413, 415
+ */
+async function decode(
   context: OperationContext,
-  content: ReturnType<typeof chooseBodyFormat>,
+  { format, type }: ChosenReader,
+  body: RequestBody,
 ): Promise<void> {
-  const { request } = context
-  const body =
-    request.headers['content-length'] === undefined ? await peekBody(request) : request.body
-  if (body) context.body = await decode(context, content, body)
+  // Remembered even where decoding fails: what is uploaded by then must be removed.
+  if (!context.target.action) context.uploads = createUploads(context)
+  const reading = new BodyContext(context, type)
+  const value = await readValue(body, format, reading)
+  const { form } = format
+  const decoded = { type: type?.type, form, issues: reading.issues }
+  if (!form) {
+    context.body = { ...decoded, value }
+    return
+  }
+  // A form's `_method` is the request's, not a property of the item.
+  context.body = { ...decoded, value: isObject(value) ? omit(value, OVERRIDE) : value }
+  const pairs = context.submitted ?? []
+  const named = pairs.flatMap(([name, part]) => (name === METHOD_PARAMETER ? [part] : []))
+  const own = getProperty(value, METHOD_PARAMETER) ?? []
+  context.overrides = [...context.overrides, ...[named, own].flat().map(printOverride)]
 }
 
-function decode(
-  context: OperationContext,
-  content: ReturnType<typeof chooseBodyFormat>,
-  body: HttpRequest['body'],
-): Promise<Decoded> {
-  const { api, target, method } = context
-  const { collection, action } = target
-  // Remembered even where decoding fails: what is uploaded by then must be removed.
-  if (!action) context.uploads = createUploads(context)
-  const { uploads } = context
-  const read = new BodyContext(context, content.type, {
-    limits: api.limits,
-    method,
-    fields: action ? action.inputFields : collection.bodyFields,
-    upload: uploads && ((field, file) => uploads.put(field, file)),
-  })
-  return decodeBody(body, content, read)
+const OVERRIDE: ReadonlySet<string> = new Set([METHOD_PARAMETER])
+
+/** @param part of a form: a text, or parsed JSON. */
+function printOverride(part: unknown): string {
+  const value = isObject(part) && 'json' in part ? part.json : part
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** A class for its methods: functions of each request would live long (see the rules in docs/architecture.md). */
+class BodyContext implements ReadContext {
+  readonly fields: ReadContext['fields']
+  readonly limits: ReadContext['limits']
+  readonly parameters: ReadContext['parameters']
+  readonly length: number | undefined
+  readonly method: string
+  readonly issues: Issue[] = []
+  readonly upload?: Uploads['put']
+  readonly #context: OperationContext
+
+  constructor(context: OperationContext, type: MediaType | undefined) {
+    const { action, collection } = context.target
+    const length = context.request.headers['content-length']
+    this.fields = action ? action.inputFields : collection.bodyFields
+    this.limits = context.api.limits
+    this.method = context.method
+    this.parameters = type?.parameters ?? NO_PARAMETERS
+    this.length = length === undefined ? undefined : Number(length)
+    const { uploads } = context
+    if (uploads) this.upload = (field, file) => uploads.put(field, file)
+    this.#context = context
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.request.signal
+  }
+
+  submitted(pairs: NonNullable<OperationContext['submitted']>): void {
+    this.#context.submitted = pairs
+  }
+}
+
+const NO_PARAMETERS: ReadonlyMap<string, string> = new Map()
+
+/** Reads a body by its format, or converts the value that a host server has parsed. */
+export function readValue(
+  body: RequestBody,
+  format: Reader,
+  context: ReadContext,
+): Awaitable<Json> {
+  if (!('parsed' in body)) return readStream(body, format, context)
+  const { parsed, withoutFiles } = body
+  if (format.name === 'multipart' && (withoutFiles || typeof parsed === 'string'))
+    throw new TypeError(
+      'A body parser in front has taken the files of a multipart body: let it stand behind the api, or hand on the bytes, as express.raw() does',
+    )
+  // What a host server has read but not parsed is bytes again.
+  const bytes = typeof parsed === 'string' ? Buffer.from(parsed) : parsed
+  if (bytes instanceof Uint8Array) return format.read(new WholeBody(bytes), context)
+  // Without `receive` a parsed value is taken as JSON would be.
+  const receive = format.receive ?? json.receive
+  return receive(parsed, context)
+}
+
+async function readStream(body: BodyStream, format: Reader, context: ReadContext): Promise<Json> {
+  const bytes = await body.whole?.()
+  return format.read(bytes ? new WholeBody(bytes) : body, context)
 }
 
 export function methodNotAllowed(method: string, allowed: string): HttpError {

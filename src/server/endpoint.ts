@@ -232,6 +232,6 @@ function followForm({ methods }: Route, stepsOf: (method: string) => readonly St
     if (!isForm(api, request)) return proceed(context)
     authorize(context, formed)
     negotiateFormat(context)
-    return readForm(context).then(() => proceed(context))
+    return readForm(context, request).then(() => proceed(context))
   }
 }

@@ -231,7 +231,7 @@ class NodeBody implements BodyStream {
     const chunk: Uint8Array | null = this.#request.read()
     if (!chunk) return undefined
     this.left -= chunk.length
-    this.#pace.came(chunk.length)
+    this.#pace.add(chunk.length)
     return chunk
   }
 
