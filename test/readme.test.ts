@@ -320,6 +320,25 @@ it('every public function that begins a project, and every method of Resource an
   expect(wanted.filter(name => !new RegExp(`\\b${name}[?.]*[(<]`).test(shown))).toEqual([])
 })
 
+/** The options of an interface, as they stand in the source. */
+function optionsOf(path: string, name: string): string[] {
+  const text = sources.find(file => file.path === path)?.text ?? ''
+  const [, body = ''] =
+    new RegExp(`(?:interface|type) ${name}\\b([\\s\\S]*?)\\n[)}]`).exec(text) ?? []
+  return [...body.matchAll(/^ *(?:readonly )?(\w+)\??[:(]/gm)].map(([, option = '']) => option)
+}
+
+it.each([
+  ['docs/collections.md', 'model/collection-options.ts', ['PlainOptions', 'CollectionOptions']],
+  ['docs/api.md', 'model/build-api.ts', ['Policies']],
+] as const)('the table of %s has every option', (document, path, names) => {
+  const [, text = ''] = documents.find(([name]) => name === document) ?? []
+  const [, table = ''] = /\n## All options\n([\s\S]*?)\n(?!\|)\w/.exec(text) ?? []
+  const options = names.flatMap(name => optionsOf(path, name))
+  expect(options.length).toBeGreaterThan(15)
+  expect(options.filter(option => !table.includes(`\`${option}\``))).toEqual([])
+})
+
 it('names both commands of the set-up, and only those', () => {
   const commands = [...readme.matchAll(/^ {4}(npm .*)$/gm)].map(([, command]) => command)
   expect(commands).toEqual(['npm install && npm start', 'npm install && npm test'])
