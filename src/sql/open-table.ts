@@ -5,7 +5,7 @@ import type { Column } from './columns.ts'
 import { buildCreate, type CreateRow } from './creates.ts'
 import type { ColumnType, SqlDatabase } from './database.ts'
 import { createRecords, type IdempotencyRecords } from './idempotency.ts'
-import { SqlReads } from './reads.ts'
+import { buildReads, type Reads } from './reads.ts'
 import { compile, type Row, type Runner, type Session } from './session.ts'
 import type { SqlStoreOptions } from './sql-store.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
@@ -18,7 +18,7 @@ export interface Table {
   readonly mapping: TableMapping
   readonly rows: RowAccess
   readonly create: CreateRow
-  readonly reads: SqlReads
+  readonly reads: Reads
   readonly records: IdempotencyRecords
 }
 
@@ -42,7 +42,7 @@ export async function openTable(
     records,
     rows: buildRowAccess(mapping, records, isOwn, clock),
     create: buildCreate(mapping, records, isOwn, clock),
-    reads: new SqlReads(mapping, rememberTotals && catalog.base, walk),
+    reads: buildReads(mapping, rememberTotals && catalog.base, walk),
   }
 }
 
@@ -75,44 +75,36 @@ async function prepare(
 }
 
 /** The columns of a table, as the catalog lists them. */
-export interface Catalog {
-  /** Finds the type of a column. */
-  readonly typeOf: (column: string) => string | undefined
-  /** Finds the columns that the table lacks. */
-  findMissing(mapping: TableMapping): readonly Column[]
-  /**
-   * Checks that a mapping fits the table.
-   * @throws Error that names every column that is missing or cannot be served, with the SQL that adds them,
-   * and an id that is not unique.
-   */
-  check(mapping: TableMapping): void
-  /** Whether the table keeps what it is given, gives back what it keeps, and has one row for each id. */
-  isOwn(mapping: TableMapping): boolean
-  /** Whether its rows change by writes alone: those of a view may change with the time. */
-  readonly base: boolean
-}
+type Catalog = Awaited<ReturnType<typeof readCatalog>>
 
 /**
  * Reads the catalog. A row has `name`, `type`; `alone`, whether a unique index is on the column alone,
  * null where that is unknown; `base`; `ruled`, whether the table has triggers.
  * @throws the database's own error for a table that does not exist.
  */
-export async function readCatalog(
-  table: string,
-  database: SqlDatabase,
-  { run }: Runner,
-): Promise<Catalog> {
+export async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
   const { rows } = await run(compile(database, database.catalog(table)))
   const [first] = rows
   if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
   const find = (column: string) => findRow(column, rows)
-  // A temporary table of SQLite is not listed, and may still be served.
+  /**
+   * Finds the columns that the table lacks. A temporary table of SQLite is not listed, and may still be served.
+   */
   const findMissing = ({ columns }: TableMapping) =>
     first ? columns.filter(({ column }) => !find(column)) : []
   return {
-    typeOf: column => (database.serves ? toText(find(column)?.type) : undefined),
+    /** Finds the type of a column. */
+    typeOf(column: string): string | undefined {
+      const type = database.serves && find(column)?.type
+      return type === undefined ? undefined : String(type)
+    },
     findMissing,
-    check(mapping) {
+    /**
+     * Checks that a mapping fits the table.
+     * @throws Error that names every column that is missing or cannot be served, with the SQL that adds them,
+     * and an id that is not unique.
+     */
+    check(mapping: TableMapping): void {
       const { columns, versionColumn, id } = mapping
       if (!first) return
       const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
@@ -131,7 +123,8 @@ export async function readCatalog(
       const advice = isTrue(first.base) ? adviseColumns(findMissing(mapping), mapping) : ''
       throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
     },
-    isOwn({ columns, versionColumn, id }) {
+    /** Whether the table keeps what it is given, gives back what it keeps, and has one row for each id. */
+    isOwn({ columns, versionColumn, id }: TableMapping): boolean {
       if (versionColumn === undefined || !isTrue(first?.base) || isTrue(first?.ruled)) return false
       const keeps = (column: string, as: ColumnType) =>
         database.keepsExactly(String(find(column)?.type), as)
@@ -141,6 +134,7 @@ export async function readCatalog(
         columns.every(({ column, type }) => keeps(column, type))
       )
     },
+    /** Whether its rows change by writes alone: those of a view may change with the time. */
     base: isTrue(first?.base),
   }
 }
@@ -155,10 +149,6 @@ function adviseColumns(missing: readonly Column[], mapping: TableMapping): strin
 
 function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
   return row !== undefined && (database.serves?.(String(row.type)).as.includes('text') ?? true)
-}
-
-function toText(value: unknown): string | undefined {
-  return value === undefined ? undefined : String(value)
 }
 
 function isTrue(value: unknown): boolean {

@@ -15,7 +15,6 @@ import {
   type TotalMode,
   toPage,
 } from '../store/store.ts'
-import type { Column } from './columns.ts'
 import {
   type Beside,
   besideStatement,
@@ -57,28 +56,149 @@ interface TooLarge {
   readonly fits: number
 }
 
-export class SqlReads {
-  readonly #mapping: TableMapping
-  readonly #remembers: boolean
-  /** The totals at one state of the database, by their filters. */
-  readonly #totals = new Map<string, number>()
-  #state: unknown
-  readonly #bounded: BoundedColumns
-  readonly #walk: TableWalk | undefined
+export type Reads = ReturnType<typeof buildReads>
 
-  /**
-   * @param remembers whether totals may be remembered until the database changes.
-   * @param walk absent where the database can be stopped.
-   */
-  constructor(mapping: TableMapping, remembers: boolean, walk: TableWalk | undefined) {
-    this.#mapping = mapping
-    this.#bounded = new BoundedColumns(mapping)
-    this.#remembers = remembers
-    this.#walk = walk
+/**
+ * Builds the reads of several rows.
+ * @param remembers whether totals may be remembered until the database changes.
+ * @param walk absent where the database can be stopped.
+ */
+export function buildReads(mapping: TableMapping, remembers: boolean, walk: TableWalk | undefined) {
+  const { database, table, shape } = mapping
+  const bounded = boundColumns(mapping)
+  /** The totals at one state of the database, by their filters. */
+  const totals = new Map<string, number>()
+  let state: unknown
+
+  function recall(key: string, row: Row | undefined): number | undefined {
+    const isKnown = row && isState(row.rest_state) && row.rest_state === state
+    return isKnown ? totals.get(key) : undefined
+  }
+
+  function remember(key: string, row: Row): number {
+    const total = Number(row.rest_total)
+    if (!isState(row.rest_state)) return total
+    if (row.rest_state !== state || totals.size >= MAX_TOTALS) totals.clear()
+    state = row.rest_state
+    totals.set(key, total)
+    return total
+  }
+
+  /** @throws Error for a page that holds the place it follows: the next one might be the same, and so on. */
+  function decodeRows(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
+    const items = rows.map(row => mapping.decode(row))
+    if (!('key' in slice)) return items
+    const { key } = slice
+    const last = key?.at(-1)
+    if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
+      const fields = sort.map(({ path }) => path.join('.')).join(', ')
+      throw new Error(
+        `${table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: what is read of these columns is not what the database compares`,
+      )
+    }
+    return slice.backward ? items.reverse() : items
+  }
+
+  async function selectSlice(
+    { selection, slice }: Part,
+    beside: Beside,
+    maxBytes: number | undefined,
+    { run }: Runner,
+  ): Promise<(Found & { readonly first: Row | undefined }) | TooLarge> {
+    const columns = maxBytes === undefined ? undefined : bounded?.select(slice.limit, maxBytes)
+    const statement = listStatement(selection, slice, beside, mapping, columns ?? mapping.all)
+    const { rows } = await run(compile(database, statement))
+    const count = rows.length
+    const fits = maxBytes === undefined ? undefined : bounded?.countFitting(rows, maxBytes)
+    if (fits !== undefined) return { fits, count }
+    return { items: decodeRows(rows, selection, slice), count, long: false, first: rows[0] }
+  }
+
+  /** Selects a slice with its total, or with the state for which the total is remembered. */
+  async function readSlice(
+    part: Part,
+    maxBytes: number | undefined,
+    runner: Runner,
+  ): Promise<Found | TooLarge> {
+    const select = (beside: Beside) => selectSlice(part, beside, maxBytes, runner)
+    if (!part.counts) return select({ total: false, state: false })
+    const key = toKey(part.selection)
+    const remembered = remembers && !runner.apart
+    if (remembered && totals.has(key)) {
+      const found = await select({ total: false, state: true })
+      if ('fits' in found) return found
+      const total = recall(key, found.first)
+      if (total !== undefined) return { ...found, total }
+    }
+    const found = await select({ total: true, state: remembered })
+    if ('fits' in found || !found.first) return found
+    return { ...found, total: remember(key, found.first) }
+  }
+
+  function selectIds(values: readonly Id[], { sort }: Selection, slice: Slice): Part {
+    const where = [{ path: [shape.identity.name], operator: 'in', values } as const]
+    const backward = 'key' in slice && slice.backward
+    return {
+      selection: { where, sort },
+      slice: { limit: values.length, key: undefined, backward },
+      counts: false,
+    }
+  }
+
+  /** Finds the items of a slice, and the total if one statement finds both. */
+  async function find(
+    session: StatementSession,
+    { selection, slice, counts }: Part,
+    maxBytes: number | undefined,
+    options: ListOptions | undefined,
+  ): Promise<Found> {
+    if (slice.limit === 0) return { items: [], count: 0, long: false }
+    const values = await walk?.findIds(session, selection, slice, options)
+    const part = values ? selectIds(values, selection, slice) : { selection, slice, counts }
+    const found = await session.read(runner => readSlice(part, maxBytes, runner), options)
+    if (!('fits' in found)) return found
+    // Reading long rows keeps the driver and this process busy.
+    await takeTurn(true)
+    const fitting = { ...part, slice: { ...part.slice, limit: found.fits } }
+    const cut = await session.read(runner => readSlice(fitting, undefined, runner), options)
+    return { ...(cut as Found), count: found.count, long: true } // without a bound all rows are read
+  }
+
+  /** Counts the matches, or takes the planner's estimate where counting would cost much. */
+  async function total(
+    session: StatementSession,
+    filters: Filters,
+    mode: 'exact' | 'estimated',
+    options?: ListOptions,
+  ): Promise<number> {
+    const { plan } = database
+    if (mode === 'estimated' && plan) {
+      const statement = compile(database, plan.statement(matchesStatement(filters, mapping)))
+      const { rows } = await session.read(({ run }) => run(statement), options)
+      const estimate = plan.read(rows[0] ?? {})
+      if (estimate.cost > MAX_COUNT_COST) return estimate.rows
+    }
+    /** Selects the state of the database, as far as totals are remembered, and the total if wanted. */
+    const select = (counts: boolean) =>
+      session.read(async ({ apart, run }): Promise<Row> => {
+        const beside = { total: counts, state: remembers && !apart }
+        if (!beside.total && !beside.state) return {}
+        const statement = besideStatement(filters, beside, mapping)
+        return (await run(compile(database, statement))).rows[0] ?? {}
+      }, options)
+    const key = toKey(filters)
+    const before = walk || totals.has(key) ? await select(false) : undefined
+    const known = recall(key, before)
+    if (known !== undefined) return known
+    const counted = await walk?.count(session, filters, options)
+    if (counted === undefined) return remember(key, await select(true))
+    const after = await select(false)
+    if (before?.rest_state !== after.rest_state) return counted
+    return remember(key, { ...after, rest_total: counted })
   }
 
   /** Finds a page. Its exact total is of the same moment, unless the page is empty. */
-  async list(
+  async function list(
     session: StatementSession,
     selection: Selection,
     slice: Slice,
@@ -89,154 +209,23 @@ export class SqlReads {
     // One row more shows whether there are more.
     const wanted = slice.limit === 0 ? slice : { ...slice, limit: slice.limit + 1 }
     const part = { selection, slice: wanted, counts: mode === 'exact' }
-    const found = await this.#find(session, part, maxBytes, options)
-    let total = mode === 'none' ? undefined : (found.total ?? totalOf(found, wanted))
-    if (mode !== 'none' && total === undefined) {
+    const found = await find(session, part, maxBytes, options)
+    let known = mode === 'none' ? undefined : (found.total ?? findTotal(found, wanted))
+    if (mode !== 'none' && known === undefined) {
       const before = 'offset' in slice && found.count > 0 ? slice.offset : 0
-      const counted = await this.total(session, selection, mode, options)
-      total = Math.max(before + found.count, counted)
+      known = Math.max(before + found.count, await total(session, selection, mode, options))
     }
-    const page = toPage(found.items, slice, total)
+    const page = toPage(found.items, slice, known)
     if (!found.long) return page
     const more = page.more || found.count > found.items.length
     return cutPage({ ...page, more }, slice, maxBytes)
   }
 
-  /** Counts the matches, or takes the planner's estimate where counting would cost much. */
-  async total(
-    session: StatementSession,
-    filters: Filters,
-    mode: 'exact' | 'estimated',
-    options?: ListOptions,
-  ): Promise<number> {
-    const { database } = this.#mapping
-    const { plan } = database
-    if (mode === 'estimated' && plan) {
-      const statement = compile(database, plan.statement(matchesStatement(filters, this.#mapping)))
-      const { rows } = await session.read(({ run }) => run(statement), options)
-      const estimate = plan.read(rows[0] ?? {})
-      if (estimate.cost > MAX_COUNT_COST) return estimate.rows
-    }
-    const key = toKey(filters)
-    const select = (total: boolean) =>
-      session.read(runner => this.#selectBeside(filters, total, runner), options)
-    const before = this.#walk || this.#totals.has(key) ? await select(false) : undefined
-    const known = this.#recall(key, before)
-    if (known !== undefined) return known
-    const total = await this.#walk?.count(session, filters, options)
-    if (total === undefined) return this.#remember(key, await select(true))
-    const after = await select(false)
-    if (before?.rest_state !== after.rest_state) return total
-    return this.#remember(key, { ...after, rest_total: total })
-  }
-
-  /** Selects the state of the database, as far as totals are remembered, and the total if wanted. */
-  async #selectBeside(filters: Filters, total: boolean, { apart, run }: Runner): Promise<Row> {
-    const state = this.#remembers && !apart
-    if (!total && !state) return {}
-    const statement = besideStatement(filters, { total, state }, this.#mapping)
-    return (await run(compile(this.#mapping.database, statement))).rows[0] ?? {}
-  }
-
-  /** Finds the items of a slice, and the total if one statement finds both. */
-  async #find(
-    session: StatementSession,
-    wanted: Part,
-    maxBytes: number | undefined,
-    options: ListOptions | undefined,
-  ): Promise<Found> {
-    const { selection, slice } = wanted
-    if (slice.limit === 0) return { items: [], count: 0, long: false }
-    const ids = await this.#walk?.findIds(session, selection, slice, options)
-    const part = ids ? this.#selectIds(ids, wanted) : wanted
-    const bytes = this.#bounded.hasLong ? maxBytes : undefined
-    const found = await session.read(runner => this.#read(part, bytes, runner), options)
-    if (!('fits' in found)) return found
-    // Reading long rows keeps the driver and this process busy.
-    await takeTurn(true)
-    const fitting = { ...part, slice: { ...part.slice, limit: found.fits } }
-    const cut = await session.read(runner => this.#read(fitting, undefined, runner), options)
-    return { ...(cut as Found), count: found.count, long: true } // without a bound all rows are read
-  }
-
-  #selectIds(values: readonly Id[], { selection: { sort }, slice }: Part): Part {
-    const { identity } = this.#mapping.shape
-    const where = [{ path: [identity.name], operator: 'in', values } as const]
-    const backward = 'key' in slice && slice.backward
-    return {
-      selection: { where, sort },
-      slice: { limit: values.length, key: undefined, backward },
-      counts: false,
-    }
-  }
-
-  /** Selects a slice with its total, or with the state for which the total is remembered. */
-  async #read(part: Part, maxBytes: number | undefined, runner: Runner): Promise<Found | TooLarge> {
-    const { selection, counts } = part
-    const select = (beside: Beside) => this.#select(part, beside, maxBytes, runner)
-    if (!counts) return select({ total: false, state: false })
-    const key = toKey(selection)
-    const state = this.#remembers && !runner.apart
-    if (state && this.#totals.has(key)) {
-      const found = await select({ total: false, state })
-      if ('fits' in found) return found
-      const total = this.#recall(key, found.first)
-      if (total !== undefined) return { ...found, total }
-    }
-    const found = await select({ total: true, state })
-    if ('fits' in found || !found.first) return found
-    return { ...found, total: this.#remember(key, found.first) }
-  }
-
-  async #select(
-    { selection, slice }: Part,
-    beside: Beside,
-    maxBytes: number | undefined,
-    { run }: Runner,
-  ): Promise<(Found & { readonly first: Row | undefined }) | TooLarge> {
-    const mapping = this.#mapping
-    const columns =
-      maxBytes === undefined ? mapping.all : this.#bounded.select(slice.limit, maxBytes)
-    const statement = listStatement(selection, slice, beside, mapping, columns)
-    const { rows } = await run(compile(mapping.database, statement))
-    const count = rows.length
-    const fits = maxBytes === undefined ? undefined : this.#bounded.fitting(rows, maxBytes)
-    if (fits !== undefined) return { fits, count }
-    return { items: this.#decode(rows, selection, slice), count, long: false, first: rows[0] }
-  }
-
-  /** @throws Error for a page that holds the place it follows: the next one might be the same, and so on. */
-  #decode(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
-    const items = rows.map(row => this.#mapping.decode(row))
-    if (!('key' in slice)) return items
-    const { key } = slice
-    const last = key?.at(-1)
-    if (items.some(({ id, item }) => id === last && sameJson(sortKeyOf(item, sort), key))) {
-      const fields = sort.map(({ path }) => path.join('.')).join(', ')
-      throw new Error(
-        `${this.#mapping.table} does not continue after ${JSON.stringify(key)} in the order of ${fields}: what is read of these columns is not what the database compares`,
-      )
-    }
-    return slice.backward ? items.reverse() : items
-  }
-
-  #recall(key: string, row: Row | undefined): number | undefined {
-    const known = row && isState(row.rest_state) && row.rest_state === this.#state
-    return known ? this.#totals.get(key) : undefined
-  }
-
-  #remember(key: string, { rest_total, rest_state: state }: Row): number {
-    const total = Number(rest_total)
-    if (!isState(state)) return total
-    if (state !== this.#state || this.#totals.size >= MAX_TOTALS) this.#totals.clear()
-    this.#state = state
-    this.#totals.set(key, total)
-    return total
-  }
+  return { list, total }
 }
 
-/** The total, where a slice that is not full shows it. */
-function totalOf({ count }: Found, slice: Slice): number | undefined {
+/** Finds the total where a slice that is not full shows it. */
+function findTotal({ count }: Found, slice: Slice): number | undefined {
   if (count >= slice.limit) return undefined
   if ('key' in slice) return slice.key === undefined ? count : undefined
   return count > 0 || slice.offset === 0 ? slice.offset + count : undefined
@@ -255,59 +244,50 @@ const CHARACTER_BYTES = 6
 /** The most of a value that is no text, of its quotes and its comma. */
 const VALUE_BYTES = 48
 
-/** Rows of bounded size: of a value that is too long for its share of a page only the length is read at first. */
-class BoundedColumns {
-  readonly #mapping: TableMapping
-  readonly #long: readonly Column[]
+/**
+ * Bounds the size of rows: of a value that is too long for its share of a page only the length is read.
+ * `undefined` where no value can be long.
+ */
+function boundColumns(mapping: TableMapping) {
+  const { columns, database } = mapping
+  const longColumns = columns.filter(({ long }) => long)
+  if (longColumns.length === 0) return undefined
   /** The bytes of a row beside its long values. */
-  readonly #fixed: number
+  const fixed = columns.reduce(
+    (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
+    0,
+  )
   /** Stands before the length of a value, in its place. */
-  readonly #mark = randomUUID()
-
-  constructor(mapping: TableMapping) {
-    const { columns } = mapping
-    this.#mapping = mapping
-    this.#long = columns.filter(({ long }) => long)
-    this.#fixed = columns.reduce(
-      (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
-      0,
-    )
-  }
-
-  /** Whether values may be of any length. */
-  get hasLong(): boolean {
-    return this.#long.length > 0
-  }
-
-  /**
-   * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
-   * of longer values their lengths.
-   */
-  select(limit: number, maxBytes: number): Fragment {
-    const share = (maxBytes / limit - this.#fixed) / CHARACTER_BYTES / this.#long.length
-    const max = Math.max(0, Math.floor(share))
-    const mark = sql.lit(this.#mark)
-    const { length } = this.#mapping.database
-    return this.#mapping.select(({ long, readable }) =>
-      long
-        ? sql`case when ${length(readable)} > ${max} then ${mark} || ${length(readable)} else ${readable} end`
-        : readable,
-    )
-  }
-
-  /** Counts the rows that fit into so many bytes, at least one; `undefined` where no value was too long. */
-  fitting(rows: readonly Row[], maxBytes: number): number | undefined {
-    let [left, fits, isMarked] = [maxBytes, 0, false]
-    for (const row of rows) {
-      left -= this.#fixed
-      for (const { read } of this.#long) {
-        const value = String(row[read] ?? '')
-        const marked = value.startsWith(this.#mark)
-        isMarked ||= marked
-        left -= marked ? Number(value.slice(this.#mark.length)) : value.length
+  const mark = randomUUID()
+  return {
+    /**
+     * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
+     * of longer values their lengths.
+     */
+    select(limit: number, maxBytes: number): Fragment {
+      const share = (maxBytes / limit - fixed) / CHARACTER_BYTES / longColumns.length
+      const max = Math.max(0, Math.floor(share))
+      return mapping.select(({ long, readable }) => {
+        const length = database.length(readable)
+        return long
+          ? sql`case when ${length} > ${max} then ${sql.lit(mark)} || ${length} else ${readable} end`
+          : readable
+      })
+    },
+    /** Counts the rows that fit into so many bytes, at least one; `undefined` where no value was too long. */
+    countFitting(rows: readonly Row[], maxBytes: number): number | undefined {
+      let [left, fits, isMarked] = [maxBytes, 0, false]
+      for (const row of rows) {
+        left -= fixed
+        for (const { read } of longColumns) {
+          const value = String(row[read] ?? '')
+          const marked = value.startsWith(mark)
+          isMarked ||= marked
+          left -= marked ? Number(value.slice(mark.length)) : value.length
+        }
+        if (left >= 0) fits++
       }
-      if (left >= 0) fits++
-    }
-    return isMarked ? Math.max(1, fits) : undefined
+      return isMarked ? Math.max(1, fits) : undefined
+    },
   }
 }

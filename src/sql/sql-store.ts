@@ -1,15 +1,6 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 import type { Kysely } from 'kysely'
-import {
-  BOOLEAN,
-  checkOptions,
-  FUNCTION,
-  having,
-  needed,
-  oneOf,
-  type Rules,
-  wholeFrom,
-} from '../options.ts'
+import { checkOptions } from '../options.ts'
 import type { Scalar } from '../schema/values.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
 import { BATCH, BATCH_BYTES, mergeShapes } from '../store/shapes.ts'
@@ -25,15 +16,15 @@ import {
 import { keepTransactions, refuseInTransaction } from '../store/turns.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
 import { openTable, type Table } from './open-table.ts'
-import type { SqlReads } from './reads.ts'
+import type { Reads } from './reads.ts'
 import {
   findSharedDatabase,
   Session,
   type SharedDatabase,
   type StatementSession,
 } from './session.ts'
-import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './table-mapping.ts'
-import { DATABASES, tableStatements } from './tables.ts'
+import { TableMapping, type TableMappingOptions } from './table-mapping.ts'
+import { DATABASES, SQL_STORE_RULES, tableStatements } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 import { listStores, setMapping } from './where.ts'
 
@@ -91,18 +82,6 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
   readonly clock?: (() => number) | undefined
 }
 
-const RULES: Rules<SqlStoreOptions> = {
-  ...TABLE_MAPPING_RULES,
-  db: needed(having('a Kysely', 'getExecutor')),
-  database: oneOf(...Object.keys(DATABASES)),
-  create: BOOLEAN,
-  migrate: BOOLEAN,
-  timeout: wholeFrom(1),
-  maxScan: wholeFrom(1),
-  rememberTotals: BOOLEAN,
-  clock: FUNCTION,
-}
-
 /** Runs work on the table of a store, once it is open. */
 type Access = <T>(work: (table: Table, session: StatementSession) => Promise<T>) => Promise<T>
 
@@ -135,7 +114,7 @@ const members = new WeakMap<Store, Member>()
  * const store = sqlStore({ db, create: true })
  */
 export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
-  checkOptions('sqlStore', options, RULES)
+  checkOptions('sqlStore', options, SQL_STORE_RULES)
   const { db, timeout } = options
   const name = options.database ?? findDatabase(db)
   if (name === undefined) {
@@ -211,7 +190,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     /** Reads the table and those that its filters reach into. */
     const read = <T>(
       { where }: Pick<Selection, 'where'>,
-      work: (reads: SqlReads, on: StatementSession) => Promise<T>,
+      work: (reads: Reads, on: StatementSession) => Promise<T>,
     ): Promise<T> => {
       const run = () => access(({ reads }, on) => work(reads, on))
       const others = listStores(where)

@@ -1,6 +1,16 @@
 // The statements that make tables, and what they lack after a change of the schema.
 import { CompiledQuery, type Kysely } from 'kysely'
-import { checkOptions, oneOf } from '../options.ts'
+import {
+  ANYTHING,
+  BOOLEAN,
+  checkOptions,
+  FUNCTION,
+  having,
+  needed,
+  oneOf,
+  type Rules,
+  wholeFrom,
+} from '../options.ts'
 import type { Shape } from '../store/store.ts'
 import { type Column, encodeValue } from './columns.ts'
 import { type DatabaseName, findDatabase, type SqlDatabase } from './database.ts'
@@ -14,18 +24,16 @@ import { TABLE_MAPPING_RULES, TableMapping, type TableMappingOptions } from './t
 
 export const DATABASES: Readonly<Record<DatabaseName, SqlDatabase>> = { sqlite, postgres }
 
-/** The options of the store itself may be passed as well: the store checks them. */
-const STORE_OPTION = { wanted: 'what sqlStore takes', fits: () => true }
-
-const CREATE_RULES = {
+export const SQL_STORE_RULES: Rules<SqlStoreOptions> = {
   ...TABLE_MAPPING_RULES,
+  db: needed(having('a Kysely', 'getExecutor')),
   database: oneOf(...Object.keys(DATABASES)),
-  db: STORE_OPTION,
-  create: STORE_OPTION,
-  migrate: STORE_OPTION,
-  timeout: STORE_OPTION,
-  rememberTotals: STORE_OPTION,
-  clock: STORE_OPTION,
+  create: BOOLEAN,
+  migrate: BOOLEAN,
+  timeout: wholeFrom(1),
+  maxScan: wholeFrom(1),
+  rememberTotals: BOOLEAN,
+  clock: FUNCTION,
 }
 
 /** The last id made for each table. */
@@ -80,7 +88,8 @@ export function createTableSql(
       `createTableSql takes the shape of a collection: ${shape.name}.definition.shape`,
     )
   }
-  checkOptions('createTableSql', given, CREATE_RULES)
+  // The options of the store may be passed as they are.
+  checkOptions('createTableSql', given, { ...SQL_STORE_RULES, db: ANYTHING })
   const { database = 'sqlite', table, columns, version } = given
   const mapping = new TableMapping(shape, DATABASES[database], { table, columns, version })
   return tableStatements(mapping).map(each => print(each, mapping.database).sql)
