@@ -99,9 +99,10 @@ export interface Resources<C = Collections> {
 export interface Api<C = Collections> extends Handlers, Resources<C> {
   readonly definition: ApiDefinition
   /**
-   * Opens the stores, to be awaited at start: otherwise the first call of each does. Tables are made where that
-   * is asked for.
-   * @throws Error for tables that cannot be served, with the SQL that adds the columns they lack.
+   * Opens the stores and schemes, to be awaited at start: otherwise the first call of each does. Tables are made
+   * where that is asked for.
+   * @throws Error for tables that cannot be served, with the SQL that adds the columns they lack, and where
+   * `bearerJwt()` lacks the package `jose`.
    */
   open(): Promise<void>
   /** Closes the stores: running calls end first. */
@@ -209,7 +210,8 @@ export function defineApi<
       versions: Object.fromEntries(versions.map(each => [each.name, resources(each)])),
     }),
     open: async () => {
-      const opened = await Promise.allSettled([...stores].map(async store => store.open?.()))
+      const parts = [...stores, ...definition.schemes]
+      const opened = await Promise.allSettled(parts.map(async part => part.open?.()))
       const failures = opened.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))
       if (failures.length <= 1) for (const failure of failures) throw failure
       else throw new AggregateError(failures, failures.map(String).join('\n'))

@@ -52,6 +52,11 @@ export function wholeFrom(min: number): Rule {
   }
 }
 
+/** The same rule for each of these options. */
+export function rulesFor(names: readonly string[], rule: Rule): Readonly<Record<string, Rule>> {
+  return Object.fromEntries(names.map(name => [name, rule]))
+}
+
 /** A text that matches a pattern. */
 export function matching(wanted: string, pattern: RegExp): Rule {
   return { wanted, fits: value => typeof value === 'string' && pattern.test(value) }

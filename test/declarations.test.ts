@@ -96,7 +96,11 @@ describe('a TypeError of a collection', () => {
     ],
     ['a limit of no items', { defaultLimit: 0 }, /defaultLimit must be/],
     ['a limit over the largest', { defaultLimit: 9, maxLimit: 5 }, /may not be above/],
-    ['access to nothing', { access: { lst: 'public' } as Access }, /unknown operation "lst"/],
+    [
+      'access to nothing',
+      { access: { lst: 'public' } as Access },
+      /^cars: access: unknown option "lst"; did you mean "list"/,
+    ],
     [
       'a blob without a place',
       { schema: other(z.object({ photo: blob() })) },

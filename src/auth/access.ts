@@ -1,4 +1,5 @@
 // Access rules: which scopes a principal needs for an operation.
+import { checkOptions, either, listOf, matching, oneOf, rulesFor } from '../options.ts'
 import type { Principal } from './scheme.ts'
 
 /** Who may do something: everyone, or principals with all of these scopes; `[]` is any principal. */
@@ -10,7 +11,8 @@ export type AccessRule = 'public' | readonly string[]
  */
 export type Access = Readonly<Record<string, AccessRule>>
 
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+const SCOPE = matching('a scope', /^[\x21\x23-\x5b\x5d-\x7e]+$/)
+const RULE = either("'public' or an array of scopes", oneOf('public'), listOf(SCOPE))
 
 /**
  * Checks access rules and freezes them.
@@ -21,22 +23,7 @@ export function buildAccess(
   operations: readonly string[],
   where: string,
 ): Access {
-  const known = new Set([...operations, 'default'])
-  for (const [operation, rule] of Object.entries(access)) {
-    if (!known.has(operation)) {
-      const names = [...known].join(', ')
-      throw new TypeError(
-        `${where}: access has an unknown operation "${operation}". Known: ${names}`,
-      )
-    }
-    if (rule === 'public') continue
-    if (
-      !Array.isArray(rule) ||
-      !rule.every(scope => typeof scope === 'string' && SCOPE.test(scope))
-    ) {
-      throw new TypeError(`${where}: access to ${operation} must be 'public' or an array of scopes`)
-    }
-  }
+  checkOptions(`${where}: access`, access, rulesFor([...operations, 'default'], RULE))
   return Object.freeze({ ...access })
 }
 
@@ -47,15 +34,23 @@ const INHERITS_FROM: ReadonlyMap<string, string> = new Map([
   ['download', 'read'],
 ])
 
-/**
- * Finds the rule of an operation.
- * @param otherwise the rule where neither the operation nor a default has one.
- */
-export function findRule(
-  access: Access,
+/** An api, or a collection. */
+interface Guarded {
+  readonly access: Access
+}
+
+/** Finds the rule for an operation on a collection of an api, or for the root. */
+export function findAccessRule(
+  { access }: Guarded,
+  collection: Guarded | undefined,
   operation: string,
-  otherwise: AccessRule = [],
 ): AccessRule {
+  if (!collection) return findRule(access, 'root', [])
+  return findRule(collection.access, operation, findRule(access, 'default', []))
+}
+
+/** @param otherwise the rule where neither the operation nor a default has one. */
+function findRule(access: Access, operation: string, otherwise: AccessRule): AccessRule {
   const own = (name: string) => (Object.hasOwn(access, name) ? access[name] : undefined)
   const inherited = own(INHERITS_FROM.get(operation) ?? operation)
   return own(operation) ?? inherited ?? own('default') ?? otherwise

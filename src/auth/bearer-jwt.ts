@@ -3,6 +3,7 @@
 import type * as Jose from 'jose'
 import { HttpError } from '../errors.ts'
 import {
+  assertValid,
   checkOptions,
   FILLED_TEXT,
   FUNCTION,
@@ -79,19 +80,31 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
   checkJwtOptions(options)
   const types = options.typ?.map(normalizeType) ?? ['at+jwt', 'jwt', undefined]
   const known = createTokenCache<Principal>()
-  let ready: Promise<{ jose: typeof Jose; keys: Jose.JWTVerifyGetKey }> | undefined
+  let ready: ReturnType<typeof prepare> | undefined
+  const open = () => {
+    ready ??= prepare(options)
+    return ready
+  }
+
+  async function verify(token: string, baseUrl: string): Promise<Jose.JWTVerifyResult> {
+    const { jose, keys } = await open()
+    try {
+      return await jose.jwtVerify(token, keys, {
+        issuer,
+        // An address without a path is the same with a slash (RFC 3986 §6.2.3): some clients add one.
+        audience: audience === undefined ? [baseUrl, `${baseUrl}/`] : [audience].flat(),
+        algorithms: [...(options.algorithms ?? ALGORITHMS)],
+        clockTolerance: tolerance,
+        requiredClaims: ['iss', 'aud', 'exp'],
+      })
+    } catch (error) {
+      if (error instanceof HttpError) throw error
+      throw invalidToken(describe(jose, error), error)
+    }
+  }
 
   async function check(token: string, baseUrl: string): Promise<Principal> {
-    ready ??= prepare(options)
-    const { jose, keys } = await ready
-    const { payload, protectedHeader } = await verify(jose, token, keys, {
-      issuer,
-      // An address without a path is the same with a slash (RFC 3986 §6.2.3): some clients add one.
-      audience: audience === undefined ? [baseUrl, `${baseUrl}/`] : [audience].flat(),
-      algorithms: [...(options.algorithms ?? ALGORITHMS)],
-      clockTolerance: tolerance,
-      requiredClaims: ['iss', 'aud', 'exp'],
-    })
+    const { payload, protectedHeader } = await verify(token, baseUrl)
     const { typ } = protectedHeader
     if (!types.includes(typ === undefined ? undefined : normalizeType(typ)))
       throw invalidToken('The JWT is not an access token')
@@ -105,7 +118,7 @@ export function bearerJwt(options: BearerJwtOptions): Scheme {
   }
 
   const needsBaseUrl = audience === undefined
-  return createBearerScheme({ ...options, needsBaseUrl }, async (token, baseUrl) => {
+  return createBearerScheme({ ...options, needsBaseUrl, open }, async (token, baseUrl) => {
     if (!COMPACT.test(token)) throw invalidToken('The access token is not a JWT')
     return known.get(token + baseUrl) ?? check(token, baseUrl)
   })
@@ -127,13 +140,13 @@ const RULES: Rules<BearerJwtOptions> = {
 function checkJwtOptions(options: BearerJwtOptions) {
   checkOptions('bearerJwt', options, RULES)
   const { jwksUri, keys } = options
-  if ((jwksUri === undefined) === (keys === undefined)) {
-    throw new TypeError('bearerJwt needs either jwksUri or keys')
-  }
-  if (keys?.some(({ kty }) => kty === undefined))
-    throw new TypeError('bearerJwt: keys must be JWKs; use exportJWK() of jose')
-  if (keys?.some(({ kty }) => kty === 'oct')) {
-    throw new TypeError('bearerJwt: keys must be public keys, not shared secrets')
+  assertValid(
+    (jwksUri === undefined) !== (keys === undefined),
+    'bearerJwt needs either jwksUri or keys',
+  )
+  for (const { kty } of keys ?? []) {
+    assertValid(kty !== undefined, 'bearerJwt: keys must be JWKs; use exportJWK() of jose')
+    assertValid(kty !== 'oct', 'bearerJwt: keys must be public keys, not shared secrets')
   }
 }
 
@@ -146,7 +159,7 @@ async function prepare({ jwksUri = '', keys }: BearerJwtOptions) {
         timeoutDuration: FETCH_TIMEOUT_MS,
         cooldownDuration: FETCH_COOLDOWN_MS,
       })
-  return { jose, keys: withOutage(set) }
+  return { jose, keys: withOutage(jose, set) }
 }
 
 async function loadJose(): Promise<typeof Jose> {
@@ -158,47 +171,24 @@ async function loadJose(): Promise<typeof Jose> {
 }
 
 /** Turns a failed fetch of keys into a 503: the token may be valid. An unknown key stays an error of the client. */
-function withOutage(keys: Jose.JWTVerifyGetKey): Jose.JWTVerifyGetKey {
+function withOutage({ errors }: typeof Jose, keys: Jose.JWTVerifyGetKey): Jose.JWTVerifyGetKey {
+  const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported } = errors
+  const ofClient = [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported]
   return async (header, token) => {
     try {
       return await keys(header, token)
     } catch (error) {
-      if (CLIENT_ERRORS.has(getCode(error))) throw error
+      if (ofClient.some(kind => error instanceof kind)) throw error
       throw cannotVerify(error)
     }
-  }
-}
-
-const CLIENT_ERRORS = new Set([
-  'ERR_JWKS_NO_MATCHING_KEY',
-  'ERR_JWKS_MULTIPLE_MATCHING_KEYS',
-  'ERR_JOSE_NOT_SUPPORTED',
-])
-
-function getCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
-}
-
-async function verify(
-  jose: typeof Jose,
-  token: string,
-  keys: Jose.JWTVerifyGetKey,
-  options: Jose.JWTVerifyOptions,
-): Promise<Jose.JWTVerifyResult> {
-  try {
-    return await jose.jwtVerify(token, keys, options)
-  } catch (error) {
-    if (error instanceof HttpError) throw error
-    if (error instanceof jose.errors.JWKSMultipleMatchingKeys) {
-      return verifyWithAny(jose, token, error, options)
-    }
-    throw invalidToken(describe(jose, error), error)
   }
 }
 
 /** Says what is wrong of a token; of one whose signature is invalid no more than that it is. */
 function describe({ errors }: typeof Jose, error: unknown): string {
   if (error instanceof errors.JWTExpired) return 'The access token has expired'
+  if (error instanceof errors.JWKSMultipleMatchingKeys)
+    return 'The access token needs a kid: several keys fit it'
   if (error instanceof errors.JWTClaimValidationFailed) {
     const { claim, reason } = error
     if (reason === 'missing') return `The access token has no ${claim}`
@@ -206,24 +196,6 @@ function describe({ errors }: typeof Jose, error: unknown): string {
     if (claim === 'iss') return 'The access token is of another issuer'
   }
   return 'The access token is not valid'
-}
-
-/** Tries each key that fits a token without `kid`. */
-async function verifyWithAny(
-  jose: typeof Jose,
-  token: string,
-  candidates: AsyncIterable<Jose.CryptoKey>,
-  options: Jose.JWTVerifyOptions,
-): Promise<Jose.JWTVerifyResult> {
-  for await (const key of candidates) {
-    try {
-      return await jose.jwtVerify(token, key, options)
-    } catch (error) {
-      if (getCode(error) !== 'ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
-        throw invalidToken(describe(jose, error), error)
-    }
-  }
-  throw invalidToken('The access token is not valid')
 }
 
 /** Reduces `application/at+jwt` and `AT+JWT` to `at+jwt` (RFC 7515 §4.1.9). */

@@ -22,17 +22,19 @@ interface BearerOptions {
   readonly issuer?: string | undefined
   readonly realm?: string | undefined
   readonly needsBaseUrl?: boolean
+  readonly open?: () => Promise<unknown>
 }
 
 /** Creates a scheme of bearer tokens; `check` throws an HttpError 401 for a token that does not count. */
 export function createBearerScheme(
-  { issuer, realm = 'api', needsBaseUrl = false }: BearerOptions,
+  { issuer, realm = 'api', needsBaseUrl = false, open }: BearerOptions,
   check: (token: string, baseUrl: string) => Promise<Principal>,
 ): Scheme {
   return {
     name: 'Bearer',
     headers: ['Authorization'],
     ...(issuer !== undefined && { issuer }),
+    ...(open && { open }),
     needsBaseUrl,
     challenge: parameters => printChallenge('Bearer', { realm, ...parameters }),
     async authenticate(request, baseUrl = '') {

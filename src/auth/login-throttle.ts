@@ -18,35 +18,17 @@ export async function verifyThrottled<T>(
   hasCredentials: boolean,
   verify: () => Awaitable<T | undefined>,
 ): Promise<T | undefined> {
-  if (!hasCredentials) return verifyUndeclared(limit, address, verify)
-  const login = countLogin(limit, address)
-  if (login.error) throw login.error
-  try {
-    const found = await verify()
-    login.undo()
-    return found
-  } catch (error) {
-    if (!isUnauthorized(error)) login.undo()
-    throw error
-  }
-}
-
-/** Counts a login only once it is known to be one: most requests without credentials are anonymous. */
-async function verifyUndeclared<T>(
-  limit: RateLimit,
-  address: string,
-  verify: () => Awaitable<T | undefined>,
-): Promise<T | undefined> {
-  try {
-    const found = await verify()
-    if (found === undefined) return undefined
-    const login = countLogin(limit, address)
-    if (login.error) throw login.error
-    login.undo()
-    return found
-  } catch (error) {
-    throw isUnauthorized(error) ? (countLogin(limit, address).error ?? error) : error
-  }
+  let login = hasCredentials ? countLogin(limit, address) : undefined
+  if (login?.error) throw login.error
+  const [outcome] = await Promise.allSettled([Promise.resolve().then(verify)])
+  const isRejected = outcome.status === 'rejected'
+  const failed = isRejected && isUnauthorized(outcome.reason)
+  // Without such a header most requests are anonymous: they count once they are known to be logins.
+  if (failed || (!isRejected && outcome.value !== undefined)) login ??= countLogin(limit, address)
+  if (login?.error) throw login.error
+  if (!failed) login?.undo()
+  if (isRejected) throw outcome.reason
+  return outcome.value
 }
 
 function isUnauthorized(error: unknown): boolean {

@@ -34,6 +34,8 @@ export interface Scheme {
   readonly issuer?: string
   /** Whether it checks that tokens are for this api's `baseUrl`: `defineApi` then needs one. Default false. */
   readonly needsBaseUrl?: boolean
+  /** Loads what it needs, called by `api.open()`. Default: nothing. @throws Error for what is missing. */
+  open?(): Promise<unknown>
   /** Prints its `WWW-Authenticate`. A scheme may leave the parameters out. */
   challenge(parameters?: ChallengeParameters): string
   /** Whether this request gets its challenge. Default: always. */

@@ -1,5 +1,5 @@
 // The actions of a collection, checked and compiled.
-import { checkOptions, FUNCTION } from '../options.ts'
+import { checkOptions, FUNCTION, rulesFor } from '../options.ts'
 import { RESERVED } from '../query.ts'
 import { checkObjectSchema, checkSchema } from '../schema/accepted.ts'
 import { buildChecker } from '../schema/validate.ts'
@@ -105,8 +105,7 @@ export function completeActions(
   { name, actions }: CollectionDefinition,
   runs: Readonly<Record<string, ActionRun | undefined>> = {},
 ): Map<string, ActionDefinition> {
-  const rules = [...actions.keys()].map(verb => [verb, FUNCTION] as const)
-  checkOptions(`defineApi: actions: ${name}`, runs, Object.fromEntries(rules))
+  checkOptions(`defineApi: actions: ${name}`, runs, rulesFor([...actions.keys()], FUNCTION))
   const completed = new Map<string, ActionDefinition>()
   for (const [verb, action] of actions) {
     const run = runs[verb] ?? action.run

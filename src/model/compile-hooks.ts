@@ -1,7 +1,7 @@
 // Hooks by operation, found once: each operation and action has its functions, or none.
-import { checkOptions, either, FUNCTION, OBJECT, type Rules } from '../options.ts'
+import { checkOptions, either, FUNCTION, OBJECT, type Rules, rulesFor } from '../options.ts'
 import { type CollectionDefinition, OPERATIONS } from './definition.ts'
-import type { After, Before, Hooks, OperationEvent } from './hooks.ts'
+import type { Hooks, OperationEvent } from './hooks.ts'
 import { DOWNLOAD, SEARCH } from './routes.ts'
 
 export type BeforeHook = (event: OperationEvent) => unknown
@@ -21,18 +21,8 @@ const HOOK = either(
 )
 const HOOK_RULES: Rules<Hooks> = { before: HOOK, after: HOOK, error: FUNCTION }
 
-const AFTER_RULES: Rules<After> = {
-  create: FUNCTION,
-  replace: FUNCTION,
-  patch: FUNCTION,
-  delete: FUNCTION,
-}
-const BEFORE_RULES: Rules<Before> = {
-  ...AFTER_RULES,
-  list: FUNCTION,
-  count: FUNCTION,
-  read: FUNCTION,
-}
+const BEFORE_RULES = rulesFor(OPERATIONS, FUNCTION)
+const AFTER_RULES = rulesFor(['create', 'replace', 'patch', 'delete'], FUNCTION)
 
 const NO_HOOKS: CompiledHooks = { before: new Map(), after: new Map(), error: undefined }
 

@@ -1,9 +1,8 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
-import { satisfies } from '../auth/access.ts'
+import { findAccessRule, satisfies } from '../auth/access.ts'
 import { insufficientScope, type Principal, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
-import { findAccessRule } from '../model/access.ts'
 import { type ApiDefinition, type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
 import type { RequestContext } from './context.ts'
