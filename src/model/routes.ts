@@ -53,9 +53,11 @@ export interface Route {
   readonly pattern: Target
   /** The name of the operation or action for each method; HEAD is there where GET is. */
   readonly methods: ReadonlyMap<string, string>
+  /** Builds the target of a request from the ids in its path; `undefined` where one of them cannot be an id. */
+  readonly resolve: (id: string | undefined, parentId: string | undefined) => Target | undefined
 }
 
-export interface Match<Compiled = unknown> extends Route {
+export interface Match<Compiled = unknown> extends Omit<Route, 'resolve'> {
   readonly target: Target
   /** The registered extension at the end of the path. */
   readonly extension: string | undefined
@@ -82,7 +84,6 @@ export const DOWNLOAD = 'download'
 
 interface CompiledRoute<Compiled> extends Route {
   readonly regexp: RegExp
-  readonly resolve: (id: string | undefined, parentId: string | undefined) => Target | undefined
   readonly compiled: Compiled
 }
 
@@ -185,10 +186,8 @@ function decodeSegment(raw: string): string {
   return segment
 }
 
-type RouteRow = Route & Pick<CompiledRoute<unknown>, 'resolve'>
-
 /** Lists the routes of versions: their roots, and all places of their collections. */
-export function* listRoutes(versions: readonly VersionDefinition[]): Generator<RouteRow> {
+export function* listRoutes(versions: readonly VersionDefinition[]): Generator<Route> {
   yield rootRoute(undefined)
   for (const version of versions) {
     if (version.name !== '') yield rootRoute(version)
@@ -202,15 +201,18 @@ export function* listRoutes(versions: readonly VersionDefinition[]): Generator<R
   }
 }
 
-function rootRoute(version: VersionDefinition | undefined): RouteRow {
+function rootRoute(version: VersionDefinition | undefined): Route {
   const pattern: Target = { kind: 'root', version }
-  const methods = withHead(new Map([['GET', 'describe']]))
+  const methods = withHead([['GET', 'describe']])
   return { template: templateOf(pattern), pattern, methods, resolve: () => pattern }
 }
 
-function withHead(methods: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const read = methods.get('GET')
-  return read === undefined ? methods : new Map([...methods, ['HEAD', read]])
+type Method = readonly [method: string, operation: string]
+
+function withHead(methods: readonly Method[]): ReadonlyMap<string, string> {
+  const found = new Map(methods)
+  const read = found.get('GET')
+  return read === undefined ? found : found.set('HEAD', read)
 }
 
 type Place = Pick<CollectionTarget, 'kind' | 'action' | 'property'>
@@ -220,26 +222,14 @@ function* collectionRoutes(
   version: VersionDefinition,
   collection: CollectionDefinition,
   under?: Pick<Parent, 'collection' | 'field'>,
-): Generator<RouteRow> {
-  const { operations } = collection
-  const allowed = (methods: Partial<Record<string, Operation>>) =>
-    new Map(
-      Object.entries(methods).flatMap(([method, name]): [string, string][] =>
-        name && operations.has(name) ? [[method, name]] : [],
-      ),
-    )
-  const route = (place: Place, methods: ReadonlyMap<string, string>): RouteRow => {
+): Generator<Route> {
+  const on = (method: string, operation: Operation, name: string = operation): Method[] =>
+    collection.operations.has(operation) ? [[method, name]] : []
+  const route = (place: Place, methods: readonly Method[]): Route => {
     const { kind, action, property } = place
     const hasId = isAddressedById(place)
-    const pattern = {
-      kind,
-      version,
-      collection,
-      parent: under && { ...under, id: '' },
-      id: undefined,
-      action,
-      property,
-    }
+    const parent = under && { ...under, id: '' }
+    const pattern = { kind, version, collection, parent, id: undefined, action, property }
     return {
       template: templateOf(pattern, hasId),
       pattern,
@@ -259,20 +249,15 @@ function* collectionRoutes(
     }
   }
 
-  yield route({ kind: 'collection' }, allowed({ GET: 'list', POST: 'create' }))
-  yield route({ kind: 'count' }, allowed({ GET: 'count' }))
-  if (collection.search) {
-    yield route({ kind: 'search' }, new Map(operations.has('list') ? [['GET', SEARCH]] : []))
-  }
-  for (const action of collection.actions.values()) {
-    yield route({ kind: 'action', action }, new Map([[action.method, action.name]]))
-  }
-  for (const property of listBlobFields(collection.shape.fields)) {
-    const methods = new Map(operations.has('read') ? [['GET', DOWNLOAD]] : [])
-    yield route({ kind: 'blob', property }, methods)
-  }
-  const itemMethods = { GET: 'read', PUT: 'replace', PATCH: 'patch', DELETE: 'delete' } as const
-  yield route({ kind: 'item' }, allowed(itemMethods))
+  yield route({ kind: 'collection' }, [...on('GET', 'list'), ...on('POST', 'create')])
+  yield route({ kind: 'count' }, on('GET', 'count'))
+  if (collection.search) yield route({ kind: 'search' }, on('GET', 'list', SEARCH))
+  for (const action of collection.actions.values())
+    yield route({ kind: 'action', action }, [[action.method, action.name]])
+  for (const property of listBlobFields(collection.shape.fields))
+    yield route({ kind: 'blob', property }, on('GET', 'read', DOWNLOAD))
+  const writes = [...on('PUT', 'replace'), ...on('PATCH', 'patch'), ...on('DELETE', 'delete')]
+  yield route({ kind: 'item' }, [...on('GET', 'read'), ...writes])
 }
 
 /** Whether a place of a collection is addressed by an id. */
@@ -319,10 +304,8 @@ function escapeText(text: string): string {
 
 /** Prints a template as a URI template with `{parent}` and `{id}`. */
 export function printTemplate(template: string): string {
-  return compile(template, PRINTING)({ parent: '{parent}', id: '{id}' })
+  return findPrinter(template)({ parent: '{parent}', id: '{id}' })
 }
-
-const PRINTING = { encode: false, encodePath: encodeURI } as const
 
 const printers = new Map<string, PathFunction<Record<string, string>>>()
 
@@ -341,7 +324,7 @@ export function printPath(target: Target, formats: readonly Format[]): string {
 function findPrinter(template: string): PathFunction<Record<string, string>> {
   const known = printers.get(template)
   if (known) return known
-  const print = compile(template, PRINTING)
+  const print = compile(template, { encode: false, encodePath: encodeURI })
   printers.set(template, print)
   return print
 }
