@@ -1,6 +1,5 @@
 // The OpenAPI document of an api, or of one of its versions.
 
-import { findAccessRule } from '../auth/access.ts'
 import type { DocsPrinter } from '../formats/format.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
 import { listRoutes, printTemplate, type Route, type Target } from '../model/routes.ts'

@@ -1,9 +1,9 @@
 // What each method of a target takes and gives, as an OpenAPI 3.1 path item: read by OPTIONS, and by
 // whatever else describes the api.
 
+import { findAccessRule } from '../auth/access.ts'
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
-import { findAccessRule } from '../model/access.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { DOWNLOAD, type Match, type Target } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
