@@ -232,7 +232,7 @@ export class AnyHttpError extends Error {
     }
     const list = typeof issues === 'string' ? [{ message: issues }] : issues
     const entries = list.length > 0 ? list : [{ message: STATUS_CODES[status] ?? 'Error' }]
-    super(entries.map(entry => entry.message).join('; '), { cause })
+    super([...new Set(entries.map(entry => entry.message))].join('; '), { cause })
     this.status = status
     this.errors = entries.map(({ message, field, type }) => ({
       message,

@@ -53,3 +53,8 @@ test('a program may report its own types', () => {
   const error = new HttpError(409, [{ message: 'The car is sold', type: 'sold' }])
   expect(error.errors).toEqual([{ message: 'The car is sold', type: 'sold', code: 409 }])
 })
+
+test('a message that two fields share stands once in the message of the error', () => {
+  const issues = ['brand', 'name'].map(field => ({ field, message: 'Another item has both' }))
+  expect(new HttpError(409, issues).message).toBe('Another item has both')
+})

@@ -12,7 +12,7 @@ export class HttpError extends Error {
   readonly headers: Headers
 
   constructor(status: number, errors: readonly ErrorEntry[], headers: Headers) {
-    super(errors.map(({ message }) => message).join('; '))
+    super([...new Set(errors.map(({ message }) => message))].join('; '))
     this.status = status
     this.errors = errors
     this.headers = headers
