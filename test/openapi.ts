@@ -72,15 +72,19 @@ export async function describedBy(
 export function checkedDocument(document: Part): Omit<Described, 'ask'> {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
   formats.default(ajv)
+  // Each shared schema is compiled once, under an id of its own.
+  const withIds = (schema: Part): string =>
+    JSON.stringify(schema).replaceAll('"#/components/schemas/', '"shared:')
+  for (const [name, schema] of Object.entries(document.components?.schemas ?? {}))
+    ajv.addSchema(JSON.parse(withIds(schema)), `shared:${name}`)
+  /** By their text: many places have the same schema. */
   const compiled = new Map<string, ValidateFunction>()
   const at = (...names: readonly string[]) =>
     names.reduce<Part>((part, name) => part[name] as Part, document)
   const mistakesOf = (value: unknown, ...names: readonly string[]) => {
-    // By itself: ajv loses its way where a key of the document holds a slash.
-    const place = names.join(' ')
-    const validate =
-      compiled.get(place) ?? ajv.compile({ ...at(...names), components: document.components ?? {} })
-    compiled.set(place, validate)
+    const text = withIds(at(...names))
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text))
+    compiled.set(text, validate)
     return validate(value) ? undefined : validate.errors
   }
   return { document, at, mistakesOf, schemas: schemasIn(document, []) }

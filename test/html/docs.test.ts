@@ -173,16 +173,10 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
   })
 
   it.each([
-    [1200, 'light', true],
-    [390, 'dark', true],
-    [1200, 'dark', false],
-    [390, 'light', false],
-  ] as const)('at %i px, %s: reads, creates and changes', async (width, colorScheme, scripts) => {
-    const context = await browser.newContext({
-      viewport: { width, height: 800 },
-      colorScheme,
-      javaScriptEnabled: scripts,
-    })
+    [1200, 'light'],
+    [390, 'dark'],
+  ] as const)('at %i px, %s: reads, creates and changes', async (width, colorScheme) => {
+    const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme })
     const page = await context.newPage()
     page.setDefaultTimeout(30_000)
     const complaints: string[] = []
@@ -192,7 +186,6 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 120_000 }, () => {
       if (!request.url().startsWith(server.url)) complaints.push(`foreign: ${request.url()}`)
     })
     const look = async () => {
-      if (!scripts) return
       await page.evaluate(UNFOLD)
       expect(await page.evaluate(LOW_CONTRASTS)).toEqual([])
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
