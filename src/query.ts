@@ -43,7 +43,7 @@ export interface QueryOptions extends SortOptions {
   readonly createdAt?: string
   /** The fields that `q` searches; without them `q` is unknown. */
   readonly search?: readonly Path[]
-  /** How much a request may ask for. Default: as {@link Limits} say. */
+  /** How much a request may ask for. Default: the `limits` of an api. */
   readonly caps?: Caps
 }
 
@@ -78,7 +78,7 @@ const MAX_REMEMBERED_LENGTH = 128
 /** Reads the parameters of a list; issues are added to the list. */
 export type QueryReader = (parameters: readonly Parameter[], issues: Issue[]) => Query
 
-/** Reads the parameters of one list: see {@link compileQueryReader}. */
+/** Reads the parameters of one list: types come from the fields, and issues are added to the list. */
 export function readQuery(
   parameters: readonly Parameter[],
   options: QueryOptions,

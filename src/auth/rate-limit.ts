@@ -25,7 +25,10 @@ export interface Limiter {
   readonly points: number
   /** The window, in seconds. */
   readonly duration: number
-  /** Counts one request. Rejects with a {@link LimiterResult} over the limit, with an `Error` where its store is down. */
+  /**
+   * Counts one request. Over the limit it rejects with the same object, as rate-limiter-flexible does; with an
+   * `Error` while its store is down.
+   */
   consume(key: string): Promise<LimiterResult>
 }
 

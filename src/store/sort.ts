@@ -19,7 +19,7 @@ export interface SortOptions {
   readonly id: string
   /** The order where the request does not say; the id is added. */
   readonly sort?: readonly SortKey[] | undefined
-  /** How much a request may ask for. Default: as {@link Limits} say. */
+  /** How much a request may ask for. Default: the `limits` of an api. */
   readonly caps?: Pick<Limits, 'sortKeys'> | undefined
 }
 
