@@ -11,7 +11,7 @@ import { type Awaitable, type Item, isObject, type Json, sameJson } from '../sch
 import { type Stored, throwIfAborted, toAnswer } from '../store/store.ts'
 import { patchBlobs } from './blob-inputs.ts'
 import { type DecodedBody, derive, type OperationContext, type OperationResult } from './context.ts'
-import { protect, protectResult, toReadable } from './field-roles.ts'
+import { protectResult, toReadable } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
 import { OperationTools, runBefore } from './hooks.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
@@ -128,7 +128,6 @@ async function buildGivenResult(
     headers: isRead(context.method) ? [] : ['Content-Location', item.href(item.target)],
     representation: await representChanged(item, stored),
     validators: itemValidators(stored, item.variant),
-    value: protect(item.target.collection, stored.item),
     stored,
   }
 }
@@ -146,9 +145,9 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   // An action may do more than its caller, who gets no item that it could not read.
   const item = stored && findItemContext(context, stored)
   if (item && (await isReachable(item, stored.item)))
-    return { ...(await buildChangedResult(item, stored)), value: undefined, stored: undefined }
+    return { ...(await buildChangedResult(item, stored)), stored: undefined }
   const list = { ...place, kind: 'collection' } as const
-  const common = { vary: ['Prefer'], value: undefined }
+  const common = { vary: ['Prefer'] }
   switch (context.returns) {
     case 'minimal':
       return { ...common, status: 204, headers: addApplied([], context) }

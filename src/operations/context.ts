@@ -81,10 +81,10 @@ export interface OperationResult {
   readonly validators?: Validators | undefined
   /** The request headers that the answer depends on besides `Accept`. */
   readonly vary?: readonly string[]
-  /** What hooks get, and programs that call an action or count. */
-  readonly value: unknown
-  /** The item that programs get, with its version. */
+  /** The item that hooks and programs get, with its version. */
   readonly stored?: Stored | undefined
+  /** What hooks get, and programs that call an action or count, where that is no item. */
+  readonly value?: unknown
   /** Whether an earlier request with the same `Idempotency-Key` did the work: hooks ran then. */
   readonly replayed?: true
 }

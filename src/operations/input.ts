@@ -85,43 +85,44 @@ export function ownValues(collection: CollectionDefinition, item: Item): Item {
   return own
 }
 
-/** An item with other values: what the server adds stays. */
-export function withOwnValues(collection: CollectionDefinition, item: Item, values: Item): Item {
-  const own = ownValues(collection, item)
-  const added = Object.entries(item).filter(([name]) => !Object.hasOwn(own, name))
-  return { ...Object.fromEntries(added), ...values }
-}
-
 /**
- * What a client sent for an existing item, without the server's own properties; a parent that it left
- * out is filled in.
+ * Prepares what a client sent: the server's own properties are left out or set, the parent of the path is
+ * filled in, contents become their records.
+ * @param id of the item, or given by the path of a PUT that creates.
  * @throws HttpError 400 for another id or another parent.
  */
-export async function prepareValues(
+export function prepareValues(
   context: OperationContext,
-  id: Id,
   sent: Json,
-  current: Item | undefined,
-): Promise<Json> {
+  id?: Id,
+  current?: Item,
+): Awaitable<Json> {
   if (!isObject(sent)) return sent
-  const { target } = context
+  const { target, operation } = context
   const { collection } = target
-  const { identity } = collection.shape
-  const given = Object.hasOwn(sent, identity.name) ? sent[identity.name] : id
-  const named =
-    typeof given === 'string' ? normalizeId(collection, parseId(collection, given) ?? given) : given
-  if (named !== id) {
-    throw immutableField(identity.name, id)
-  }
+  const { name } = collection.shape.identity
+  const sentId = Object.hasOwn(sent, name) ? sent[name] : undefined
   const own = ownValues(collection, sent)
+  if (id !== undefined) {
+    if (sentId !== undefined && toId(collection, sentId) !== id) throw immutableField(name, id)
+    if (choosesId(collection)) own[name] = id
+  } else if (sentId === null) {
+    delete own[name]
+  } else if (sentId !== undefined && !choosesId(collection)) {
+    const message = `${name} is chosen by the server. Leave it out.`
+    throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
+  }
   const allowed = current
-    ? keepRoles(context, own, current, context.operation === 'replace')
+    ? keepRoles(context, own, current, operation === 'replace')
     : setReadOnly(context, own)
-  const values = fillParents(
-    target,
-    choosesId(collection) ? { ...allowed, [identity.name]: id } : allowed,
-  )
-  return receiveBlobs(context, values, current)
+  const values = fillParents(target, allowed)
+  return collection.blobs ? receiveBlobs(context, values, current) : values
+}
+
+/** The id that a value stands for: a form sends every id as a text. */
+function toId(collection: CollectionDefinition, value: Json | undefined): Json | undefined {
+  if (typeof value !== 'string') return value
+  return normalizeId(collection, parseId(collection, value) ?? value)
 }
 
 /**
@@ -140,46 +141,24 @@ export async function checkPatched(
   const patched = withoutSameData(collection, apply(shown), shown)
   const { name } = collection.shape.identity
   if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableField(name, id)
-  // What an item may lack can be taken away, but not here.
+  // What is absent is filled in: a patch that takes it away would be lost.
   const { parent } = context.target
-  const reference = parent && collection.shape.fields.get(parent.field)
-  const detachable = reference?.optional || reference?.nullable
-  if (parent && detachable && isObject(patched) && !Object.hasOwn(patched, parent.field))
+  if (parent && isObject(patched) && !Object.hasOwn(patched, parent.field))
     throw conflictingParent(parent)
   const own = ownValues(collection, item)
-  const values = await collection.validator.patch(
-    own,
-    await prepareValues(context, id, patched, item),
-  )
+  const prepared = await prepareValues(context, patched, id, item)
+  const values = await collection.validator.patch(own, prepared)
   requireImmutable(collection, own, values)
   return values
-}
-
-/** Prepares what a client sent for a new item. @param id given by the path of a PUT that creates. */
-function prepareNew(context: OperationContext, sent: Json, id: Id | undefined): Awaitable<Json> {
-  const { target } = context
-  const { collection } = target
-  if (id !== undefined) return prepareValues(context, id, sent, undefined)
-  if (!isObject(sent)) return sent
-  const { name } = collection.shape.identity
-  const given = Object.hasOwn(sent, name) ? sent[name] : null
-  if (given !== null && !choosesId(collection)) {
-    const message = `${name} is chosen by the server. Leave it out.`
-    throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
-  }
-  const own = setReadOnly(context, ownValues(collection, sent))
-  if (given === null && Object.hasOwn(own, name)) delete own[name]
-  const values = fillParents(target, own)
-  return collection.blobs ? receiveBlobs(context, values, undefined) : values
 }
 
 /** Fills in the parent that the path names, and normalizes the ids of all parents. */
 function fillParents(target: OperationContext['target'], sent: Item): Item {
   const { parent } = target
-  const values = target.collection.references.size > 0 ? normalizeReferences(target, sent) : sent
+  const values = normalizeReferences(target, sent)
   if (!parent) return values
-  const given = Object.hasOwn(values, parent.field) ? values[parent.field] : undefined
-  if (given !== undefined && given !== parent.id) throw conflictingParent(parent)
+  const value = values[parent.field]
+  if (value !== undefined && value !== parent.id) throw conflictingParent(parent)
   return { ...values, [parent.field]: parent.id }
 }
 
@@ -205,37 +184,49 @@ function normalizeReferences(
 
 /**
  * Checks the values of a new item and runs the `before` hook.
- * @throws HttpError 400 with every issue.
+ * @throws HttpError 400 with every issue; what {@link requireWritable} throws.
  */
 export function createValues(context: OperationContext, id?: Id): Awaitable<Item> {
   const { collection } = context.target
   const { issues = [] } = context.body ?? {}
   const body = requireBody(context)
   const check = () =>
-    andThen(prepareNew(context, body, id), values => collection.validator.create(values))
-  return andThen(
-    issues.length > 0 ? withReadIssues(issues, async () => check()) : check(),
-    checked => {
-      const values =
-        collection.hooks.before.size > 0 ? runValueHook(context, { input: body }, checked) : checked
-      return andThen(values, each => requireCreatable(context, each, checked))
-    },
-  )
+    andThen(prepareValues(context, body, id), values => collection.validator.create(values))
+  const checked = issues.length > 0 ? withReadIssues(issues, async () => check()) : check()
+  return andThen(checked, sent => {
+    const values =
+      collection.hooks.before.size > 0 ? runValueHook(context, { input: body }, sent) : sent
+    return andThen(values, each => {
+      requireValidId(collection, each)
+      return andThen(requireWritable(context, each, sent), () => each)
+    })
+  })
 }
 
-/** The limits of an item and its place: what the schema cannot know. @throws HttpError 400, 403, 413 */
-function requireCreatable(context: OperationContext, values: Item, checked: Item): Awaitable<Item> {
-  const { collection } = context.target
+function requireValidId(collection: CollectionDefinition, values: Item): void {
   const { name } = collection.shape.identity
   const chosen = values[name]
   const reason = chosen === undefined ? undefined : invalidIdReason(collection, String(chosen))
   if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
+}
+
+/**
+ * Checks what the schema cannot know of the values of an item: their size, whether their writer may see
+ * them, and what they refer to.
+ * @param sent the values as they were before a hook.
+ * @throws HttpError 400, 403, 413
+ */
+export function requireWritable(
+  context: OperationContext,
+  values: Item,
+  sent: Item,
+  current?: Item,
+): Awaitable<void> {
+  const { collection } = context.target
   requireSize(context, values)
-  const visible = collection.visible ? assertVisible(context, values) : undefined
-  if (collection.references.size === 0) return andThen(visible, () => values)
-  return andThen(visible, () =>
-    checkReferences(context, values, { sent: checked }).then(() => values),
-  )
+  const visible = assertVisible(context, values, current)
+  if (collection.references.size === 0) return visible
+  return andThen(visible, () => checkReferences(context, values, sent, current))
 }
 
 /**
@@ -262,7 +253,7 @@ export async function runValueHook(
 }
 
 /** @throws HttpError 413 for values that make an item larger than one may be. */
-export function requireSize({ target, api }: OperationContext, values: Item): void {
+function requireSize({ target, api }: OperationContext, values: Item): void {
   const { limits } = api
   if (isWithin(values, limits.item)) return
   const { itemName } = target.collection
@@ -275,10 +266,11 @@ export function requireSize({ target, api }: OperationContext, values: Item): vo
  * the client named, not for one that a hook filled in.
  * @throws HttpError 400 with every issue.
  */
-export async function checkReferences(
+async function checkReferences(
   context: OperationContext,
   values: Item,
-  { sent = values, current }: { sent?: Item | undefined; current?: Item },
+  sent: Item,
+  current: Item | undefined,
 ): Promise<void> {
   const { version, collection, parent: known } = context.target
   const issues: Issue[] = []

@@ -89,14 +89,17 @@ export function requireItem(context: OperationContext): Awaitable<Stored> {
 
 /**
  * Refuses to write an item that its writer could not see.
- * @param values of the item to be, without the id that only the store knows.
  * @throws HttpError 403, or 404 where the collection hides what exists.
  */
-export function assertVisible(context: OperationContext, values: Item): Awaitable<void> {
+export function assertVisible(
+  context: OperationContext,
+  values: Item,
+  current: Item | undefined,
+): Awaitable<void> {
   const { collection, id } = context.target
   const rows = buildRowFilter(context, collection)
   if (!rows) return undefined
-  return andThen(rows.sees(withDates(collection, values)), visible => {
+  return andThen(rows.sees(withServerValues(collection, values, current)), visible => {
     if (visible) return
     if (collection.hideExistence) throw notFound(collection, id ?? '')
     const message = `You could not see this ${collection.itemName} afterwards, so you cannot write it.`
@@ -104,12 +107,17 @@ export function assertVisible(context: OperationContext, values: Item): Awaitabl
   })
 }
 
-/** Values with the dates that a store gives them now. */
-function withDates({ shape: { createdAt, updatedAt } }: CollectionDefinition, values: Item): Item {
+/** Values with what a store adds; of a new item without the id, which only the store knows. */
+function withServerValues(
+  { shape: { identity, createdAt, updatedAt } }: CollectionDefinition,
+  values: Item,
+  current: Item | undefined,
+): Item {
   const now = new Date().toISOString()
-  const created = createdAt === undefined ? {} : { [createdAt]: now }
-  const updated = updatedAt === undefined ? {} : { [updatedAt]: now }
-  return { ...created, ...values, ...updated }
+  const added: Item = current ? { [identity.name]: current[identity.name] ?? null } : {}
+  if (createdAt !== undefined) added[createdAt] = current?.[createdAt] ?? now
+  if (updatedAt !== undefined) added[updatedAt] = now
+  return { ...added, ...values }
 }
 
 export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError {

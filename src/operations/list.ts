@@ -93,7 +93,7 @@ export function prepareQuery(context: OperationContext, query: Query): Awaitable
 
 /** Streams the whole list: nothing is counted, and no range is given of it. */
 function streamList(context: OperationContext, query: Query): OperationResult {
-  const common = { status: 200, headers: [], value: undefined }
+  const common = { status: 200, headers: [] }
   if (context.method === 'HEAD') return common
   const data = serializeBatches(context, query)
   return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }

@@ -3,10 +3,11 @@
 import type { AfterHook, CompiledHooks } from '../model/compile-hooks.ts'
 import type { ApiDefinition, CollectionDefinition, Operation } from '../model/definition.ts'
 import type { CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
-import { type Awaitable, andThen, freezeDeep } from '../schema/values.ts'
+import { type Awaitable, freezeDeep } from '../schema/values.ts'
 import { act } from './actions.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { protectResult } from './field-roles.ts'
+import { giveItem } from './given-items.ts'
 import { createEvent } from './hooks.ts'
 import { compileList } from './list.ts'
 import { download, read } from './read.ts'
@@ -35,7 +36,7 @@ const COMPILERS: Readonly<
 /**
  * Compiles an operation or action of a target.
  * @param perform does the work. Default: as the operation's name says.
- * @returns a function that throws `HttpError`s, a store's errors translated; what hooks and actions throw as it is.
+ * @returns a function that throws `HttpError`s, and what the store, hooks and actions throw.
  */
 export function compilePerform(
   api: ApiDefinition,
@@ -46,34 +47,9 @@ export function compilePerform(
     ? context => act(context, action)
     : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
 ): Perform {
-  const { hooks, blobs, hidden } = collection
-  const safe = hidden.size === 0 || action ? perform : protecting(perform, collection)
+  const { hooks, blobs } = collection
   const after = hooks.after.get(operation)
-  return after || hooks.error || blobs ? withHooks(safe, hooks, after) : translating(safe)
-}
-
-/** Protects the write-only properties of what hooks and programs get. */
-function protecting(perform: Perform, collection: CollectionDefinition): Perform {
-  return context =>
-    andThen(perform(context), result => ({
-      ...result,
-      value: protectResult(collection, result.value),
-    }))
-}
-
-/** Translates the errors of the store, and costs nothing else. */
-function translating(perform: Perform): Perform {
-  const fail = (error: unknown): never => {
-    throw translateStoreError(error)
-  }
-  return context => {
-    try {
-      const result = perform(context)
-      return result instanceof Promise ? result.catch(fail) : result
-    } catch (error) {
-      return fail(error)
-    }
-  }
+  return after || hooks.error || blobs ? withHooks(perform, hooks, after) : perform
 }
 
 function withHooks(
@@ -84,12 +60,8 @@ function withHooks(
   return async context => {
     try {
       const result = await perform(context)
-      if (after && !result.replayed) {
-        const { value } = result
-        // The list itself is not what is printed: a program that gets it may sort it.
-        for (const each of Array.isArray(value) ? value : [value]) freezeDeep(each)
-        await after(createEvent(context), value)
-      }
+      if (after && !result.replayed)
+        await after(createEvent(context), toHookResult(context, result))
       return result
     } catch (thrown) {
       const error = translateStoreError(thrown)
@@ -99,4 +71,14 @@ function withHooks(
       await context.discardUploads()
     }
   }
+}
+
+/** What an `after` hook gets: the item, the items or the value, frozen, write-only properties protected. */
+function toHookResult({ target }: OperationContext, { stored, value }: OperationResult): unknown {
+  const { collection, action } = target
+  if (stored) return giveItem(collection, stored)
+  const result = action ? value : protectResult(collection, value)
+  // The list itself is not what is printed: a program that gets it may sort it.
+  for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
+  return result
 }

@@ -55,7 +55,6 @@ function buildItemResult(
     headers: [],
     representation,
     validators: itemValidators(stored, context.variant, fields),
-    value: stored.item,
     stored,
   }))
 }

@@ -15,6 +15,7 @@ import { type CallScope, type OperationResult, RequestContext } from './context.
 import { type GivenItem, giveItem, readTarget } from './given-items.ts'
 import { countMatching, createList, type ListRunner } from './list-calls.ts'
 import { compilePerform, type Perform } from './perform.ts'
+import { translateStoreError } from './store-errors.ts'
 import { createUploads } from './uploads.ts'
 
 /** Stands in for a request: a program waits as long as its signal lets it. */
@@ -100,7 +101,11 @@ export function createResource(scope: CallScope, name: string): Resource {
     })
     context.uploads = createUploads(context)
     signal.throwIfAborted()
-    return compilePerform(runtime.api, target, operation, perform)(context)
+    try {
+      return await compilePerform(runtime.api, target, operation, perform)(context)
+    } catch (error) {
+      throw translateStoreError(error)
+    }
   }
 
   const runList: ListRunner = (operation, options, perform) =>

@@ -29,7 +29,6 @@ export function describeRoot(context: RequestContext, root: RootTarget): Operati
     status: 200,
     headers: ['Link', printLink(services)],
     representation: { kind: 'document', name: 'api', data },
-    value: data,
   }
 }
 

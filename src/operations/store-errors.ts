@@ -12,14 +12,11 @@ import {
 export function translateStoreError(cause: unknown): unknown {
   if (cause instanceof UniqueError) return withFields(409, cause, 'not_unique', 'not_unique')
   if (cause instanceof UnstorableError) return withFields(400, cause, 'too_long', 'unstorable')
-  if (cause instanceof ReferenceConflictError) {
-    return new HttpError(409, [{ message: cause.message, type: 'conflict' }], { cause })
-  }
+  if (cause instanceof ReferenceConflictError) return toHttpError(409, cause, 'conflict')
   if (cause instanceof TooCostlyError) {
-    const { message, reason } = cause
-    if (reason === 'text')
-      return new HttpError(400, [{ message, type: 'too_much_text' }], { cause })
-    return new HttpError(503, [{ message, type: 'work_too_slow' }], { cause })
+    return cause.reason === 'text'
+      ? toHttpError(400, cause, 'too_much_text')
+      : toHttpError(503, cause, 'work_too_slow')
   }
   if (cause instanceof UnavailableError) {
     const message = 'The store cannot be reached at the moment. Try again later.'
@@ -27,6 +24,10 @@ export function translateStoreError(cause: unknown): unknown {
     return new HttpError(503, [{ message, type: 'unavailable' }], { headers, cause })
   }
   return cause
+}
+
+function toHttpError(status: number, cause: Error, type: ErrorType): HttpError {
+  return new HttpError(status, [{ message: cause.message, type }], { cause })
 }
 
 /** One entry for each field that the store names, else one without a field. */
@@ -37,8 +38,7 @@ function withFields(
   typeWithoutField: ErrorType,
 ): HttpError {
   const { message, fields } = cause
-  const issues: Issue[] = fields.map(field => ({ message, field, type }))
-  return new HttpError(status, issues.length > 0 ? issues : [{ message, type: typeWithoutField }], {
-    cause,
-  })
+  if (fields.length === 0) return toHttpError(status, cause, typeWithoutField)
+  const issues = fields.map((field): Issue => ({ message, field, type }))
+  return new HttpError(status, issues, { cause })
 }

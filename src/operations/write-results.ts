@@ -65,7 +65,6 @@ export function buildCreatedResult(
     representation,
     validators: itemValidators(stored, context.variant),
     vary: VARY_PREFER,
-    value: stored.item,
     stored,
   }))
 }
@@ -82,7 +81,7 @@ export async function buildChangedResult(
   const context = atCurrentParent(request, stored.item)
   const { target, operation, returns } = context
   const item = { ...target, kind: 'item' } as const
-  const common = { vary: VARY_PREFER, value: stored.item, stored }
+  const common = { vary: VARY_PREFER, stored }
   if (returns === 'representation') {
     return {
       ...common,
@@ -111,7 +110,6 @@ export async function buildDeletedResult(
     headers: addApplied([], context),
     representation: minimal ? undefined : await representChanged(context, stored),
     vary: VARY_PREFER,
-    value: stored.item,
     stored,
   }
 }
@@ -220,10 +218,10 @@ function buildEarlierResult(
   context: OperationContext,
   { outcome = 'created', id, version, updatedAt, item }: WriteAnswer,
 ): Awaitable<OperationResult> {
-  if (!item && outcome === 'deleted') return { status: 204, headers: [], value: undefined }
+  if (!item && outcome === 'deleted') return { status: 204, headers: [] }
   if (!item) {
     const location = context.href({ ...context.target, kind: 'item', id })
-    return { status: 303, headers: ['Location', location], value: undefined }
+    return { status: 303, headers: ['Location', location] }
   }
   const stored: Stored = { id, version, item, ...(updatedAt !== undefined && { updatedAt }) }
   return RESULT_BUILDERS[outcome](context, stored)

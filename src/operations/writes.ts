@@ -3,7 +3,6 @@
 import { HttpError } from '../errors.ts'
 import { mergeForm } from '../formats/form-values.ts'
 import { JSON_PATCH_TYPE, jsonPatch, mergePatch } from '../formats/patch.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
 import {
   type Awaitable,
   andThen,
@@ -15,25 +14,27 @@ import {
 import { type Id, type Stored, UniqueError } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
-import { retryContested } from './contention.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { requireImmutable, toChanges } from './field-roles.ts'
 import { runBefore } from './hooks.ts'
 import {
   checkPatched,
-  checkReferences,
   createValues,
   ownValues,
   prepareValues,
   requireBody,
-  requireSize,
+  requireWritable,
   runValueHook,
-  withOwnValues,
   withReadIssues,
 } from './input.ts'
-import { assertVisible, requireParent } from './items.ts'
+import { requireParent } from './items.ts'
 import { deleteWithChildren, writeReferring } from './references.ts'
-import { findCurrent, refuseIfMatch, requireCurrent } from './write-preconditions.ts'
+import {
+  findCurrent,
+  refuseIfMatch,
+  requireCurrent,
+  retryContested,
+} from './write-preconditions.ts'
 import {
   buildChangedResult,
   buildCreatedResult,
@@ -64,30 +65,19 @@ function createItem(context: OperationContext, id?: Id): Awaitable<Stored> {
 export async function replace(context: OperationContext): Promise<OperationResult> {
   const { collection } = context.target
   const sent = requireBody(context)
-  return change(context, (own, { id, item }) =>
-    withReadIssues(context.body?.issues, async () =>
-      replaceValues(collection, own, await prepareValues(context, id, sent, item)),
-    ),
-  )
-}
-
-async function replaceValues(
-  collection: CollectionDefinition,
-  own: Item,
-  sent: Json,
-): Promise<Item> {
-  const values = await collection.validator.replace(own, sent)
-  requireImmutable(collection, own, values)
-  return values
+  return change(context, async (own, { id, item }) => {
+    const prepared = await prepareValues(context, sent, id, item)
+    const values = await collection.validator.replace(own, prepared)
+    requireImmutable(collection, own, values)
+    return values
+  })
 }
 
 /** `PATCH /<collection>/<id>`: a merge patch, or a JSON Patch by its media type. A patch that changes nothing writes nothing. */
 export async function patch(context: OperationContext): Promise<OperationResult> {
   const sent = requireBody(context)
   return change(context, (_own, current) =>
-    withReadIssues(context.body?.issues, () =>
-      checkPatched(context, current, shown => applyPatch(context, current.item, shown, sent)),
-    ),
+    checkPatched(context, current, shown => applyPatch(context, current.item, shown, sent)),
   )
 }
 
@@ -147,12 +137,9 @@ async function change(
     const current = creates ? await findCurrent(context, creates) : await requireCurrent(context)
     if (!current) return createAt(context)
     const own = ownValues(collection, current.item)
-    const checked = await next(own, current)
-    const values = await runValueHook(
-      context,
-      { stored: current, input: readInput(context, own, checked) },
-      checked,
-    )
+    const checked = await withReadIssues(context.body?.issues, () => next(own, current))
+    const input = readInput(context, own, checked)
+    const values = await runValueHook(context, { stored: current, input }, checked)
     if (context.operation === 'patch' && sameJson(values, own)) {
       await keepUnchanged(context, current)
       return buildChangedResult(context, current)
@@ -176,13 +163,10 @@ export async function update(
   context: OperationContext,
   { id, version, item }: Stored,
   values: Item,
-  sent?: Item,
+  sent = values,
 ): Promise<Stored | undefined> {
   const { collection } = context.target
-  requireSize(context, values)
-  if (collection.visible) await assertVisible(context, withOwnValues(collection, item, values))
-  if (collection.references.size > 0)
-    await checkReferences(context, values, { sent, current: item })
+  await requireWritable(context, values, sent, item)
   const options = toWriteOptions(context, 'changed')
   const stored = await writeReferring(context, values, item, store =>
     store.update(id, version, values, options),

@@ -81,7 +81,6 @@ function compileDocument(
       headers: [...headers],
       representation: { kind: 'document', name: 'document', data: null, text },
       ...(vary && { vary }),
-      value: undefined,
     }
   }
   const otherwise = [...(uncounted ? [skipCounting] : admissionSteps(api)), serve, respond]

@@ -94,7 +94,7 @@ export function preflight(api: ApiDefinition, methods: HeaderList): readonly Ste
   return [
     context => {
       context.counted = true
-      context.result = { status: 204, headers: headers.slice(), value: undefined }
+      context.result = { status: 204, headers: headers.slice() }
     },
     respond,
   ]
@@ -198,7 +198,6 @@ function describe(route: Route): Step {
       status: 200,
       headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],
       representation: { kind: 'document', name: 'description', data },
-      value: data,
     }
   }
 }

@@ -6,6 +6,7 @@ import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/routes.ts'
 import { AS_JSON } from '../negotiate.ts'
 import { RequestContext, type Runtime } from '../operations/context.ts'
+import { translateStoreError } from '../operations/store-errors.ts'
 import type { Awaitable } from '../schema/values.ts'
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
@@ -101,9 +102,9 @@ function run(context: RequestContext): Awaitable<HttpResponse> {
 /** Answers with an error. It counts like any request, however early it came. */
 async function fail(context: RequestContext, thrown: unknown): Promise<HttpResponse> {
   if (!context.performing) await context.uploads?.discard()
-  let error = thrown
+  let error = translateStoreError(thrown)
   // A client that was not served for lack of time or room is not counted.
-  if (!(thrown instanceof HttpError && thrown.status === 503)) {
+  if (!(error instanceof HttpError && error.status === 503)) {
     try {
       await countRequest(context)
     } catch (limited) {

@@ -873,14 +873,10 @@ describe('GET /<collection>/<id>/<sub_collection>', () => {
         json: { errors: [{ field: 'car_id', type: 'conflicting_parent' }] },
       })
       const path = `${options()}/${item(await create({ name: 'b' })).id}`
-      expect(
-        await handler.request(path, { method: 'PATCH', json: { car_id: zoe.id ?? '' } }),
-      ).toMatchObject({ status: 400 })
-      expect(
-        await handler.request(path, { method: 'PATCH', json: { car_id: null } }),
-      ).toMatchObject({
-        status: 303,
-      })
+      for (const car_id of [zoe.id ?? '', null]) {
+        const answer = await handler.request(path, { method: 'PATCH', json: { car_id } })
+        expect([car_id, answer]).toMatchObject([car_id, { status: 400 }])
+      }
       expect(await handler.request(path)).toMatchObject({ json: { car_id: clio.id } })
     })
 
