@@ -105,9 +105,6 @@ export class LinkQuery {
   #address = ''
   #start = ''
   #bare = ''
-  #total = -1
-  #limit = -1
-  #last = ''
 
   /** @param parameters without those that name a place. */
   constructor(parameters: readonly LinkParameter[]) {
@@ -120,7 +117,6 @@ export class LinkQuery {
       this.#address = address
       this.#bare = printTarget(address, this.#parameters)
       this.#start = `${this.#bare}${this.#parameters.length === 0 ? '?' : '&'}`
-      this.#total = -1
     }
     return this.#start
   }
@@ -135,17 +131,6 @@ export class LinkQuery {
   bare(address: string): string {
     this.start(address)
     return this.#bare
-  }
-
-  /** The link to the last page, remembered while address, total and limit stay. */
-  last(address: string, total: number, limit: number, print: () => string): string {
-    const start = this.start(address)
-    if (total !== this.#total || limit !== this.#limit) {
-      this.#total = total
-      this.#limit = limit
-      this.#last = `${start}${print()}`
-    }
-    return this.#last
   }
 }
 
@@ -232,9 +217,8 @@ function pageLinks(
   printed.push(`${byCursor && !streams ? links.bare(address) : `${start}offset=0`}>; rel="first"`)
   if (total !== undefined && total > 0) {
     const offset = total - ((total - 1) % limit) - 1
-    const toEnd = () => to(undefined, true, total) ?? `offset=${Math.max(0, total - limit)}`
-    const last = byCursor ? links.last(address, total, limit, toEnd) : `${start}offset=${offset}`
-    printed.push(`${last}>; rel="last"`)
+    const place = (byCursor && to(undefined, true, total)) || `offset=${offset}`
+    printed.push(`${start}${place}>; rel="last"`)
   }
   if (previous !== undefined) printed.push(`${previous}>; rel="prev"`)
   return printed

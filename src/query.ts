@@ -4,6 +4,7 @@ import type { ErrorType, Issue } from './errors.ts'
 import { buildLimits } from './http/limits.ts'
 import type { HeaderList } from './http/message.ts'
 import { type Parameter, single } from './http/parameters.ts'
+import { Remembered } from './http/remembered.ts'
 import {
   BOUNDS,
   type Caps,
@@ -71,6 +72,11 @@ const CAPS = buildLimits()
 /** Clients add `_=<time>` to get past caches: a list or an item without such a field ignores it. */
 export const CACHE_BUSTER = '_'
 
+interface ReadSort {
+  readonly sort: readonly SortKey[]
+  readonly issues: readonly Issue[]
+}
+
 /** How many names of filters, and how many sorts, a reader remembers, and of which length. */
 const MAX_REMEMBERED = 500
 const MAX_REMEMBERED_LENGTH = 128
@@ -97,45 +103,30 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
   const reserved = new Set<string>(RESERVED)
   if (searched) reserved.add('q')
   if (!fields.has(CACHE_BUSTER)) reserved.add(CACHE_BUSTER)
-  const names = new Map<string, FilterName>()
   const defaultSort = withTieBreak(options.sort ?? [], id)
-  const sorts = new Map<string, readonly SortKey[]>()
+  const names = new Remembered<FilterName | InvalidName>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
+  const sorts = new Remembered<ReadSort>(MAX_REMEMBERED, MAX_REMEMBERED_LENGTH)
 
-  /** @returns `undefined`, with an issue, for a name of another form than a filter's. */
-  function findName(name: string, issues: Issue[]): FilterName | InvalidName | undefined {
+  function findName(name: string): FilterName | InvalidName {
     const parts = parseFilterName(name)
-    if (!parts) {
-      issues.push(unknownField(name, fields, name.slice(0, 64)))
-      return undefined
-    }
-    const found = findFilter(parts.dotted, parts.word, fields)
-    const small = name.length <= MAX_REMEMBERED_LENGTH && names.size < MAX_REMEMBERED
-    if ('path' in found && small) names.set(name, found)
-    return found
+    if (parts) return findFilter(parts.dotted, parts.word, fields)
+    return { key: name, issue: unknownField(name, fields, name.slice(0, 64)) }
   }
 
-  function readOrder(parameters: readonly Parameter[], issues: Issue[]): readonly SortKey[] {
-    const before = issues.length
-    const text = single(parameters, 'sort', issues) ?? ''
-    const known = sorts.get(text)
-    if (known) return known
-    const sort = readSortText(text, options, issues)
-    const small = text.length <= MAX_REMEMBERED_LENGTH && sorts.size < MAX_REMEMBERED
-    if (small && issues.length === before) sorts.set(text, sort)
-    return sort
+  function readSort(text: string): ReadSort {
+    const issues: Issue[] = []
+    return { sort: readSortText(text, options, issues), issues }
   }
 
   return (parameters, issues) => {
     const groups: { readonly name: FilterName | InvalidName; readonly texts: string[] }[] = []
-    const nameless: Issue[] = []
     const seen = new Set<string>()
     for (const { name, value } of parameters) {
       if (reserved.has(name)) {
         seen.add(name)
         continue
       }
-      const found = names.get(name) ?? findName(name, nameless)
-      if (!found) continue
+      const found = names.get(name, findName)
       const group = groups.find(each => each.name.key === found.key)
       if (group) group.texts.push(value)
       else groups.push({ name: found, texts: [value] })
@@ -146,16 +137,17 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
       : undefined
     const search =
       searched && seen.has('q') ? readSearch(parameters, searched, caps, issues) : undefined
-    issues.push(...nameless)
     const where: Filter[] = []
     if (groups.length > caps.filters) {
       const message = `A list may have at most ${caps.filters} filters, not ${groups.length}`
       issues.push({ message, type: 'too_many_filters' })
     } else {
       for (const { name, texts } of groups) {
-        const filter = 'issue' in name ? undefined : readFilter(name, texts, caps, issues)
-        if (filter) where.push(filter)
-        else if ('issue' in name) issues.push(name.issue)
+        if ('issue' in name) issues.push(name.issue)
+        else {
+          const filter = readFilter(name, texts, caps, issues)
+          if (filter) where.push(filter)
+        }
       }
     }
     for (const bound of BOUNDS) {
@@ -165,7 +157,12 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
       const filter = readBound(bound, parameters, field, fields, issues)
       if (filter) where.push(filter)
     }
-    const sort = seen.has('sort') ? readOrder(parameters, issues) : defaultSort
+    let sort: readonly SortKey[] = defaultSort
+    if (seen.has('sort')) {
+      const read = sorts.get(single(parameters, 'sort', issues) ?? '', readSort)
+      issues.push(...read.issues)
+      sort = read.sort
+    }
     if (!selected && !search) return { where, sort }
     return { where, sort, ...(selected && { fields: selected }), ...(search && { search }) }
   }

@@ -57,8 +57,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
   const readQuery = compileQueryReader(options)
   const unlinked = new Set([...PLACE, METHOD_PARAMETER])
   if (!options.fields.has(CACHE_BUSTER)) unlinked.add(CACHE_BUSTER)
-  let recent = new Map<string, ReadRequest>()
-  let earlier = recent
+  const remembered = new Map<string, ReadRequest>()
 
   function read(parameters: readonly Parameter[], range: string | undefined): ReadRequest {
     const issues: Issue[] = []
@@ -98,19 +97,15 @@ export function compileListReader(options: ListReaderOptions): ListReader {
   function remember(rest: string, place: Place | undefined, request: ReadRequest): void {
     const { window } = request
     if (window.by === 'range' || (!place && request.places > 0) || request.places > 1) return
-    // Two generations: to find the oldest of one map takes ever longer, the more it has lost.
-    if (recent.size >= MAX_REMEMBERED / 2) {
-      earlier = recent
-      recent = new Map()
-    }
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     const start = startWindow(window.limit, options.byOffset)
-    recent.set(rest, { ...request, window: start, namesPage: request.sized })
+    remembered.set(rest, { ...request, window: start, namesPage: request.sized })
   }
 
   return (parameters, range, text) => {
     if (text === undefined) return read(parameters, range)
     const { rest, place } = cutPlace(text)
-    const known = recent.get(rest) ?? earlier.get(rest)
+    const known = remembered.get(rest)
     if (known && place) {
       const request = atPlace(known, place)
       if (request) return request
