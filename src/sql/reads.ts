@@ -25,7 +25,7 @@ import {
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
-import type { TableWalk } from './table-walk.ts'
+import { isServed, type TableWalk, type Wanted } from './table-walk.ts'
 
 /** The items of a slice. */
 interface Found {
@@ -69,6 +69,11 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   /** The totals at one state of the database, by their filters. */
   const totals = new Map<string, number>()
   let state: unknown
+
+  /** Whether a list or a count may take long in a database with several connections. */
+  function isSlow(wanted: Wanted): boolean {
+    return !database.serial && !isServed(wanted, mapping)
+  }
 
   function recall(key: string, row: Row | undefined): number | undefined {
     const isKnown = row && isState(row.rest_state) && row.rest_state === state
@@ -155,7 +160,11 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     if (slice.limit === 0) return { items: [], count: 0, long: false }
     const values = await walk?.findIds(session, selection, slice, options)
     const part = values ? selectIds(values, selection, slice) : { selection, slice, counts }
-    const found = await session.read(runner => readSlice(part, maxBytes, runner), options)
+    const found = await session.read(
+      runner => readSlice(part, maxBytes, runner),
+      options,
+      isSlow(selection),
+    )
     if (!('fits' in found)) return found
     // Reading long rows keeps the driver and this process busy.
     await takeTurn(true)
@@ -180,12 +189,16 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     }
     /** Selects the state of the database, as far as totals are remembered, and the total if wanted. */
     const select = (counts: boolean) =>
-      session.read(async ({ apart, run }): Promise<Row> => {
-        const beside = { total: counts, state: remembers && !apart }
-        if (!beside.total && !beside.state) return {}
-        const statement = besideStatement(filters, beside, mapping)
-        return (await run(compile(database, statement))).rows[0] ?? {}
-      }, options)
+      session.read(
+        async ({ apart, run }): Promise<Row> => {
+          const beside = { total: counts, state: remembers && !apart }
+          if (!beside.total && !beside.state) return {}
+          const statement = besideStatement(filters, beside, mapping)
+          return (await run(compile(database, statement))).rows[0] ?? {}
+        },
+        options,
+        counts && isSlow({ where: filters.where, search: filters.search }),
+      )
     const key = toKey(filters)
     const before = walk || totals.has(key) ? await select(false) : undefined
     const known = recall(key, before)

@@ -27,8 +27,11 @@ export interface Runner {
 
 /** What a table runs its statements on: its database, or one transaction. */
 export interface StatementSession {
-  /** Reads by statements that need not see the same moment. */
-  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions): Promise<T>
+  /**
+   * Reads by statements that need not see the same moment.
+   * @param slow whether the work may take long, so that it leaves some connections to others.
+   */
+  read<T>(work: (runner: Runner) => Promise<T>, options?: StoreOptions, slow?: boolean): Promise<T>
   /**
    * Writes all of the work or nothing of it. The work may be run again from its start.
    * @param single whether the work is one statement, which is a transaction by itself.
@@ -54,6 +57,9 @@ export interface StatementSession {
 const RETRY_TIMEOUT_MS = 5000
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 100
+
+/** How many slow reads run at the same time. */
+const MAX_SLOW = 4
 
 /** Making a signal costs a fifth of a read: most reads end before it is asked for. */
 const SIGNAL_DELAY_MS = 20
@@ -94,9 +100,14 @@ export class Session implements StatementSession {
   }
 
   /** An aborted read lets its caller go at once, even where it waits for a connection. */
-  read<T>(work: (runner: Runner) => Promise<T>, options: StoreOptions = {}): Promise<T> {
-    const result = this.#transact(undefined, work, options, this.#shared.reader?.executor)
-    if (this.#database.serial) return result
+  read<T>(
+    work: (runner: Runner) => Promise<T>,
+    options: StoreOptions = {},
+    slow = false,
+  ): Promise<T> {
+    const run = () => this.#transact(undefined, work, options, this.#shared.reader?.executor)
+    if (this.#database.serial) return run()
+    const result = slow ? this.#inLine(run) : run()
     return new Promise((resolve, reject) => {
       const stop = onAbort(options, () => reject(options.signal?.reason))
       result.then(resolve, reject).finally(stop)
@@ -142,6 +153,20 @@ export class Session implements StatementSession {
       return await this.#transact(beginTransaction, runner => work(runner, tries++), options)
     } finally {
       this.#shared.transactions--
+    }
+  }
+
+  /** Runs slow work, a few at a time: more of them would be no faster, and keep all connections of a pool. */
+  async #inLine<T>(work: () => Promise<T>): Promise<T> {
+    const { slow } = this.#shared
+    if (slow.running >= MAX_SLOW) await new Promise<void>(resolve => slow.waiting.push(resolve))
+    else slow.running++
+    try {
+      return await work()
+    } finally {
+      const next = slow.waiting.shift()
+      if (next) next()
+      else slow.running--
     }
   }
 
@@ -341,6 +366,8 @@ export interface SharedDatabase {
   reader?: Reader
   /** How many transactions run, or wait for their connection. */
   transactions: number
+  /** Slow reads: how many run, and those that wait. */
+  readonly slow: { running: number; readonly waiting: (() => void)[] }
 }
 
 /** By the adapter, which all Kyselys made of one have in common. */
@@ -352,7 +379,7 @@ export function findSharedDatabase(db: GivenKysely): SharedDatabase {
   if (known) return known
   // Plugins that rename columns would rename the declared ones too. A Kysely without plugins is one.
   const executor = (db.withoutPlugins() as Kysely<unknown>).getExecutor()
-  const made: SharedDatabase = { executor, transactions: 0 }
+  const made: SharedDatabase = { executor, transactions: 0, slow: { running: 0, waiting: [] } }
   databases.set(adapter, made)
   return made
 }

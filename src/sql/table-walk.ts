@@ -41,7 +41,7 @@ const SIZE_MS = 10_000
 type Key = readonly (Scalar | null)[]
 
 /** A list, or with no sort a count. */
-type Wanted = Filters & Partial<Pick<Selection, 'sort'>>
+export type Wanted = Filters & Partial<Pick<Selection, 'sort'>>
 
 /** In which order a table is walked, and by which filters an index leads there. */
 interface Course {
@@ -61,8 +61,7 @@ export type TableWalk = ReturnType<typeof createWalk>
 export function createWalk(mapping: TableMapping, maxScan: number) {
   const { database, columns, from, shape } = mapping
   const id = shape.identity.name
-  /** The columns of each index as dotted paths. */
-  const indexes = [[id], ...mapping.indexes.map(({ paths }) => paths)]
+  const indexes = listIndexes(mapping)
   let size = { rows: 0, bytes: 0, until: 0 }
 
   /** Measures a part of the table: its rows, and the bytes of some texts in it. */
@@ -79,19 +78,9 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) }
   }
 
-  /** Whether an index answers all filters and gives the sort, or the filters name ids. */
-  function isServed({ where, search, sort = [] }: Wanted): boolean {
-    if (where.some(({ operator, path }) => operator === 'in' && path.join('.') === id)) return true
-    if (search) return false
-    return indexes.some(index => {
-      const { answered, ordered } = findLead(index, where, sort)
-      return answered === where.length && ordered
-    })
-  }
-
   /** Whether a list or a count walks. One that does not, and looks at much, has waited for its turn. */
   async function isNeeded(session: StatementSession, wanted: Wanted, options?: ListOptions) {
-    if (isServed(wanted)) return false
+    if (isServed(wanted, mapping)) return false
     await takeTurn(true)
     if (size.until <= performance.now()) {
       const texts = columns.filter(({ long }) => long)
@@ -251,6 +240,22 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   }
 
   return { count, findIds }
+}
+
+/** Whether an index answers all filters and gives the sort, or the filters name ids. */
+export function isServed({ where, search, sort = [] }: Wanted, mapping: TableMapping): boolean {
+  const id = mapping.shape.identity.name
+  if (where.some(({ operator, path }) => operator === 'in' && path.join('.') === id)) return true
+  if (search) return false
+  return listIndexes(mapping).some(index => {
+    const { answered, ordered } = findLead(index, where, sort)
+    return answered === where.length && ordered
+  })
+}
+
+/** Lists the columns of each index as dotted paths. */
+function listIndexes({ shape, indexes }: TableMapping): (readonly string[])[] {
+  return [[shape.identity.name], ...indexes.map(({ paths }) => paths)]
 }
 
 function tooCostly(wanted: Wanted): TooCostlyError {

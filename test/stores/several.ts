@@ -217,6 +217,27 @@ export function severalStores(database: Database): void {
       })
     })
 
+    test('that no index serves leaves connections to others', async () => {
+      const [table, other] = [newTable(), newTable()]
+      const options = { db: database.connect(5), create: true }
+      const store = sqlStore({ ...options, table })
+      const beside = sqlStore({ ...options, table: other })
+      await closing([store, beside], async () => {
+        for (const each of [store, beside]) each.attach(SHAPE)
+        const { id } = await beside.create(car('beside'))
+        await store.create(car('red'))
+        const { lists } = await database.locked(table, async () => {
+          const selection = { where: [is('color', 'like', '%e%')], sort: by('') }
+          const list = () => store.list(selection, { limit: 1, offset: 0 }, 'exact')
+          const lists = Promise.all(Array.from({ length: 12 }, list))
+          while ((await database.waiting(table)).length < 4);
+          expect(await beside.get(id)).toMatchObject({ item: { color: 'beside' } })
+          return { lists }
+        })
+        expect((await lists).map(({ total }) => total)).toEqual(Array(12).fill(1))
+      })
+    })
+
     test('waits for its tables to be made, however long that takes', async () => {
       const table = newTable()
       const stores = [open(table), open(table, SHAPE, { timeout: 50 })]
