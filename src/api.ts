@@ -15,13 +15,16 @@ import type { DefOf, Found, Hooks, RunOf, Transaction, TransactionOptions } from
 import { relateCollections } from './model/references.ts'
 import type { CallScope } from './operations/context.ts'
 import {
+  assertValid,
   checkOptions,
   DATE,
+  either,
   listOf,
   needed,
   OBJECT,
   type Rule,
   type Rules,
+  recordOf,
   wholeFrom,
 } from './options.ts'
 import { createHandlers, type Handlers } from './server/handlers.ts'
@@ -121,17 +124,12 @@ export interface VersionedApi<V extends readonly VersionOptions[]> extends Api {
   readonly versions: VersionsOf<V>
 }
 
-function isCollection(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'definition' in value
-}
-
-const COLLECTIONS: Rule = {
-  wanted: 'collections made by defineCollection, by name: { cars, options }',
-  fits: value =>
-    Array.isArray(value)
-      ? value.every(isCollection)
-      : OBJECT.fits(value) && Object.values(Object(value)).every(isCollection),
-}
+const COLLECTION: Rule = { wanted: 'a collection', fits: value => 'definition' in Object(value) }
+const COLLECTIONS = either(
+  'collections made by defineCollection, by name: { cars, options }',
+  listOf(COLLECTION),
+  recordOf(COLLECTION),
+)
 
 const VERSION_RULES: Rules<VersionOptions> = {
   version: needed(wholeFrom(1)),
@@ -177,15 +175,17 @@ export function defineApi<
   // What the options say of their collections is for the type checker.
   const plain = options as unknown as PlainApiOptions
   checkOptions('defineApi', plain, API_RULES)
-  if ((plain.versions === undefined) === (plain.collections === undefined)) {
-    throw new TypeError('defineApi takes either collections or versions')
-  }
+  for (const each of plain.versions ?? [])
+    checkOptions(`The version ${each.version}`, each, VERSION_RULES)
+  assertValid(
+    (plain.versions === undefined) !== (plain.collections === undefined),
+    'defineApi takes either collections or versions',
+  )
   const versions = plain.versions
-    ? plain.versions.map(each => versionOf(each))
-    : [onlyVersion(plain)]
-  if (new Set(versions.map(({ name }) => name)).size < versions.length) {
-    throw new TypeError('Two versions of the api have the same number')
-  }
+    ? plain.versions.map(each => buildVersion(each, {}))
+    : [buildVersion({ version: plain.version, collections: plain.collections ?? [] }, plain)]
+  const names = new Set(versions.map(({ name }) => name))
+  assertValid(names.size === versions.length, 'Two versions of the api have the same number')
   const definition = buildApi(versions, plain)
   const { handler, fetch, runtime } = createHandlers(definition)
   const base = definition.baseUrl ?? definition.prefix
@@ -228,13 +228,19 @@ function nameOf(collection: string | AnyCollection): string {
   return typeof collection === 'string' ? collection : collection.name
 }
 
+interface PlainVersion extends Omit<VersionOptions, 'version'> {
+  readonly version: number | undefined
+}
+
 type ByName = Pick<PlainApiOptions, 'hooks' | 'actions'>
 
-function versionOf(options: VersionOptions, byName: ByName = {}): VersionDefinition {
-  checkOptions(`The version ${options.version}`, options, VERSION_RULES)
-  const { version, collections, deprecated, sunset } = options
+/** @param options without a number, the collections stand at the root. */
+function buildVersion(
+  { version, collections, deprecated, sunset }: PlainVersion,
+  byName: ByName,
+): VersionDefinition {
   return {
-    name: `v${version}`,
+    name: version === undefined ? '' : `v${version}`,
     number: version,
     collections: relate(collections, byName),
     deprecated: deprecated?.getTime(),
@@ -242,28 +248,15 @@ function versionOf(options: VersionOptions, byName: ByName = {}): VersionDefinit
   }
 }
 
-function onlyVersion(options: PlainApiOptions): VersionDefinition {
-  const { version, collections = [] } = options
-  if (version !== undefined) return versionOf({ version, collections }, options)
-  return {
-    name: '',
-    number: undefined,
-    collections: relate(collections, options),
-    deprecated: undefined,
-    sunset: undefined,
-  }
-}
-
 /** The collections of one version, with what `defineApi` gives for them by name. */
 function relate(given: Given, { hooks = {}, actions = {} }: ByName) {
   const found = new Map<string, CollectionDefinition>()
   for (const [key, { name, definition }] of Object.entries(given)) {
-    if (!Array.isArray(given) && key !== name) {
-      throw new TypeError(
-        `defineApi: the collection "${name}" stands under the key "${key}". Use its name as the key.`,
-      )
-    }
-    if (found.has(name)) throw new TypeError(`Two collections have the name "${name}"`)
+    assertValid(
+      Array.isArray(given) || key === name,
+      `defineApi: the collection "${name}" stands under the key "${key}". Use its name as the key.`,
+    )
+    assertValid(!found.has(name), `Two collections have the name "${name}"`)
     found.set(name, definition)
   }
   for (const name of [...Object.keys(hooks), ...Object.keys(actions)]) {
@@ -287,12 +280,10 @@ function relate(given: Given, { hooks = {}, actions = {} }: ByName) {
 function checkStores(collections: ReadonlyMap<string, CollectionDefinition>): void {
   const owners = new Map<Store, string>()
   for (const { name, store } of collections.values()) {
-    const owner = owners.get(store)
-    if (owner !== undefined) {
-      throw new TypeError(
-        `${owner} and ${name} have the same store: give each a store of its own, or their items are one list`,
-      )
-    }
+    assertValid(
+      !owners.has(store),
+      `${owners.get(store)} and ${name} have the same store: give each a store of its own, or their items are one list`,
+    )
     owners.set(store, name)
   }
 }

@@ -81,27 +81,22 @@ export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   readonly transaction: <R>(work: (tx: OwnTransaction<Own, Named>) => Promise<R>) => Promise<R>
 }
 
-interface OnItem<D extends Def, N> extends HookContext<D, N> {
+interface Changed<D extends Def, N> extends HookContext<D, N> {
   readonly id: IdOf<D>
+}
+interface OnItem<D extends Def, N> extends Changed<D, N> {
   /** The item as it is before the operation, frozen. */
   readonly item: StoredOf<D>
 }
-interface OnValue<D extends Def> {
+interface OnValue<D extends Def, In> {
   /** The item to be, checked by the schema. It may be changed in place. */
   readonly value: Output<D['schema']>
+  /** The input before the schema saw it; of a patch the merge patch, of a JSON Patch the properties it changes. */
+  readonly input: In
 }
-interface Creating<D extends Def, N> extends HookContext<D, N>, OnValue<D> {
-  /** What was sent, before the schema saw it. */
-  readonly input: Input<D['schema']>
-}
-interface Replacing<D extends Def, N> extends OnItem<D, N>, OnValue<D> {
-  /** What was sent, before the schema saw it. */
-  readonly input: Input<D['schema']>
-}
-interface Patching<D extends Def, N> extends OnItem<D, N>, OnValue<D> {
-  /** The patch alone, as a merge patch; of a JSON Patch the properties that it changes. */
-  readonly input: Merge<Input<D['schema']>>
-}
+interface Creating<D extends Def, N> extends HookContext<D, N>, OnValue<D, Input<D['schema']>> {}
+interface Replacing<D extends Def, N> extends OnItem<D, N>, OnValue<D, Input<D['schema']>> {}
+interface Patching<D extends Def, N> extends OnItem<D, N>, OnValue<D, Merge<Input<D['schema']>>> {}
 
 /** What a `before` hook may return: the value to take instead. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement gives void
@@ -124,12 +119,9 @@ export interface Before<D extends Def = UnknownDef, N = AnyNames> {
 /** Functions after operations that succeeded; `result` is the item as the operation left it, frozen. */
 export interface After<D extends Def = UnknownDef, N = AnyNames> {
   create?(event: HookContext<D, N>, result: StoredOf<D>): Awaitable<void>
-  replace?(
-    event: HookContext<D, N> & { readonly id: IdOf<D> },
-    result: StoredOf<D>,
-  ): Awaitable<void>
-  patch?(event: HookContext<D, N> & { readonly id: IdOf<D> }, result: StoredOf<D>): Awaitable<void>
-  delete?(event: HookContext<D, N> & { readonly id: IdOf<D> }, result: StoredOf<D>): Awaitable<void>
+  replace?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
+  patch?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
+  delete?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
 }
 
 /** What a hook for every operation gets. */
