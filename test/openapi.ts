@@ -1,5 +1,5 @@
-// The description of an api held to reality: an OpenAPI document of what OPTIONS says, checked by others'
-// validators, and values made by its schemas.
+// Checks the description of an api: an OpenAPI document of what OPTIONS answers, the validators of others,
+// and values made by its schemas.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'

@@ -1,4 +1,4 @@
-// What surrounds a representation on a page: where the reader is, and what can be done there.
+// What a page shows besides the representation: breadcrumbs, links and forms.
 import type { HeaderList } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
 import type { Fields } from '../schema/fields.ts'
@@ -12,11 +12,11 @@ export interface PageLink {
   readonly description?: string | undefined
 }
 
-/** The items that a field may name, as far as a page offers them. */
+/** The items that a field may refer to, as a page offers them. */
 export interface FieldChoices {
-  /** What people know them by, by id, in the order of the labels. */
+  /** The labels of the items by id, sorted by label. */
   readonly labels: ReadonlyMap<string, string>
-  /** Whether there may be more. */
+  /** Whether there may be more items. */
   readonly more: boolean
   /** The name of their collection, and the address of its list. */
   readonly name: string
@@ -33,7 +33,7 @@ export interface FormAction {
   readonly href: string
   /** The writable fields; absent where it takes no input. */
   readonly fields?: Fields | undefined
-  /** What fields that name a parent may be. */
+  /** The choices of fields that refer to a parent. */
   readonly choices?: ReadonlyMap<string, FieldChoices> | undefined
   readonly description?: string | undefined
 }
@@ -45,7 +45,7 @@ export interface PageView {
   readonly kind: 'root' | 'collection' | 'search' | 'count' | 'item' | 'action' | 'blob' | 'none'
   /** The name of the resource: `cars`, `car 5`. */
   readonly title: string
-  /** What the api or the collection is, for people. */
+  /** The description of the api or the collection. */
   readonly description: string | undefined
   readonly href: string
   /** Links from the root down to this page. */
@@ -70,7 +70,7 @@ export interface PageView {
   readonly fields: Fields | undefined
   /** The name of the creation date. */
   readonly createdAt: string | undefined
-  /** What fields that name a parent may be. */
+  /** The choices of fields that refer to a parent. */
   readonly choices: ReadonlyMap<string, FieldChoices>
   /** Finds the address of the item that a field's value refers to: the item itself, or its parent. */
   readonly findLink: (field: string, value: Json) => string | undefined

@@ -53,10 +53,8 @@ export function resolveReferences(document: Item): Item {
 /** Removes `null` from the values of a schema; returns a schema without `null` as it is. */
 function withoutNull(schema: Schema): Schema {
   const { type, anyOf, ...common } = schema
-  if (Array.isArray(type) && type.includes('null')) {
-    const others = type.filter(each => each !== 'null')
-    return { ...schema, type: others.length === 1 ? others[0] : others }
-  }
+  // A list of types is one type and null.
+  if (Array.isArray(type)) return { ...schema, type: type.find(each => each !== 'null') }
   const others = anyOf?.filter(each => each.type !== 'null') ?? []
   if (others.length === (anyOf ?? []).length) return schema
   return others.length === 1 ? { ...common, ...others[0] } : { ...common, anyOf: others }
@@ -77,9 +75,8 @@ function describeValues(schema: Schema): string {
   const options = schema.oneOf ?? schema.anyOf
   if (options && !type) return [...new Set(options.map(describeType))].join(' or ')
   if (type === 'array') return items ? `list of ${describeType(items)}` : 'list'
-  const word = Array.isArray(type) ? type.join(' or ') : (type ?? 'any')
   const kind = format ?? contentEncoding
-  return `${word}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
+  return `${type ?? 'any'}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
 }
 
 function describeBounds({ minimum, maximum, minLength, maxLength }: Schema): string {
@@ -147,7 +144,7 @@ export function makeSample(nullable: Schema, depth = 0): Json {
   if (depth > MAX_DEPTH) return null
   if (schema.properties) return makeObject(schema, depth)
   if (option) return makeSample(option, depth + 1)
-  switch (Array.isArray(schema.type) ? schema.type[0] : schema.type) {
+  switch (schema.type) {
     case 'integer':
     case 'number':
       return Math.max(1, schema.minimum ?? 1)

@@ -175,21 +175,19 @@ function printInput(
     return printParentInput(parents, text, attributes, controlId(drawing.action.name, path))
   const choices = listChoices(field)
   if (choices) return printSelect(choices, text, attributes)
-  switch (field.kind) {
-    case 'integer':
-      return markup`<input type="number" step="1" value="${text}"${attributes}>`
-    case 'number':
-      return markup`<input type="number" step="any" value="${text}"${attributes}>`
-    case 'date':
-      return markup`<input type="date" value="${text}"${attributes}>`
-    case 'date-time':
-      return markup`<input type="text" inputmode="text" placeholder="2026-01-31T12:00:00Z" value="${text}"${attributes}>`
-    default:
-      if (field.role === 'writeOnly')
-        return markup`<input type="password" autocomplete="new-password"${attributes}>`
-      return markup`<input type="text" value="${text}"${attributes}>`
-  }
+  const type = field.role === 'writeOnly' ? PASSWORD : (INPUTS[field.kind] ?? raw(' type="text"'))
+  return markup`<input${type} value="${text}"${attributes}>`
 }
+
+/** The types of inputs; other kinds have a text. */
+const INPUTS: Partial<Readonly<Record<Field['kind'], Markup>>> = {
+  integer: raw(' type="number" step="1"'),
+  number: raw(' type="number" step="any"'),
+  date: raw(' type="date"'),
+  'date-time': raw(' type="text" inputmode="text" placeholder="2026-01-31T12:00:00Z"'),
+}
+
+const PASSWORD = raw(' type="password" autocomplete="new-password"')
 
 /** Prints a select of all parents, or where there are many an input that suggests the first ones. */
 export function printParentInput(

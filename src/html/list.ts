@@ -62,7 +62,7 @@ export function printTable(
 </table></div>`
 }
 
-/** So many columns fit on most screens, and on a phone fewer. */
+/** The numbers of columns that fit on most screens, and on a phone. */
 const MANY_COLUMNS = 8
 const MANY_ON_PHONES = 3
 
@@ -96,7 +96,7 @@ function printCell({ name, path, field }: Column, item: Item, view: PageView): M
   return markup`<td data-label="${name}"${kind}>${printScalar(Array.isArray(value) ? null : value, field, href, label)}</td>`
 }
 
-/** The schema may accept any value, or did when the item was created. */
+/** Prints any value: the schema may accept all, or did when the item was created. */
 function printElement(element: Json): string {
   return typeof element === 'object' ? JSON.stringify(element) : String(element)
 }
@@ -175,29 +175,26 @@ const SHOWABLE: Readonly<Record<string, RegExp>> = {
 export function printFilters(view: PageView, errors: readonly ErrorEntry[] = []): Markup {
   const { parameters, href } = view
   const all = listFilters(view)
-  const controls = new Set(['limit', 'q', ...all.flatMap(({ parameters: names }) => names)])
+  const controls = new Set([...all.flatMap(({ parameters: names }) => names), 'limit'])
   const isFirst = (each: Parameter) => parameters.find(({ name }) => name === each.name) === each
   // Parameters without a control stay in force.
   const others = parameters.filter(
     each => isKept(each) && !(controls.has(each.name) && isFirst(each)),
   )
-  const focus = all
-    .flatMap(({ parameters: names }) => names)
-    .find(name => errors.some(({ field }) => field === name))
+  const focus = [...controls].find(name => errors.some(({ field }) => field === name))
   const limit = parameters.find(({ name }) => name === 'limit')?.value ?? ''
-  const q = view.kind === 'search' && parameters.find(({ name }) => name === 'q')
   return markup`${printChips(view)}
 <details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter</summary>
 <form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => printFilter(each, view, errors, focus))}
 <div class="field"><label for="filter-limit">Items per page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
-${q && hidden('q', q.value)}${others.map(({ name, value }) => hidden(name, value))}
+${others.map(({ name, value }) => hidden(name, value))}
 <p><button>Filter</button> <a class="button plain" href="${href}">Clear</a></p></form></details>`
 }
 
 /** Parameters that select items but are not fields. */
 const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_id'])
 
-/** Each link to remove a filter repeats all other filters. */
+/** The maximum of links to remove a filter: each of them repeats all other filters. */
 const MAX_CHIPS = 50
 
 /** Prints the filters in force, each with a link to remove it. */

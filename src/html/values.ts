@@ -4,7 +4,7 @@ import type { Field, Fields } from '../schema/fields.ts'
 import { type Item, isObject, type Json } from '../schema/values.ts'
 import { type Markup, markup, raw } from './markup.ts'
 
-/** Finds the address of the item that a field's value refers to, and what people know it by. */
+/** Finds the address and the label of the item that a field's value refers to. */
 export type Linker = (
   field: string,
   value: Json,

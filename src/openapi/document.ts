@@ -12,7 +12,7 @@ import { describeSchemes } from './security.ts'
 export const OPENAPI_PATH = '/openapi.json'
 export const DOCS_PATH = '/docs'
 
-/** Finds what prints the documentation: the first format that does. */
+/** Finds the first format that prints documentation. */
 export function findDocs({ formats }: ApiDefinition): DocsPrinter | undefined {
   return formats.find(({ docs }) => docs)?.docs
 }
@@ -56,7 +56,7 @@ export function openApiDocument(
   )
 }
 
-/** Adds the address of the api's root to a document, which is the same at every address. */
+/** Adds the version of OpenAPI and the address of the api's root to a document. */
 export function withServer(document: Item, base: string, version: OpenApiVersion = '3.1'): Item {
   return { openapi: OPENAPI_VERSIONS[version], servers: [{ url: base || '/' }], ...document }
 }
@@ -86,7 +86,7 @@ export function buildDocument(
     info: { ...api.info, version: String(described.number ?? 1) },
     tags: collections.map(({ name, description }) => ({ name, description })),
     paths,
-    // Said outright: nothing needs credentials.
+    // An empty list says that no operation needs credentials.
     ...(schemes.size === 0 && { security: [] }),
     components: {
       ...components.build(),

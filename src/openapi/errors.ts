@@ -1,4 +1,4 @@
-// The error responses of each operation, in the terms of OpenAPI 3.1.
+// The error responses of each operation, as OpenAPI 3.1.
 import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../errors.ts'
 import { PROBLEM_TYPE } from '../formats/json.ts'
@@ -11,7 +11,7 @@ import { listCommonHeaders, referToHeaders } from './headers.ts'
 
 const ALWAYS = [400, 412, 414, 431, 500, 503]
 
-/** Lists the error statuses that an operation can answer with, apart from those that a program throws. */
+/** Lists the error statuses of an operation, except those that a program throws. */
 function listStatuses(described: Described): number[] {
   const { api, target, method, name } = described
   const writes = !isRead(method)
@@ -95,7 +95,7 @@ function buildErrors(
   }
 }
 
-/** One error. A program may throw types of its own: those of the table are the known ones. */
+/** Builds the schema of one error. A program may throw other types than those of the table. */
 function entrySchema(status: number | undefined): JsonSchema {
   const known: Readonly<Record<number, Readonly<Record<string, string>>>> = ERROR_TYPES
   const types = Object.entries(known[status ?? 0] ?? {})

@@ -1,4 +1,4 @@
-// The header fields of requests and responses, in the terms of OpenAPI 3.1.
+// The header fields of requests and responses, as OpenAPI 3.1.
 import { isRead } from '../http/message.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
@@ -57,24 +57,24 @@ export function buildHeaderParameters(described: Described): object[] {
 
 const RESPONSE: Headers = {
   'Accept-Ranges': ['The unit of Range', TEXT],
-  Allow: ['The methods that exist here', TEXT],
+  Allow: ['The allowed methods', TEXT],
   'Content-Disposition': ['The name of the file', TEXT],
   'Content-Location': ['The address of the item', { ...TEXT, format: 'uri' }],
-  'Content-Range': ['The positions of what is given, and the total', TEXT],
+  'Content-Range': ['The positions of the items or bytes, and the total', TEXT],
   Deprecation: ['Since when the version is deprecated (RFC 9745)', TEXT],
   ETag: ['The state: for If-Match and If-None-Match', TEXT],
   'Last-Modified': ['When it last changed', TEXT],
   Link: ['Addresses of other pages or documents (RFC 8288)', TEXT],
   Location: ['The address of the item', { ...TEXT, format: 'uri' }],
-  'Preference-Applied': ['The preference that was followed', TEXT],
+  'Preference-Applied': ['The preference that was applied', TEXT],
   RateLimit: ['What is left of each limit', TEXT],
   'RateLimit-Policy': ['The limits', TEXT],
   'Retry-After': ['In how many seconds to try again', WHOLE],
   Sunset: ['When the version ends (RFC 8594)', TEXT],
-  'WWW-Authenticate': ['Which credentials are taken', TEXT],
+  'WWW-Authenticate': ['The accepted credentials', TEXT],
   'X-RateLimit-Limit': ['How many requests are allowed', WHOLE],
   'X-RateLimit-Remaining': ['How many requests are left', WHOLE],
-  'X-RateLimit-Reset': ['When the limit starts anew', TEXT],
+  'X-RateLimit-Reset': ['When the limit is reset', TEXT],
   'X-Result-Count': ['The total', WHOLE],
 }
 
@@ -136,7 +136,7 @@ export function buildResponseHeaders(
   return referToHeaders(components, [...names].sort())
 }
 
-/** The headers of every response: of the rate limits, and of a version that is deprecated. */
+/** Lists the headers of every response: of rate limits, and of a deprecated version. */
 export function listCommonHeaders(
   { rateLimit }: ApiDefinition,
   version: VersionDefinition | undefined,

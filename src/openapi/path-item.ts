@@ -1,5 +1,4 @@
-// What each method of a target takes and gives, as an OpenAPI 3.1 path item: read by OPTIONS, and by
-// whatever else describes the api.
+// The OpenAPI 3.1 path item of a target, for OPTIONS and for the document.
 
 import { findAccessRule } from '../auth/access.ts'
 import type { Format } from '../formats/format.ts'
@@ -13,12 +12,12 @@ import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
 import { describeRule } from './security.ts'
 
-/** The methods of a target in the order of printing, OPTIONS last. */
+/** Prints the methods of a target as `Allow` has them, OPTIONS last. */
 export function allowedMethods(methods: ReadonlyMap<string, string>): string {
   return [...methods.keys(), 'OPTIONS'].join(', ')
 }
 
-/** What OPTIONS says in headers: the methods, and what bodies may be (`Accept-Patch`: RFC 5789 §3.1). */
+/** Builds the headers of OPTIONS: methods, and media types of bodies (`Accept-Patch`: RFC 5789 §3.1). */
 export function methodHeaders(
   methods: ReadonlyMap<string, string>,
   formats: readonly Format[],
@@ -33,7 +32,7 @@ export function methodHeaders(
 
 const descriptions = new WeakMap<Match['methods'], Item>()
 
-/** The path item of a target for OPTIONS; made once for each route. */
+/** Describes a target for OPTIONS; the path item is built once for each route. */
 export function describeTarget(
   { target, methods }: Pick<Match, 'target' | 'methods'>,
   api: ApiDefinition,
@@ -99,7 +98,7 @@ function describeMethod(described: Described): Record<string, unknown> {
   }
 }
 
-/** Unique in the api: its parts are names without a dot, and as many as the kind of the target has. */
+/** Builds an `operationId`. It is unique: its parts have no dot, and each kind of target has its own number of them. */
 function operationId(target: Target, method: string, name: string): string {
   const { version, parent, collection, action, property } = target
   const parts = [
@@ -114,7 +113,7 @@ function operationId(target: Target, method: string, name: string): string {
   return parts.filter(part => part).join('.')
 }
 
-/** Keeps what JSON keeps: no `undefined`, no functions. */
+/** Converts a value to plain JSON, without `undefined`. */
 export function toPlainItem(value: object): Item {
   return JSON.parse(JSON.stringify(value))
 }

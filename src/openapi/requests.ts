@@ -1,4 +1,4 @@
-// What a method takes: its parameters and its body, in the terms of OpenAPI 3.1.
+// The parameters and the body of each operation, as OpenAPI 3.1.
 
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { isRead } from '../http/message.ts'
@@ -20,7 +20,7 @@ import { bodySchema, fileEncoding } from './schemas.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 
-/** Builds the properties of an operation that say what it takes. */
+/** Builds the parameters and the body of an operation. */
 export function buildRequest(described: Described): Record<string, unknown> {
   const parameters = [...queryParameters(described), ...buildHeaderParameters(described)]
   return { parameters, requestBody: buildBody(described) }
@@ -50,7 +50,10 @@ function queryParameters({ api, target, method, name, components }: Described): 
   )
 }
 
-/** @param searches whether a list takes the words of a search, as clients of dialects send them. */
+/**
+ * Lists the parameters of a query.
+ * @param searches whether a list takes `q` too, for the clients of dialects.
+ */
 function parametersOf(
   collection: CollectionDefinition,
   name: string,
@@ -73,9 +76,9 @@ function parametersOf(
   ]
 }
 
-const FIELDS = 'The only properties to give, separated by commas; without it all are given'
+const FIELDS = 'The properties to return, separated by commas. Default: all'
 
-/** A time, or a day, as the query takes it. */
+/** A date-time or a date. */
 const INSTANT: JsonSchema = {
   type: 'string',
   anyOf: [{ format: 'date-time' }, { format: 'date' }],
@@ -94,7 +97,7 @@ function pageParameters({ defaultLimit, maxLimit, store }: CollectionDefinition)
   return [
     parameter('sort', TEXT, sort),
     parameter('offset', number, 'The position of the first item'),
-    parameter('limit', limit, 'The most items of a page'),
+    parameter('limit', limit, 'The maximum number of items'),
     ...(store.pages === 'offset' ? [] : [cursor]),
   ]
 }
@@ -128,7 +131,10 @@ const OPERANDS: Readonly<Record<string, JsonSchema>> = {
   exists: { type: 'boolean' },
 }
 
-/** The input of an action that reads, where it stands in the query. @param needed whether what it is part of must be there. */
+/**
+ * Lists the parameters for the input of an action that reads.
+ * @param needed whether the object that contains the fields is required.
+ */
 function inputParameters(fields: Fields, prefix = '', needed = true): object[] {
   return [...fields].flatMap(([name, field]) => {
     const dotted = prefix + name
@@ -155,7 +161,7 @@ function parameter(name: string, schema: JsonSchema, description?: string): Para
   return { name, in: 'query', description, schema }
 }
 
-/** The media types of a PATCH that no format is of. */
+/** The media types of a PATCH besides those of the formats. */
 export const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE]
 const MULTIPART_TYPE = 'multipart/form-data'
 
@@ -173,7 +179,7 @@ function buildBody(described: Described): object | undefined {
   const operation = name as keyof typeof SUFFIXES // The other operations have no body.
   const types = readTypes(api.formats)
   const type = toTypeName(collection.itemName) + SUFFIXES[operation]
-  // A patch needs no property, so that the path fills none in.
+  // A patch requires no property: the path has none to fill in.
   const filled = operation === 'patch' ? undefined : parent?.field
   const below = filled && parent ? `Of${toTypeName(parent.collection.itemName)}` : ''
   const share = (part: 'body' | 'files') =>

@@ -1,4 +1,4 @@
-// What a method answers, in the terms of OpenAPI 3.1.
+// The responses of each operation, as OpenAPI 3.1.
 
 import { isRead } from '../http/message.ts'
 import { DOWNLOAD } from '../model/routes.ts'
@@ -9,12 +9,12 @@ import { buildErrorResponses } from './errors.ts'
 import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
 
-/** What an answer holds. */
+/** What the body of an answer is. */
 type Content = 'item' | 'page' | 'count' | 'result' | 'bytes' | 'resources'
 
 type Answer = readonly [description: string, content?: Content]
 
-const UNCHANGED: Answer = ['Unchanged: what If-None-Match or If-Modified-Since asked']
+const UNCHANGED: Answer = ['Not changed, by If-None-Match or If-Modified-Since']
 
 const CHANGES: Readonly<Record<number, Answer>> = {
   200: ['The changed item, with Prefer: return=representation or a condition', 'item'],
@@ -24,39 +24,39 @@ const CHANGES: Readonly<Record<number, Answer>> = {
 
 const PAGES: Readonly<Record<number, Answer>> = {
   200: ['The page', 'page'],
-  206: ['A part of the list, where Range asked', 'page'],
+  206: ['The part of the list that Range requests', 'page'],
   304: UNCHANGED,
 }
 
 const ACTION: Readonly<Record<number, Answer>> = {
-  200: ['What the action gives', 'result'],
-  204: ['Done, where it gives nothing, with Prefer: return=minimal'],
-  303: ['Done, where it gives nothing: see what it was done to'],
+  200: ['The result of the action', 'result'],
+  204: ['Done without a result, with Prefer: return=minimal'],
+  303: ['Done without a result: see the item or the list'],
 }
 
-/** What each operation answers besides errors. */
+/** The answers of each operation besides errors. */
 const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
   list: PAGES,
   search: PAGES,
   count: { 200: ['The number', 'count'], 304: UNCHANGED },
   read: { 200: ['The item', 'item'], 304: UNCHANGED },
-  create: { 201: ['The created item; nothing of it with Prefer: return=minimal', 'item'] },
+  create: { 201: ['The created item; no body with Prefer: return=minimal', 'item'] },
   replace: CHANGES,
   patch: CHANGES,
   delete: {
-    200: ['The item as it was', 'item'],
+    200: ['The deleted item', 'item'],
     204: ['Removed, with Prefer: return=minimal'],
   },
   [DOWNLOAD]: {
     200: ['The content', 'bytes'],
-    206: ['Parts of the content, where Range asked', 'bytes'],
+    206: ['The part of the content that Range requests', 'bytes'],
     304: UNCHANGED,
   },
   describe: { 200: ['The resources', 'resources'], 304: UNCHANGED },
 }
 
-const CREATED: Answer = ['The created item, where there was none', 'item']
-const EARLIER: Answer = ['Created before with this Idempotency-Key, and large: see the item']
+const CREATED: Answer = ['The created item', 'item']
+const EARLIER: Answer = ['Created before with this Idempotency-Key: see the item']
 
 function answersOf(described: Described): readonly (readonly [string, Answer])[] {
   const { target, name, method } = described
@@ -71,7 +71,7 @@ function answersOf(described: Described): readonly (readonly [string, Answer])[]
   })
 }
 
-/** The responses of a method. A HEAD answers with the headers alone, and never a part. */
+/** Builds the responses of an operation. A HEAD has no content, and never a part. */
 export function buildResponses(described: Described): Record<string, unknown> {
   const isHead = described.method === 'HEAD'
   const responses = answersOf(described)
@@ -89,7 +89,7 @@ export function buildResponses(described: Described): Record<string, unknown> {
 
 const ADDRESS: JsonSchema = { type: 'string', format: 'uri-template' }
 
-/** Named objects, each with an address; that of something below an item has `{id}` in it. */
+/** Builds the schema of named resources, each with an address; below an item it contains `{id}`. */
 function placesSchema(properties: JsonSchema['properties'] = {}): JsonSchema {
   const place = {
     type: 'object',

@@ -1,4 +1,4 @@
-// Schemes and access rules, in the terms of OpenAPI 3.1.
+// Schemes and access rules, as OpenAPI 3.1.
 import type { AccessRule } from '../auth/access.ts'
 import type { Scheme } from '../auth/scheme.ts'
 

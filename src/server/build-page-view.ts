@@ -1,5 +1,5 @@
-// Builds what surrounds a representation on a page: breadcrumbs, links, and the forms of what the
-// client may do there.
+// Builds what a page shows besides the representation: breadcrumbs, links, and forms for what the
+// client may do.
 import { namesOf, parseControlName } from '../formats/form-values.ts'
 import { isWriter, type Representation } from '../formats/format.ts'
 import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
@@ -89,7 +89,7 @@ function basePath({ baseUrl, prefix }: ApiDefinition, request: HttpRequest): str
   return path.replace(/^\/+/, '/').replace(/\/$/, '')
 }
 
-/** Matches the item that a create or an action gives: its page is shown. */
+/** Finds the route of the item that was created, or that an action returned: its page is shown. */
 function matchGiven(
   { api, match, runtime }: RequestContext,
   representation: Representation,

@@ -1,4 +1,4 @@
-// What a page offers for the fields that name a parent: the parents themselves, by their names.
+// The choices of fields that refer to a parent: the parents with their labels.
 import type { FieldChoices } from '../formats/page-view.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import type { CollectionTarget, Target } from '../model/routes.ts'
@@ -13,7 +13,7 @@ type Choices = ReadonlyMap<string, FieldChoices>
 const MAX_CHOICES = 100
 const MAX_LABEL = 80
 
-/** How long the parents of a page may take, in milliseconds: without them it has plain inputs. */
+/** How long the parents of a page may take, in milliseconds; after that it has plain inputs. */
 const TIMEOUT_MS = 1000
 
 const NONE: Choices = new Map()
@@ -33,7 +33,7 @@ export function offersParents({ formats }: ApiDefinition, target: Target): boole
   )
 }
 
-/** Loads the choices of a page, of what the principal may list. Other formats load nothing. */
+/** Loads the choices of a page: the parents that the principal may list. Other formats load nothing. */
 export function loadChoices(context: RequestContext): Awaitable<void> {
   const { target, negotiated } = context
   if (!negotiated?.format.page || !target || target.kind === 'root') return undefined
@@ -46,7 +46,7 @@ async function load(context: RequestContext, target: CollectionTarget): Promise<
     const to = version.collections.get(name)
     if (!to?.operations.has('list') || field === parent?.field || !context.can(to, 'list'))
       return []
-    // A page is shown without them, whatever happened.
+    // After any error the page is shown without them.
     const place = { version, collection: to, kind: 'collection' } as const
     const items = await list(context, place).catch(() => [])
     return items.length > 0 ? [[field, toChoices(to, items, context.href(place))] as const] : []
@@ -95,7 +95,7 @@ function toChoices(
   return { labels: new Map(labels), more, name, href }
 }
 
-/** Finds the field that people know an item by: one with such a name, else the first of a search, or text. */
+/** Finds the field that labels an item: by its name, else the first one of the search, or the first text. */
 function findLabelPath({ search, readableFields, shape }: CollectionDefinition): Path | undefined {
   const texts = [...readableFields].flatMap(([name, { kind, uuid }]) =>
     kind === 'string' && !uuid && name !== shape.identity.name ? [name] : [],

@@ -16,6 +16,7 @@ import {
   type Scheme,
 } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
+import { DECLARED, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
 import { CHROMIUM, FLAGS, isMissing } from './chromium.ts'
 import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
@@ -83,6 +84,16 @@ describe('the pages', () => {
     const photos = (await ask(cars(), '/v1/docs?collection=photos')).text
     expect(photos).toContain('-F &#39;photo=@file&#39;')
     expect(photos).toContain('client.photos.create({ comment: &#39;text&#39;, photo: file })')
+  })
+
+  it.each(Object.entries(DECLARED))('show %s', async (_, declared) => {
+    const things = thingsOf(declared)
+    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const { status, text } = await ask(api, '/docs?collection=things&id=1')
+    expect(status).toBe(200)
+    expect(text).not.toMatch(/undefined|\[object|NaN/)
+    for (const name of ['ThingInput', 'ThingPatch', 'Thing'])
+      expect(text).toContain(`id="schema-${name}"`)
   })
 
   it('are found by the Links of the root and by the catalog', async () => {

@@ -1,4 +1,4 @@
-// Error pages keep the submitted values, and none of their buttons does more than was asked.
+// Error pages keep the submitted values, and no button on them does more than the request.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
@@ -93,8 +93,8 @@ describe('an edit that fails before its body is read', () => {
     ],
     ['a body that is no JSON', {}, { method: 'PUT', body: '{' }, 400],
     ['a patch that is no JSON', {}, { method: 'PATCH', body: '{' }, 400],
-    ['a method that is none', none, { body: '_method=FOO' }, 400],
-    ['a method that is none in the address', none, { body: 'color=pink' }, 400],
+    ['an unknown method', none, { body: '_method=FOO' }, 400],
+    ['an unknown method in the address', none, { body: 'color=pink' }, 400],
     ['a deletion by a program', {}, { method: 'DELETE', headers: { 'if-match': '"x"' } }, 412],
   ])('%s: no form on the page changes or deletes the item', async (name, options, init, status) => {
     const { visit, read } = await lot(options)
@@ -150,7 +150,7 @@ describe('an incomplete edit form', () => {
       ],
     ],
     [
-      'under a method that is none',
+      'under an unknown method',
       [
         ['_method', 'FOO'],
         ['color', 'pink'],
@@ -232,7 +232,7 @@ describe('a form that fails for another reason than its values', () => {
 describe('the first control with an issue', () => {
   it.each<[string, [string, string][], string]>([
     [
-      'in the order of the page, not of what was found wrong',
+      'in the order of the page, not of the issues',
       [
         ['doors', 'x'],
         ['color', 'red'],

@@ -53,10 +53,10 @@ describe('negotiation of pages', () => {
   it.each([
     ['a browser', BROWSER, '/v1/cars', 'text/html; charset=utf-8'],
     ['curl', '*/*', '/v1/cars', 'application/json'],
-    ['a client that does not say', undefined, '/v1/cars', 'application/json'],
-    ['who asks for JSON', 'application/json', '/v1/cars', 'application/json'],
-    ['who asks by extension', 'application/json', '/v1/cars.html', 'text/html; charset=utf-8'],
-    ['who asks by extension for JSON', BROWSER, '/v1/cars.json', 'application/json'],
+    ['a client without Accept', undefined, '/v1/cars', 'application/json'],
+    ['a client that accepts JSON', 'application/json', '/v1/cars', 'application/json'],
+    ['the extension html', 'application/json', '/v1/cars.html', 'text/html; charset=utf-8'],
+    ['the extension json', BROWSER, '/v1/cars.json', 'application/json'],
   ])('%s', async (_, accept, path, type) => {
     const request = new Request(`http://cars.example${path}`, accept ? { headers: { accept } } : {})
     const { headers } = await built.api.fetch(request)
@@ -80,9 +80,9 @@ const PAGES: readonly [name: string, path: () => string, status: number, title: 
   ['an action that reads', () => '/v1/cars/cheapest', 200, 'cheapest'],
   ['an action by GET', () => `/v1/cars/${id}/buy`, 405, 'buy'],
   ['a bad filter', () => '/v1/cars?price[gte]=much', 400, 'cars'],
-  ['an item that is not', () => '/v1/cars/0', 404, 'Not found'],
-  ['a path that is not', () => '/v2/nothing', 404, 'Not found'],
-  ['an item in no such format', () => `/v1/cars/${id}?colour=red`, 400, 'car …'],
+  ['an unknown item', () => '/v1/cars/0', 404, 'Not found'],
+  ['an unknown path', () => '/v2/nothing', 404, 'Not found'],
+  ['an unknown parameter', () => `/v1/cars/${id}?colour=red`, 400, 'car …'],
 ]
 
 describe.each(PAGES)('%s', (_, path, status, title) => {

@@ -27,7 +27,7 @@ import { formOf, formsOf, textOf } from './reading.ts'
 
 const formats = [json, html, form, multipart]
 
-/** Whoever says scopes has them. */
+/** Takes the scopes from the header. */
 const spoken: Scheme = {
   name: 'Scopes',
   challenge: () => 'Scopes',
@@ -411,7 +411,7 @@ describe('a client with few rights', () => {
     const { page: text } = await visitor(defineApi(options), scopes)('/', {
       headers: { accept: 'application/json' },
     })
-    // What is hidden is not listed; what is only closed is.
+    // Hidden collections are not listed; closed ones are.
     expect(Object.keys(JSON.parse(text).resources)).toEqual(
       names.includes('secrets') ? ['things', 'secrets'] : ['things'],
     )

@@ -1,4 +1,4 @@
-// OPTIONS held to reality: what it says of a method is what the method takes and gives.
+// OPTIONS describes each method as it really is: what it takes and what it answers.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { carsApi } from '../../examples/cars-api.ts'
@@ -24,7 +24,7 @@ describe.each(Object.entries(DECLARED))('%s', (_what, declared) => {
   const things = thingsOf(declared)
   const body = ['requestBody', 'content', 'application/json', 'schema']
 
-  it('is described as OpenAPI, and as it is', async () => {
+  it('has a valid description that is true', async () => {
     const list = await describedBy(things, PATHS)
     const schema = list.at('paths', '/things', 'post', ...body)
     const first = await create(list, valueBy(schema, false))
@@ -150,7 +150,7 @@ describe('binary properties', () => {
     }
   })
 
-  it('nothing tells of the record that the store keeps', async () => {
+  it('the record that the store keeps is not described', async () => {
     for (const things of [flat(), objects()]) {
       const { document, mistakesOf } = await describedBy(things, PATHS)
       expect(JSON.stringify(document)).not.toMatch(/"(?:key|size)":/)
@@ -173,7 +173,7 @@ describe('binary properties', () => {
     expect(required).toEqual(['comment', 'photo_data', 'third_data'])
   })
 
-  it('a download is described with its parts, and what Prefer does not change', async () => {
+  it('a download is described with its parts, and ignores Prefer', async () => {
     const things = flat()
     const list = await describedBy(things, PATHS)
     const value = valueBy(list.at(...post('application/json')), false)
@@ -198,7 +198,7 @@ describe('binary properties', () => {
     ])
   })
 
-  it('are no files where no format brings any; the schema stands with the first', async () => {
+  it('are not described as files without multipart; the schema stands with the first format', async () => {
     const hal = { ...json, name: 'hal', extensions: [], types: ['application/hal+json'] }
     const api = defineApi({ collections: [flat()], formats: [hal] })
     const { at } = await describedBy(api, PATHS)
@@ -303,7 +303,7 @@ describe('actions', () => {
     ['/things/{id}/rename', true],
     ['/things/touch', undefined],
     ['/things/either', true],
-  ])('the body of %s: needed: %s', async (template, required) => {
+  ])('the body of %s: required: %s', async (template, required) => {
     const { at, ask } = await describedBy(things(), paths)
     expect(at('paths', template, 'post', 'requestBody').required).toBe(required)
     const path =
@@ -323,12 +323,12 @@ describe('actions', () => {
     expect(at('paths', '/things/go', 'post', 'responses', '200')).toHaveProperty('content')
   })
 
-  it('what takes nothing has no body', async () => {
+  it('an action without input has no body', async () => {
     const { at } = await describedBy(things(), paths)
     expect(at('paths', '/things/{id}/look', 'post')).not.toHaveProperty('requestBody')
   })
 
-  it('in a query: every member by the name that works, needed where it is', async () => {
+  it('in a query: each property by its dotted name, required where its object is', async () => {
     const { at, ask } = await describedBy(things(), paths)
     const parameters = Object.values(at('paths', '/things/find', 'get', 'parameters')).filter(
       each => (each.in as unknown) === 'query',
@@ -425,8 +425,8 @@ describe('parameters', () => {
       for (const operator of operators) {
         const { json } = await described.ask('/things', `/things?${name}[${operator}]=x`)
         const refused = /invalid_operator/.test(JSON.stringify(json))
-        const told = String(description).includes(`[${operator}]`)
-        expect([name, operator, told]).toEqual([name, operator, !refused])
+        const isDescribed = String(description).includes(`[${operator}]`)
+        expect([name, operator, isDescribed]).toEqual([name, operator, !refused])
       }
     }
   })

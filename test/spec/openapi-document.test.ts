@@ -216,6 +216,15 @@ test('examples and descriptions come from the metadata of the schema', () => {
   })
 })
 
+test('two collections with one name for their items have schemas of two names', async () => {
+  const collections = [named('things'), named('others', { itemName: 'thing' })]
+  const document = openApiDocument(defineApi({ collections })) as unknown as Part // JSON is made of such parts
+  expect(await objectionsTo(checkedDocument(document))).toEqual([])
+  expect(Object.keys(document.components?.schemas ?? {})).toEqual(
+    expect.arrayContaining(['Thing', 'Thing2', 'ThingInput', 'ThingInput2']),
+  )
+})
+
 test.each(['openapi', 'docs'])('no collection is called %s', name => {
   expect(() => named(name)).toThrow(/neither openapi nor docs; not "/)
   expect(() => named(`${name}s`)).not.toThrow()
