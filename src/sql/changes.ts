@@ -1,4 +1,4 @@
-// Changes and removes single rows, if they are still at a version.
+// Reads, changes and removes single rows. A write needs the row to be at a certain version.
 
 import type { Item } from '../schema/values.ts'
 import { sameJson } from '../schema/values.ts'
@@ -17,13 +17,13 @@ import { compile, type Prepared, type Runner, type StatementSession } from './se
 import { sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 
-/** Only its place counts: the values are given at each run. */
+/** Marks the place of a value, which each run binds anew. */
 const value = sql`${''}`
 
 export type RowAccess = ReturnType<typeof buildRowAccess>
 
 /**
- * Builds what reads a row, and changes or removes it if it is still at a version.
+ * Builds the functions that read a row, and change or remove it if it is still at a version.
  * @param own whether the table keeps values exactly, and has one row for each id.
  */
 export function buildRowAccess(
@@ -100,8 +100,8 @@ export function buildRowAccess(
   }
 
   /**
-   * Sets only values that differ from what was read of a locked row: a column may hold more than is read
-   * of it, such as digits beyond those of a double.
+   * Writes only the values that differ from the locked row. A column may hold more than the store reads of it,
+   * such as further digits of a number in `jsonb`.
    */
   async function changeRow(before: Stored, values: Item, { run }: Runner) {
     const item = assembleChange(before.id, values)

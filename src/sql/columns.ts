@@ -1,4 +1,4 @@
-// One column of a table: which field it holds, and how a value goes in and comes out.
+// One column of a table: its field, and how its values are encoded and decoded.
 import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../options.ts'
 import type { Field, Kind } from '../schema/fields.ts'
 import type { Item, Json } from '../schema/values.ts'
@@ -6,7 +6,7 @@ import { type Shape, UnstorableError } from '../store/store.ts'
 import type { ColumnType, MadeRole, NativeType, SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
-/** How one field is kept in its column. */
+/** How a column stores one field. */
 export interface ColumnOptions {
   /** The column's name. Default: the field's. */
   readonly name?: string | undefined
@@ -32,12 +32,12 @@ export interface Column {
   /** The type that the store makes. */
   readonly made: string
   readonly ref: Fragment
-  /** What is selected of it, and under which name. */
+  /** The expression to select, and the name of its result. */
   readonly readable: Fragment
   readonly read: string
   /** Whether its values may be of any length. */
   readonly long: boolean
-  /** Whether it is JSON only so that a scalar may be both null and absent, by default. */
+  /** Whether it holds a scalar as JSON by default, to tell null from absent. */
   readonly tellsNull: boolean
 }
 
@@ -58,13 +58,13 @@ export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
 
 /**
  * Builds the column of a field.
- * @param given its name, its options, or `jsonb`.
+ * @param declared its name, its options, or `jsonb`.
  * @param typeOf finds the type of a column of an existing table.
  * @throws TypeError for a column that cannot hold the field.
  */
 export function buildColumn(
   name: string,
-  given: string | ColumnOptions = {},
+  declared: string | ColumnOptions = {},
   shape: Shape,
   database: SqlDatabase,
   typeOf: (column: string) => string | undefined,
@@ -72,7 +72,11 @@ export function buildColumn(
   const field = ownField(name, shape)
   const where = `${shape.name}, the column of ${name}`
   const options: ColumnOptions =
-    given === 'jsonb' ? { type: given } : typeof given === 'string' ? { name: given } : given
+    declared === 'jsonb'
+      ? { type: declared }
+      : typeof declared === 'string'
+        ? { name: declared }
+        : declared
   checkOptions(where, options, RULES)
   const plain = COLUMN_TYPES[field.kind]
   const json = options.json ?? (plain === undefined || isAmbiguous(field))
@@ -101,20 +105,20 @@ export function buildColumn(
     made: wanted ?? database.types[type],
     ref,
     readable,
-    // Under its own name, an order by the column would be by what is selected.
+    // Under the column's own name, ORDER BY would use the selected expression.
     read: readable === ref && !long ? column : `rest_${name}`,
     long,
     tellsNull: json && plain !== undefined && options.json === undefined,
   }
 }
 
-/** Finds which values the store makes: they are short. */
+/** Finds why the store itself makes the values of a field; such values are short. */
 function findRole(name: string, { identity, createdAt, updatedAt }: Shape): MadeRole | undefined {
   if (name === identity.name) return identity.kind === 'uuid' ? 'id' : undefined
   return name === createdAt || name === updatedAt ? 'time' : undefined
 }
 
-/** The field of a name. The id and the dates are the store's own, whatever the schema says of them. */
+/** Finds the field of a name. The store itself sets the id and the dates, so the schema does not decide on them. */
 function ownField(name: string, { fields, identity, createdAt, updatedAt }: Shape): Field {
   const required = { nullable: false, optional: false }
   if (name === identity.name) {
@@ -125,19 +129,19 @@ function ownField(name: string, { fields, identity, createdAt, updatedAt }: Shap
   return fields.get(name) as Field
 }
 
-/** Whether null and absent are two things. */
+/** Whether null and absent are different values. */
 function isAmbiguous({ kind, nullable, optional }: Field): boolean {
   return (nullable && optional) || kind === 'any' || kind === 'union'
 }
 
-/** Converts a value to the one that will be read; `undefined` where the column cannot hold it. */
+/** Converts a value to the one that a later read returns; `undefined` if the column cannot hold it. */
 export function toColumnValue(value: Json, { native }: Column): Json | undefined {
   if (!native || value === null) return value
   return typeof value === 'string' ? native.toColumnText(value) : undefined
 }
 
 /**
- * Converts a value to what the driver is given.
+ * Converts a value to a parameter for the driver.
  * @throws UnstorableError for one that the column's type cannot hold.
  */
 export function encodeValue(value: Json | undefined, column: Column, database: SqlDatabase) {
@@ -155,7 +159,7 @@ export function encodeValue(value: Json | undefined, column: Column, database: S
 }
 
 /**
- * Converts what was selected to the value: absent where it is null and may not be.
+ * Converts a selected value to one of the item. Null becomes absent where the field cannot be null.
  * @throws Error for a whole number beyond 2^53, which would be read as another one.
  */
 export function decodeValue(value: unknown, column: Column): Json | undefined {
@@ -164,7 +168,7 @@ export function decodeValue(value: unknown, column: Column): Json | undefined {
     return field.nullable && (!isAmbiguous(field) || type !== 'json') ? null : undefined
   }
   if (native) return native.parse(value)
-  // The column holds what `encodeValue` gave, or what the owner of the table says is JSON.
+  // The column holds what `encodeValue` returned, or JSON of another program.
   if (type === 'json') return typeof value === 'string' ? parseJson(value, column) : (value as Json)
   if (type === 'boolean') return value === true || value === 1 || value === 1n
   if (type === 'text') return String(value)
@@ -188,7 +192,7 @@ function parseJson(text: string, { column }: Column): Json {
   }
 }
 
-/** Decodes the columns of a row: what is null and may not be null is absent. */
+/** Decodes the columns of a row. */
 export function decodeRow(
   row: Readonly<Record<string, unknown>>,
   columns: readonly Column[],

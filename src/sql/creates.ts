@@ -1,5 +1,5 @@
-// Creates rows, with ids that grow and become visible in their order: one row of a table holds the last
-// id, and stays locked until the transaction ends, so that all makers of ids wait for each other.
+// Creates rows. Their ids grow and become visible in order: a row of another table holds the last id, and stays
+// locked until the transaction ends, so that creates wait for each other.
 import type { Item } from '../schema/values.ts'
 import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 import { assemble, buildAnswer, type Id, type Stored, type WriteOptions } from '../store/store.ts'
@@ -10,7 +10,7 @@ import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import { SEQUENCES } from './tables.ts'
 
-/** What is to be created. */
+/** One call of `create`. */
 interface Create {
   readonly values: Item
   readonly options: WriteOptions
@@ -21,15 +21,15 @@ interface NewRow extends Create {
   readonly version: string | undefined
 }
 
-/** A new row, and what the database gives of it. */
+/** A new row, and what the database returns of it. */
 type Inserted = readonly [NewRow, Row | undefined]
 
-/** How often an id is made again that others have overtaken. */
+/** How often `insertOne` makes another id, because a greater one exists by now. */
 const MAX_TRIES = 20
 
 const [name, lastId] = [sql.id('name'), sql.id('last_id')]
 const sequences = sql.table(SEQUENCES)
-/** Only its place counts: the values are given at each run. */
+/** Marks the place of a value, which each run binds anew. */
 const value = sql`${''}`
 
 /** Creates a row. @throws the driver's error where it would break a rule of the table. */
@@ -51,11 +51,11 @@ export function buildCreate(
 ): CreateRow {
   const { database, shape, table, id, columns } = mapping
   const isInteger = shape.identity.kind === 'integer'
-  // In its own table SQLite has nothing to tell of a row.
+  // SQLite changes nothing in a row of its own table.
   const returns = !own || !database.serial
   const others = columns.filter(column => column !== id)
   const sequence = compileSequence(mapping)
-  // Foreign tables may keep other values than they are given.
+  // An existing table may store other values than it gets.
   const returning = own ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
   const insertNext = database.supportsDmlInCte
     ? compileInsertNext(mapping, others, returning)
@@ -97,17 +97,17 @@ export function buildCreate(
   }
 
   async function insertRows(rows: readonly NewRow[], { run }: Runner): Promise<Inserted[]> {
-    const given: Row[] = []
+    const returned: Row[] = []
     for (const part of inParts(rows.map(row => mapping.encode(row.item, columns, row.version)))) {
       const insert =
         inserts.get(part.length) ?? compileInsert(mapping, part.length, returns && returning)
       inserts.set(part.length, insert)
-      given.push(...(await run(insert, part.flat())).rows)
+      returned.push(...(await run(insert, part.flat())).rows)
     }
     if (!returns) return rows.map(row => [row, undefined])
     return rows.map((row, at) => {
-      const found = given[at]
-      // A trigger may keep rows out or give them other ids: those of several are then inserted one by one.
+      const found = returned[at]
+      // A trigger may skip rows or change their ids. A batch then fails, and its rows are inserted one by one.
       const isRow =
         found && (rows.length === 1 || decodeValue(found[id.read], id) === row.item[id.name])
       if (!isRow) throw noRow(table)
@@ -115,7 +115,7 @@ export function buildCreate(
     })
   }
 
-  /** Keeps what was stored as the answers to the idempotency keys. */
+  /** Converts rows to items, and stores their answers under the idempotency keys. */
   async function answer(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
     const stored: Stored[] = []
     for (const [{ item, version, options }, row] of rows) {
@@ -161,7 +161,7 @@ export function buildCreate(
   }
 }
 
-/** Compiles what reads and keeps the last id of a table. */
+/** Compiles the statements that read and write the last id of a table. */
 function compileSequence({ database, shape, greatestId }: TableMapping) {
   const { kind } = shape.identity
   const isInteger = kind === 'integer'
@@ -170,8 +170,8 @@ function compileSequence({ database, shape, greatestId }: TableMapping) {
   const both = sql`select max(${greatest}) from (select ${last} as last union all select (${greatestId})) as ids`
   return {
     /**
-     * `[table]`; selects the greatest id, of those made and those of other programs, and locks the last one made.
-     * Ids chosen by clients do not count.
+     * `[table]`; locks the last id that the store has made, and selects the greatest id. A table whose clients
+     * choose ids has only the former.
      */
     lock: compile(
       database,
@@ -190,7 +190,7 @@ function compileSequence({ database, shape, greatestId }: TableMapping) {
   }
 }
 
-/** `[...columns, version]` of each row. */
+/** Compiles an insert with the parameters `[...columns, version]` of each row. */
 function compileInsert(mapping: TableMapping, rows: number, returning: Fragment | false): Prepared {
   const { database, columns, from } = mapping
   const names = mapping.nameColumns(columns)
@@ -204,9 +204,9 @@ function compileInsert(mapping: TableMapping, rows: number, returning: Fragment 
 }
 
 /**
- * Compiles a statement that makes an id and inserts its row: `[table, …]` for integers, `[uuid, table, uuid,
- * uuid, …]` for others, then the columns but the id, and the version. It inserts no row where the table has no
- * last id yet, or the last id is not the smaller one.
+ * Compiles a statement that makes an id and inserts its row. Its parameters are `[table, …]` for integers,
+ * `[uuid, table, uuid, uuid, …]` for others, then the columns without the id, and the version. It inserts nothing
+ * if the table has no last id yet, or if the last id is the greater one.
  */
 function compileInsertNext(
   mapping: TableMapping,
@@ -223,7 +223,7 @@ function compileInsertNext(
       : // By its order, which an index gives: for `exists` the planner reads the whole table.
         sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${mapping.idValue}, false)`
   const uuid = sql`update ${sequences} as kept set last_id = ${value} where kept.name = ${value} and kept.last_id < ${value} and not ${taken} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
-  // A greater number is none of JavaScript's: it would be read as another.
+  // JavaScript cannot represent greater numbers exactly.
   const served = kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
   return compile(
     database,
@@ -235,7 +235,7 @@ function noRow(table: string): Error {
   return new Error(`${table} has taken no row: a trigger may have kept it out`)
 }
 
-/** What one statement inserts at most: rows, values (SQLite takes 32,766), characters of text. */
+/** Limits of one insert: rows, values (SQLite allows 32,766), characters of text. */
 const MAX_ROWS = 64
 const MAX_VALUES = 30_000
 const MAX_TEXT = 100_000

@@ -12,7 +12,7 @@ export interface JsonPath {
   readonly declared: boolean
 }
 
-/** What a column holds. `json` is JSON text, or a JSON type of the database. */
+/** The kind of values in a column. `json` is JSON text, or a JSON type of the database. */
 export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'json'
 
 /** The type of a JSON value, for values whose schema does not say it. */
@@ -22,7 +22,7 @@ export type JsonType = 'string' | 'number' | 'boolean'
 export interface MixedExpression {
   /** The value as a text, where it is one. */
   readonly value: Fragment
-  /** Comparable with what `bind` gives for `any`: numbers, texts, and all others as equals. */
+  /** The value in a form that compares with `bind` for `any`: numbers, texts, and all others as equals. */
   readonly order: Fragment
   /** Builds the condition that the value is of this type. */
   is(type: JsonType): Fragment
@@ -34,13 +34,13 @@ export interface MixedExpression {
 export interface NativeType {
   /** The kinds of field that it holds. */
   readonly kinds: readonly Kind[]
-  /** Converts a text to the one that the column will give back; `undefined` where it cannot hold it. */
+  /** Converts a text to the one that a later read returns; `undefined` if the column cannot hold it. */
   toColumnText(text: string): string | undefined
-  /** What is selected of a column: something that every driver reads alike. */
+  /** The expression to select, which every driver reads alike. */
   read(column: Fragment): Fragment
-  /** Converts what was selected to the text of the item. */
+  /** Converts a selected value to the text in the item. */
   parse(value: unknown): string
-  /** Converts what `toColumnText` gives to what the driver is given. */
+  /** Converts the result of `toColumnText` to a parameter for the driver. */
   encode(text: string): string
   /** Binds a text to compare with the column; one that it cannot hold is bound as null. */
   bind(text: string): Fragment
@@ -48,7 +48,7 @@ export interface NativeType {
   text(column: Fragment): Fragment
 }
 
-/** What the store makes the values of a field for. */
+/** Why the store itself makes the values of a field: as ids, or as times of writes. */
 export type MadeRole = 'id' | 'time'
 
 /** What a column of an existing table can hold. */
@@ -60,7 +60,7 @@ export interface ServedType {
 /** What an error of a driver means to a store. */
 export type Failure =
   | { readonly kind: 'unavailable' }
-  /** Values are taken already, or are too long or out of range: for which constraint or index, or which columns. */
+  /** Another row has the same values, or a value is too long or out of range, in an index or in columns. */
   | {
       readonly kind: 'unique' | 'unstorable'
       readonly index?: string | undefined
@@ -79,11 +79,11 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly serial: boolean
   /** The statement that a new connection runs first, whose row has its `pid`. */
   initConnection?(timeout: number | undefined): string
-  /** Begin a transaction that no other writer gets into, or in which each statement sees what is committed. */
+  /** Begin a write: alone in SQLite, `read committed` in PostgreSQL. */
   readonly begin: readonly string[]
-  /** Begin a transaction of a program, as if no other ran at the same time. */
+  /** Begin a transaction of the user's program, isolated from all others. */
   readonly beginTransaction: readonly string[]
-  /** Locks a table right after that, alone or with other transactions; absent where none run at the same time. */
+  /** Locks a table after `beginTransaction`, exclusively or not; absent if transactions never run at the same time. */
   readonly lockTransaction?: (table: string, alone: boolean) => string
   /** Begin a transaction that sees the database as it is at its first read. */
   readonly beginRead: readonly string[]
@@ -95,26 +95,26 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly types: Readonly<Record<ColumnType, string>>
   /** The native type that the store makes for a field: a date, an id, a time of the store's own. */
   nativeFor(field: Field, role: MadeRole | undefined): string | undefined
-  /** Selects a row for each column of a table; see catalog.ts. */
+  /** Selects a row for each column of a table; see `readCatalog`. */
   catalog(table: string): Fragment
   /** What a column of a type can hold; absent where each holds values of any type. */
   serves?(type: string): ServedType
-  /** Whether a column of a type gives back exactly what it is given for one of these. */
+  /** Whether a column of a type returns exactly the values that were written. */
   keepsExactly(type: string, as: ColumnType): boolean
   /** Whether an `update` in the `with` of an `insert` may return rows to it. */
   readonly supportsDmlInCte: boolean
-  /** Stands before the values of an `insert` that gives an id which the table might make itself. */
+  /** The words before VALUES that let an insert name an id in an identity column. */
   readonly overriding: Fragment
-  /** Stands at the end of a `select` whose rows nobody shall change until the transaction ends. */
+  /** The words after a `select` that lock its rows until the transaction ends. */
   readonly forUpdate: Fragment
-  /** Converts a boolean to what the driver takes for a column. */
+  /** Converts a boolean to a parameter for the driver. */
   boolean(value: boolean): unknown
   /**
-   * Binds a value to compare with one of a kind, so that no value is an error. For `any` the value is of
-   * any type, and an object stands for every object and array.
+   * Binds a value to compare with one of a kind. No value is an error. For `any`, an object stands for every
+   * object and array.
    */
   bind(value: Scalar | object, kind: Kind): Fragment
-  /** What is selected of a column: the column, or something that every driver reads alike. */
+  /** The expression to select for a column, which every driver reads alike. */
   read(column: Fragment, type: ColumnType): Fragment
   /** Whether equality of texts is the same in any collation, so that any index on a text serves it. */
   readonly equalsInAnyCollation: boolean
@@ -142,7 +142,7 @@ export interface SqlDatabase extends PlaceholderStyle {
   like(text: Fragment, pattern: readonly LikeStep[]): Fragment
   /** The condition that a text holds a word (ASCII letters of it in lower case), ASCII letters in either case. */
   contains(text: Fragment, word: string): Fragment
-  /** Sorts null first upwards, last downwards. `maybe` says whether there may be null. */
+  /** Sorts null first if ascending, last if descending. `maybe`: whether the value may be null. */
   orderBy(value: Fragment, descending: boolean, maybe: boolean): Fragment
   /** A text that changes with every change to the database by anyone, or null. Totals are remembered by it. */
   readonly state: Fragment
@@ -151,7 +151,7 @@ export interface SqlDatabase extends PlaceholderStyle {
     statement(statement: Fragment): Fragment
     read(row: Readonly<Record<string, unknown>>): { readonly rows: number; readonly cost: number }
   }
-  /** Tells what an error means; `undefined` for any other failure. */
+  /** Finds the meaning of an error; `undefined` for any other failure. */
   failure(error: unknown): Failure | undefined
 }
 

@@ -1,4 +1,4 @@
-// What drivers need: statements prepared once, listeners for lost connections, a time-out for silent ones.
+// Wrappers of drivers: statements are prepared once, and lost or silent connections are noticed.
 import type {
   PostgresPool as KyselyPool,
   PostgresPoolClient,
@@ -17,8 +17,8 @@ const MAX_STATEMENTS = 500
  */
 export function reuseStatements(database: SqliteDatabase): SqliteDatabase
 export function reuseStatements(pool: KyselyPool): KyselyPool
-export function reuseStatements(given: SqliteDatabase | KyselyPool) {
-  return 'prepare' in given ? wrapDatabase(given) : wrapPool(given)
+export function reuseStatements(driver: SqliteDatabase | KyselyPool) {
+  return 'prepare' in driver ? wrapDatabase(driver) : wrapPool(driver)
 }
 
 function wrapDatabase(database: SqliteDatabase): SqliteDatabase {
@@ -72,7 +72,7 @@ function endLocked(work: () => unknown, database: SqliteDatabase): void {
   try {
     work()
   } catch {
-    // What it would write is refused before it asks for the lock.
+    // `query_only` refuses the write before it needs the lock.
   } finally {
     setQueryOnly(0)
   }
@@ -92,7 +92,7 @@ function wrapPool(pool: KyselyPool): KyselyPool {
   }
 }
 
-/** What PostgreSQL says of a statement that it cannot run any more: a table was altered, or all were dropped. */
+/** The errors of a prepared statement that PostgreSQL cannot run any more: a table was altered, or all were dropped. */
 const STALE = new Set(['0A000', '26000'])
 
 function wrapClient(client: PostgresPoolClient): PostgresPoolClient {
@@ -118,9 +118,9 @@ function wrapClient(client: PostgresPoolClient): PostgresPoolClient {
     }
   }
   return {
-    // A cursor has its own way.
-    query: ((given: never, values?: readonly unknown[]) =>
-      values ? query(given, values) : client.query(given)) as PostgresPoolClient['query'],
+    // Kysely passes a cursor without values.
+    query: ((statement: never, values?: readonly unknown[]) =>
+      values ? query(statement, values) : client.query(statement)) as PostgresPoolClient['query'],
     release: () => client.release(),
   }
 }
@@ -130,7 +130,7 @@ export interface PostgresClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   readonly connection?: {
     readonly stream?: {
-      // A socket has it, though the type of pg says less.
+      // The type of pg lacks it; a socket has it.
       setTimeout?(milliseconds: number, listener: () => void): unknown
       destroy(): unknown
     }
@@ -159,16 +159,16 @@ export interface PreparePostgresOptions {
  * Prepares a pool of pg once, before it is used. Without listeners for lost connections Node ends the
  * process. A call that a lost connection was serving throws an `UnavailableError`; the pool replaces
  * the connection.
- * @param given the options, or `onError` alone.
+ * @param options or `onError` alone.
  */
 export function preparePostgres<Pool extends PostgresPool>(
   pool: Pool,
-  given: PreparePostgresOptions | ((error: Error) => void) = {},
+  options: PreparePostgresOptions | ((error: Error) => void) = {},
 ): Pool {
   const { onError = () => {}, socketTimeout = 60_000 } =
-    typeof given === 'function' ? { onError: given } : given
+    typeof options === 'function' ? { onError: options } : options
   pool.on('error', onError)
-  // A connection in use tells its own listeners only.
+  // A connection in use calls only its own listeners.
   pool.on('connect', client => {
     client.on('error', onError)
     const socket = client.connection?.stream

@@ -10,7 +10,7 @@ import { all, bindValue, buildCondition, FALSE } from './where.ts'
 
 export type Filters = Pick<Selection, 'where' | 'search'>
 
-/** What is selected beside the items, as of the same moment. */
+/** What a statement selects beside the items, at the same moment. */
 export interface Beside {
   /** `rest_total`: the number of matches. */
   readonly total: boolean
@@ -19,11 +19,11 @@ export interface Beside {
 }
 
 export function where(conditions: readonly (Fragment | undefined)[]): Fragment {
-  const given = conditions.filter(condition => condition !== undefined)
-  return given.length === 0 ? sql`` : sql` where ${all(given)}`
+  const present = conditions.filter(condition => condition !== undefined)
+  return present.length === 0 ? sql`` : sql` where ${all(present)}`
 }
 
-/** Selects one row with what is asked for. */
+/** Selects one row with the total, the state, or both. */
 export function besideStatement(filters: Filters, beside: Beside, mapping: TableMapping): Fragment {
   return sql`select ${sql.join(besideColumns(filters, beside, mapping))}`
 }

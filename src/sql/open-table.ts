@@ -1,4 +1,4 @@
-// Opens the table of a collection: makes or alters it where that is asked for, and reads its catalog.
+// Opens the table of a collection: creates or alters it if the options allow it, and reads its catalog.
 import type { Shape } from '../store/store.ts'
 import { buildRowAccess, type RowAccess } from './changes.ts'
 import type { Column } from './columns.ts'
@@ -34,7 +34,7 @@ export async function openTable(
   const { mapping, catalog } = await prepare(shape, session, database, options)
   const isOwn = catalog.isOwn(mapping)
   const records = createRecords(database, mapping.table, clock)
-  // A part of a table stands under its name, which with a schema in front is none.
+  // A walk names a subquery like the table, which a name with a schema does not allow.
   const walks = database.serial && catalog.base && !mapping.table.includes('.')
   const walk = walks ? createWalk(mapping, maxScan) : undefined
   return {
@@ -123,7 +123,7 @@ export async function readCatalog(table: string, database: SqlDatabase, { run }:
       const advice = isTrue(first.base) ? adviseColumns(findMissing(mapping), mapping) : ''
       throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
     },
-    /** Whether the table keeps what it is given, gives back what it keeps, and has one row for each id. */
+    /** Whether the table returns exactly what was written, and has one row for each id. */
     isOwn({ columns, versionColumn, id }: TableMapping): boolean {
       if (versionColumn === undefined || !isTrue(first?.base) || isTrue(first?.ruled)) return false
       const keeps = (column: string, as: ColumnType) =>

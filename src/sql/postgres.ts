@@ -10,7 +10,7 @@ import { type Fragment, literalOrBound, sql } from './sql-text.ts'
 /** By code point, whatever the order of the database is. */
 const C = sql`collate "C"`
 
-/** `json` keeps what it is given as it is written; a column of text or `jsonb` is read as if it were one. */
+/** Selects a value inside JSON. A column of text or `jsonb` is cast to `json`. */
 function inside(column: Fragment, names: Path, declared: boolean): Fragment {
   return names.reduce<Fragment>(
     (value, name) => sql`${value} -> ${nameOf(name, declared)}`,
@@ -18,7 +18,7 @@ function inside(column: Fragment, names: Path, declared: boolean): Fragment {
   )
 }
 
-/** An operator on JSON takes a position as well: a bound name must say that it is none. */
+/** The operators on JSON take positions too, so a bound name is cast to a text. */
 function nameOf(name: string, declared: boolean): Fragment {
   return declared ? literalOrBound(name, true) : sql`${name}::text`
 }
@@ -227,9 +227,9 @@ export const postgres: SqlDatabase = {
   plan: {
     statement: statement => sql`explain (format json) ${statement}`,
     read(row) {
-      const [given] = Object.values(row)
+      const [output] = Object.values(row)
       // What `explain (format json)` gives: a list with one plan.
-      const plans = (typeof given === 'string' ? JSON.parse(given) : given) as {
+      const plans = (typeof output === 'string' ? JSON.parse(output) : output) as {
         Plan: { 'Plan Rows': number; 'Total Cost': number }
       }[]
       const plan = plans[0]?.Plan

@@ -42,8 +42,8 @@ export interface StatementSession {
     single?: boolean,
   ): Promise<T>
   /**
-   * Writes as `write` does, with a commit shared by the writes that wait at the same time. Inputs of
-   * the same work are given to one call of it.
+   * Writes as `write` does. Writes that wait at the same time share a commit. One call of the work gets
+   * all inputs that wait for it.
    */
   writeShared<Input, Result>(
     input: Input,
@@ -61,7 +61,7 @@ const LONGEST_PAUSE_MS = 100
 /** How many slow reads run at the same time. */
 const MAX_SLOW = 4
 
-/** Making a signal costs a fifth of a read: most reads end before it is asked for. */
+/** To make a signal costs a fifth of a read, and most reads end earlier. */
 const SIGNAL_DELAY_MS = 20
 
 /** The parts of a compiled query that only Kysely's plugins read. */
@@ -140,7 +140,7 @@ export class Session implements StatementSession {
 
   /**
    * Runs work in a transaction of the user's, and again where others were in the way.
-   * @param work is told how often it ran before.
+   * @param work gets the number of earlier tries.
    */
   async transaction<T>(
     work: (runner: Runner, tries: number) => Promise<T>,

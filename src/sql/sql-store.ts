@@ -133,7 +133,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   async function prepare(own: Shape): Promise<Table> {
     const prepared = await openTable(own, session, database, options)
     setMapping(store, prepared.mapping)
-    // Another collection may have been attached meanwhile.
+    // Another collection may be attached by now.
     if (own === shape) table = prepared
     return prepared
   }
@@ -147,7 +147,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     return preparing
   }
 
-  /** Throws what a rule of the table refuses, with the fields that it is about. */
+  /** Translates an error of the database to one of stores, with the fields that it is about. */
   function rethrow(error: unknown, { mapping }: Table): never {
     const failure = database.failure(error)
     const cause = { cause: error }
@@ -201,18 +201,18 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       pages: 'key',
       idempotency: 'store',
       database: shared,
-      get: (id, given) => access(({ rows }, on) => rows.get(on, id, given)),
-      list: (...given) => read(given[0], (reads, on) => reads.list(on, ...given)),
-      async count(filters, mode, given) {
-        throwIfAborted(given)
+      get: (...input) => access(({ rows }, on) => rows.get(on, ...input)),
+      list: (...input) => read(input[0], (reads, on) => reads.list(on, ...input)),
+      async count(filters, mode, call) {
+        throwIfAborted(call)
         if (mode === 'none') return undefined
-        return read(filters, (reads, on) => reads.total(on, filters, mode, given))
+        return read(filters, (reads, on) => reads.total(on, filters, mode, call))
       },
-      async *stream(selection, given) {
+      async *stream(selection, call) {
         for (let key: Scalar[] | undefined; ; ) {
           const slice = { limit: BATCH, key, backward: false }
           const { items, more } = await read(selection, (reads, on) =>
-            reads.list(on, selection, slice, 'none', given, BATCH_BYTES),
+            reads.list(on, selection, slice, 'none', call, BATCH_BYTES),
           )
           if (items.length > 0) yield items
           const end = items.at(-1)
@@ -221,10 +221,10 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           key = sortKeyOf(end.item, selection.sort) as Scalar[]
         }
       },
-      create: (...given) => write(({ create }, on) => create(on, ...given)),
-      update: (...given) => write(({ rows }, on) => rows.update(on, ...given)),
-      delete: (...given) => write(({ rows }, on) => rows.delete(on, ...given)),
-      complete: (...given) => access(({ records }, on) => records.complete(on, ...given)),
+      create: (...input) => write(({ create }, on) => create(on, ...input)),
+      update: (...input) => write(({ rows }, on) => rows.update(on, ...input)),
+      delete: (...input) => write(({ rows }, on) => rows.delete(on, ...input)),
+      complete: (...input) => access(({ records }, on) => records.complete(on, ...input)),
     }
     return methods
   }
@@ -233,15 +233,15 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     ...methodsOn(use),
     attach(next) {
       const merged = shape ? mergeShapes(shape, next) : next
-      // Throws for what no table can hold.
+      // Throws a TypeError for fields that no table can hold.
       tableStatements(new TableMapping(merged, database, options))
       shape = merged
       table = undefined
       preparing = undefined
     },
     open: () => use(async () => undefined),
-    claim: (...given) => use(({ records }, on) => records.claim(on, ...given)),
-    async transaction(stores, work, given = {}) {
+    claim: (...input) => use(({ records }, on) => records.claim(on, ...input)),
+    async transaction(stores, work, call = {}) {
       const taking = stores.map(each => {
         const member = members.get(each)
         if (member?.shared === shared) return member
@@ -255,11 +255,11 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
           member.enter()
           entered.push(member)
         }
-        // Before it begins: it may have the only connection.
+        // A transaction may occupy the only connection: tables are opened before it begins.
         const opened = await Promise.allSettled(taking.map(async member => member.open()))
         const run = (transaction: StatementSession) =>
           work(opened.map((each, at) => (taking[at] as Member).bind(each, transaction))) // one for each
-        return await runTransaction(session, database, run, given)
+        return await runTransaction(session, database, run, call)
       } finally {
         for (const member of entered) member.leave()
       }

@@ -1,6 +1,6 @@
 // The text of statements. A fragment is a piece of one, with the values that are bound in it; pieces
 // are put together as texts, which costs a tenth of what Kysely's own tag does.
-/** Stands in a text where a value is bound: no statement holds it otherwise. */
+/** Marks a bound value in a text; no statement contains it otherwise. */
 const BOUND = '\0'
 
 /** A piece of a statement, and the values bound in it, in their order. */
@@ -14,12 +14,12 @@ export class Fragment {
   }
 }
 
-/** Fragments in a template are put in as they are, everything else is bound. */
-export function sql(strings: TemplateStringsArray, ...given: readonly unknown[]): Fragment {
+/** Builds a fragment from a template: fragments are inserted as text, all other values are bound. */
+export function sql(strings: TemplateStringsArray, ...parts: readonly unknown[]): Fragment {
   let text = strings[0] ?? ''
   const values: unknown[] = []
-  for (let at = 0; at < given.length; at++) {
-    const each = given[at]
+  for (let at = 0; at < parts.length; at++) {
+    const each = parts[at]
     if (each instanceof Fragment) {
       text += each.text
       for (const value of each.values) values.push(value)
@@ -32,16 +32,16 @@ export function sql(strings: TemplateStringsArray, ...given: readonly unknown[])
   return new Fragment(text, values)
 }
 
-/** Text as it is: never what came with a request. */
+/** Makes a fragment of a text, which must never come from a request. */
 sql.raw = (text: string): Fragment => new Fragment(unbound(text))
 
-/** A name of the declaration's, quoted. */
+/** Quotes a name of the declaration. */
 sql.id = (name: string): Fragment => new Fragment(quoted(name))
 
-/** A table's name, with its schema in front where it has a dot. */
+/** Quotes a table's name, and its schema before a dot. */
 sql.table = (name: string): Fragment => new Fragment(name.split('.').map(quoted).join('.'))
 
-/** A literal: a text of the declaration's, or a number. */
+/** Prints a literal: a number, or a text of the declaration. */
 sql.lit = (value: string | number): Fragment =>
   new Fragment(
     typeof value === 'number' ? String(value) : `'${unbound(value).replaceAll("'", "''")}'`,
@@ -57,18 +57,18 @@ sql.join = (fragments: readonly Fragment[], separator = ', '): Fragment => {
   return new Fragment(text, values)
 }
 
-/** The name of a property: a literal where the schema has it, so that an index on the expression serves it. */
+/** Prints the name of a property: as a literal if the schema declares it, so that an index on the expression serves it. */
 export function literalOrBound(text: string, declared: boolean): Fragment {
   return declared ? sql.lit(text) : sql`${text}`
 }
 
 /** How a database marks bound values. */
 export interface PlaceholderStyle {
-  /** What stands for a bound value; positions count from 1. */
+  /** Prints the placeholder of a bound value; positions count from 1. */
   placeholder(position: number): string
 }
 
-/** A fragment as a whole statement. */
+/** Prints a fragment as a whole statement. */
 export function print(
   { text, values }: Fragment,
   { placeholder }: PlaceholderStyle,

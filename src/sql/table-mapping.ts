@@ -1,4 +1,4 @@
-// Maps a collection to a table: a column for each top-level field, JSON for what is no scalar.
+// Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
 import { createHash } from 'node:crypto'
 import { FILLED_TEXT, OBJECT, type Rules } from '../options.ts'
 import { findField, type Kind } from '../schema/fields.ts'
@@ -17,12 +17,12 @@ import type { JsonPath, MixedExpression, NativeType, SqlDatabase } from './datab
 import { buildIndexes, type TableIndex } from './indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
-/** Where the fields of items are in a table. */
+/** Which table and columns hold a collection. */
 export interface TableMappingOptions {
   /** Default: the collection's name. */
   readonly table?: string | undefined
   /**
-   * By field name: the column's name, or more of it; `'jsonb'` asks for a new column of that type. For a
+   * By field name: the column's name, or its options; `'jsonb'` asks for a new column of that type. For a
    * column with the name jsonb, write `{ name: 'jsonb' }`.
    */
   readonly columns?: Readonly<Record<string, string | ColumnOptions>> | undefined
@@ -46,11 +46,11 @@ export interface ColumnExpression {
   readonly maybe: boolean
   /** Its column, where it has one of its own. */
   readonly column?: Fragment
-  /** The value as it is stored, native types as text. */
+  /** The stored value; native types as text. */
   readonly value: Fragment
-  /** The value as it is compared and sorted: date-times as milliseconds, save the store's own. */
+  /** The value to compare and sort by: a client's date-time in milliseconds since 1970. */
   readonly order: Fragment
-  /** The value as it is compared for equality, where an index serves that better. */
+  /** The value to compare for equality, if an index serves that better than `order`. */
   readonly equal?: Fragment
   /** Whether a date-time is compared as the text of `toISOString()`. */
   readonly canonical?: boolean
@@ -134,7 +134,7 @@ export class TableMapping {
     const { versionColumn } = this
     const names = this.columns.map(({ column }) => column)
     if (versionColumn !== undefined) names.push(versionColumn)
-    // SQL does not tell `Name` from `name`.
+    // SQL ignores the case of names.
     const seen = new Set<string>()
     for (const name of names) {
       if (seen.has(name.toLowerCase())) {
@@ -212,13 +212,13 @@ export class TableMapping {
   /** The bound value of the id in a statement of one item. */
   get idValue(): Fragment {
     if (this.id.native) return this.id.native.bind('')
-    // Greater ones than the column holds are found nowhere.
+    // A number beyond the column's type is not found, rather than an error.
     return this.shape.identity.kind === 'integer' ? this.database.bind(0, 'integer') : sql`${''}`
   }
 
   /**
-   * Encodes an id for the driver; null where the column cannot hold it, `undefined` where nothing can:
-   * SQLite would find the integer 5 under the text '5'.
+   * Encodes an id for the driver: null if the column cannot hold it, `undefined` if it is of the wrong type.
+   * SQLite would find the integer 5 by the text '5'.
    */
   encodeId(id: Id): Id | null | undefined {
     if (this.shape.identity.kind === 'integer') return Number.isSafeInteger(id) ? id : undefined
@@ -226,10 +226,10 @@ export class TableMapping {
     return this.id.native ? (this.id.native.toColumnText(id) ?? null) : id
   }
 
-  /** A query of the greatest id. */
+  /** The query for the greatest id. */
   get greatestId(): Fragment {
     const { ref, readable, native } = this.id
-    // Not every type has a `max`.
+    // PostgreSQL has no `max` of a UUID.
     return native
       ? sql`select ${readable} from ${this.from} order by ${ref} desc limit 1`
       : sql`select max(${ref}) from ${this.from}`
@@ -241,11 +241,11 @@ export class TableMapping {
     return this.#toStored(item, this.versionColumn && String(row[this.versionColumn]))
   }
 
-  /** Predicts what a row will decode to, in a table that keeps values exactly. */
-  predict(given: Item, version: string | undefined): Stored {
+  /** Predicts the item of a row that was just written, in a table that stores values exactly. */
+  predict(written: Item, version: string | undefined): Stored {
     const item: Item = {}
     for (const column of this.columns) {
-      const value = given[column.name]
+      const value = written[column.name]
       if (value !== undefined) item[column.name] = toColumnValue(value, column) ?? value
     }
     return this.#toStored(item, version)

@@ -1,5 +1,5 @@
-// A walk through a table of SQLite that no index serves. Its driver is synchronous and cannot be stopped:
-// a slice takes some milliseconds, and between two of them others have their turn.
+// Walks through a table of SQLite for a list that no index serves. The driver is synchronous and cannot be
+// interrupted: the walk reads slices of some milliseconds, and other requests are served in between.
 import { takeTurn } from '../http/turns.ts'
 import type { Item, Scalar } from '../schema/values.ts'
 import {
@@ -47,7 +47,7 @@ export type Wanted = Filters & Partial<Pick<Selection, 'sort'>>
 interface Course {
   readonly wanted: Wanted
   readonly order: readonly SortKey[]
-  /** Filters by one value: all that the walk sees passes them. */
+  /** Filters by one value that the walk applies by the index. */
   readonly narrow: readonly Filter[]
   readonly backward: boolean
 }
@@ -78,7 +78,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) }
   }
 
-  /** Whether a list or a count walks. One that does not, and looks at much, has waited for its turn. */
+  /** Decides whether a list or a count walks. If no index serves it, it waits for its turn here. */
   async function isNeeded(session: StatementSession, wanted: Wanted, options?: ListOptions) {
     if (isServed(wanted, mapping)) return false
     await takeTurn(true)
@@ -97,7 +97,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   function findCourse(wanted: Wanted, backward: boolean): Course {
     const byId = [{ path: [id], descending: false }]
     const { where, sort } = wanted
-    // Where there are values and nulls, the place to continue from lies in both.
+    // A sort key that may be null continues in two ranges, which one walk cannot follow.
     const single = sort?.[0] && mapping.find(sort[0].path)?.maybe === false
     for (const order of single ? [sort, byId] : [byId]) {
       const leads = indexes.map(index => findLead(index, where, order))
@@ -126,7 +126,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
   }
 
-  /** How many of the next rows have little text to look through. @throws TooCostlyError where one has too much. */
+  /** Finds how many of the next rows fit into a slice by their text. @throws TooCostlyError for too long a text. */
   async function fit({ wanted }: Course, rest: Fragment, rows: number, run: Runner['run']) {
     const patterns = countPatterns(wanted)
     if (patterns === 0) return rows
@@ -275,7 +275,7 @@ interface Lead {
 
 const RANGES: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'prefix'])
 
-/** Filters by one value on the first columns, then a filter on the next one; what follows is in order. */
+/** Finds what an index does: filters by one value on its first columns, a filter on the next one, then the order. */
 function findLead(
   index: readonly string[],
   where: readonly Filter[],
@@ -307,13 +307,13 @@ function findLead(
   }
 }
 
-/** The paths whose texts a list looks through. */
+/** Lists the paths of the texts that patterns and the search read. */
 function textPaths({ where, search }: Filters): readonly Filter['path'][] {
   const patterns = where.filter(({ operator }) => operator === 'like').map(({ path }) => path)
   return search ? [...patterns, ...search.paths] : patterns
 }
 
-/** Counts with how many characters each character of a text is compared, at worst. */
+/** Counts the characters of patterns: each character of a text is compared with so many at worst. */
 function countPatterns({ where, search }: Filters): number {
   let patterns = search ? searchWords(search.text).length : 0
   for (const { operator, values } of where) {

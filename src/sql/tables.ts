@@ -1,4 +1,4 @@
-// The statements that make tables, and what they lack after a change of the schema.
+// The statements that create tables, and those that add missing columns.
 import { CompiledQuery, type Kysely } from 'kysely'
 import {
   ANYTHING,
@@ -41,7 +41,7 @@ export const SEQUENCES = 'rest_sequences'
 /** Claimed and answered idempotency keys of each table. */
 export const IDEMPOTENCY = 'rest_idempotency'
 
-/** Builds the statements that make what does not exist yet, in their order. Each may be run again. */
+/** Builds the statements that create missing tables and indexes, in order. Each may run again. */
 export function tableStatements(mapping: TableMapping): Fragment[] {
   const { database, shape, from, indexes, versionColumn } = mapping
   const { text, integer } = database.types
@@ -76,12 +76,12 @@ export function tableStatements(mapping: TableMapping): Fragment[] {
  * Prints the same statements as text, for a migration. An index ends in the id. One on a path inside
  * JSON, or on a date-time, is on an expression, and serves only the very same expression.
  * @param shape of a collection: `cars.definition.shape`.
- * @param given `database`, by default `sqlite`, and the table's options of the store.
+ * @param options `database`, by default `sqlite`, and the table's options of the store.
  * @throws TypeError as `attach` does.
  */
 export function createTableSql(
   shape: Shape,
-  given: TableMappingOptions & { readonly database?: DatabaseName | undefined } = {},
+  options: TableMappingOptions & { readonly database?: DatabaseName | undefined } = {},
 ): string[] {
   if (!(shape.fields instanceof Map)) {
     throw new TypeError(
@@ -89,8 +89,8 @@ export function createTableSql(
     )
   }
   // The options of the store may be passed as they are.
-  checkOptions('createTableSql', given, { ...SQL_STORE_RULES, db: ANYTHING })
-  const { database = 'sqlite', table, columns, version } = given
+  checkOptions('createTableSql', options, { ...SQL_STORE_RULES, db: ANYTHING })
+  const { database = 'sqlite', table, columns, version } = options
   const mapping = new TableMapping(shape, DATABASES[database], { table, columns, version })
   return tableStatements(mapping).map(each => print(each, mapping.database).sql)
 }
@@ -120,12 +120,12 @@ export async function prepareSqlite<Database>(
   if (reader) await useReader(db, reader)
 }
 
-/** Whether the rows that are there can have a value: the default of the schema, or none. */
+/** Whether existing rows can have a value: the default of the schema, null, or none. */
 export function isAddable({ field }: Column): boolean {
   return field.default !== undefined || field.optional || field.nullable
 }
 
-/** Builds the statement that adds a column; `undefined` where nothing says the value of the rows that are there. */
+/** Builds the statement that adds a column; `undefined` if existing rows would have no value. */
 export function addColumn(column: Column, { database, from }: TableMapping): Fragment | undefined {
   if (!isAddable(column)) return undefined
   const { field, made } = column

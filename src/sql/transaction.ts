@@ -6,7 +6,7 @@ import { type Runner, type Session, type StatementSession, toStoreError } from '
 import { SEQUENCES } from './tables.ts'
 import { type SharedWork, undoable } from './writes.ts'
 
-/** What the work itself has thrown: no failure of the database, whatever it looks like. */
+/** An error that the work itself has thrown: it is never retried, even if it looks like one of the database. */
 class Undone {
   readonly reason: unknown
 
@@ -16,8 +16,8 @@ class Undone {
 }
 
 /**
- * Runs work in one transaction. One that has failed for another runs again alone: so it succeeds, however
- * many there are.
+ * Runs work in one transaction. One that fails because of another runs again alone, so that each succeeds in
+ * the end.
  */
 export async function runTransaction<T>(
   session: Session,
@@ -45,9 +45,9 @@ export async function runTransaction<T>(
   }
 }
 
-/** The calls of one transaction. What fails in a way that the transaction cannot go on from ends it. */
+/** Runs the calls of one transaction, one after another. Some failures end the whole transaction. */
 class TransactionSession implements StatementSession {
-  /** Why the transaction cannot be committed, whatever the work makes of it. */
+  /** Why the transaction cannot be committed, even if the work catches the error. */
   failure: unknown
   readonly #runner: Runner
   readonly #database: SqlDatabase

@@ -1,4 +1,4 @@
-// Builds the conditions of filters and search in SQL: what `matcher` means, for a table.
+// Builds the conditions of filters and search in SQL, with the meaning that `matcher` defines.
 
 import { parseInstant } from '../schema/dates.ts'
 import { type Field, findField, type Kind } from '../schema/fields.ts'
@@ -182,7 +182,7 @@ function prefixCondition(value: Fragment, prefix: string, database: SqlDatabase)
   return end === undefined ? from : sql`${from} and ${value} < ${database.bind(end, 'string')}`
 }
 
-/** Finds the least text above all that start with a prefix, by code point; `undefined` if there is none. */
+/** Finds the first text after all that start with a prefix, by code point; `undefined` if none exists. */
 function textAfter(prefix: string): string | undefined {
   const chars = Array.from(prefix)
   for (let last = chars.pop(); last !== undefined; last = chars.pop()) {

@@ -3,7 +3,7 @@ import { type StoreOptions, throwIfAborted } from '../store/store.ts'
 import type { Failure, SqlDatabase } from './database.ts'
 import type { Runner } from './session.ts'
 
-/** Does the work of several inputs at once; gives the results in the order of the inputs. */
+/** Does the work for several inputs; returns the results in the order of the inputs. */
 export type SharedWork<Input, Result> = (
   inputs: readonly Input[],
   runner: Runner,
@@ -39,7 +39,7 @@ export function takeWrites(queue: Write[]): Write[] {
 const SAVEPOINT = 'rest_write'
 
 /**
- * Does several writes in one transaction, each of which can fail alone.
+ * Does several writes in one transaction. Each can fail alone.
  * @throws an error that all of them share.
  */
 export async function runBatch(
@@ -47,7 +47,7 @@ export async function runBatch(
   runner: Runner,
   database: SqlDatabase,
 ): Promise<PromiseSettledResult<unknown>[]> {
-  // Mostly none fails: then one savepoint is enough, and rows are inserted together.
+  // Usually none fails: then one savepoint is enough, and rows are inserted together.
   const all = await undoable(() => runAll(writes, runner), runner, database)
   if (all.status === 'fulfilled') {
     return all.value.map(value => ({ status: 'fulfilled', value }))
@@ -60,7 +60,7 @@ export async function runBatch(
   return results
 }
 
-/** Gives the inputs that follow each other with the same work to one call of it. */
+/** Does all writes. Neighbours with the same work share one call of it. */
 async function runAll(writes: readonly Write[], runner: Runner): Promise<unknown[]> {
   const results: unknown[] = []
   for (let first = writes[0]; first; first = writes[results.length]) {
@@ -73,14 +73,14 @@ async function runAll(writes: readonly Write[], runner: Runner): Promise<unknown
   return results
 }
 
-/** Failures that end the whole transaction, or that every write of it would meet. */
+/** Failures that end the whole transaction, or concern every write in it. */
 const SHARED: ReadonlySet<Failure['kind'] | undefined> = new Set([
   'unavailable',
   'again',
   'cancelled',
 ] as const)
 
-/** Runs work of which a failure undoes nothing else. */
+/** Runs work within a savepoint: a failure undoes only the work. */
 export async function undoable<T>(
   work: () => Promise<T>,
   runner: Runner,
