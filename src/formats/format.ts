@@ -151,7 +151,7 @@ export interface Format {
   page?(representation: Representation, page: PageView): ResponseBody
   /** Prints stored items as they are, with the length in bytes; absent where nothing is kept beside an item. */
   printStored?(stored: Stored | readonly Stored[]): {
-    readonly body: string | Uint8Array
+    readonly body: string | Uint8Array[]
     readonly length: number
   }
   /**

@@ -60,16 +60,19 @@ function printStored(stored: Stored | readonly Stored[]) {
   return { body: `${body}]`, length }
 }
 
-/** Prints large items one after another into bytes: of no two texts there need be more than one at a time. */
+/** Prints each large item as a piece, so that a piece that was sent takes no memory while others wait. */
 function printLarge(list: readonly Stored[]) {
-  const length = list.reduce((sum, each) => sum + printItem(each).bytes + 1, 1)
-  const body = Buffer.allocUnsafe(length)
-  let at = 0
-  for (const each of list) {
-    body[at] = at === 0 ? 0x5b : 0x2c
-    at += 1 + body.write(printItem(each).json ?? JSON.stringify(each.item), at + 1)
-  }
-  body[at] = 0x5d
+  let length = 0
+  const body = list.map((each, at) => {
+    const { json: text = JSON.stringify(each.item), bytes } = printItem(each)
+    const isLast = at === list.length - 1
+    const piece = Buffer.allocUnsafe(bytes + (isLast ? 2 : 1))
+    piece[0] = at === 0 ? 0x5b : 0x2c
+    piece.write(text, 1)
+    if (isLast) piece[bytes + 1] = 0x5d
+    length += piece.length
+    return piece
+  })
   return { body, length }
 }
 

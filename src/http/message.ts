@@ -55,16 +55,19 @@ export type StreamBody = AsyncIterable<BodyChunk>
 
 export type ResponseBody = BodyChunk | StreamBody
 
+/** The same, and a long body in pieces. */
+type SentBody = ResponseBody | Uint8Array[]
+
 export interface HttpResponse {
   status: number
   headers: HeaderList
-  body: ResponseBody | undefined
+  body: SentBody | undefined
   /** The bytes of the body, where the number is known. */
   length?: number | undefined
 }
 
-export function isStream(body: ResponseBody | undefined): body is StreamBody {
-  return body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array)
+export function isStream(body: SentBody | undefined): body is StreamBody {
+  return typeof body === 'object' && Symbol.asyncIterator in body
 }
 
 /** Ends a body that will not be read. */

@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream'
 import type { Issue } from '../errors.ts'
 import { noteArrival } from '../http/turns.ts'
 import { checkOptions, type Rules, wholeFrom, withDefaults } from '../options.ts'
-import { askForBody, expecting, queued, takenOver } from '../server/node-handler.ts'
+import { queued } from '../server/node-handler.ts'
+import { askForBody, expecting, takenOver } from '../server/send.ts'
 import {
   ALLOW_ALL,
   buildRawResponse,

@@ -10,7 +10,7 @@ import type { ApiDefinition } from '../model/definition.ts'
 import { metadataAddress } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
-import { timedTogether } from './timing.ts'
+import { timed } from './timing.ts'
 
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
@@ -25,7 +25,7 @@ export function admissionSteps(api: ApiDefinition, method?: string): Step[] {
   if (method === undefined || !isSafe(method)) steps.push(refuseCrossSite)
   if (api.schemes.length > 0) steps.push(authenticateClient)
   if (api.rateLimit) steps.push(countRequest)
-  return timedTogether(api, 'auth', steps)
+  return timed(api, 'auth', ...steps)
 }
 
 /** Refuses a write that a page of another origin may have made a browser send. @throws HttpError 403 */

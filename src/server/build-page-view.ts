@@ -16,7 +16,6 @@ import {
 import { findInputFields } from '../openapi/requests.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { mayChange } from '../operations/field-roles.ts'
-import { getChoices } from './parent-choices.ts'
 
 /** What the parts of one view share. */
 interface Builder {
@@ -60,7 +59,7 @@ export function buildView(
     sort: collection?.sort ?? [],
     fields: collection?.queryFields,
     createdAt: collection?.shape.createdAt,
-    choices: getChoices(context),
+    choices: context.choices,
     actions:
       match && target.collection ? listActions(target, match.methods, builder, representation) : [],
     related: target.collection
@@ -170,7 +169,7 @@ function listActions(
   representation: Representation,
 ): FormAction[] {
   const { collection, kind, action } = target
-  const choices = getChoices(context)
+  const choices = context.choices
   const writes = [...methods].flatMap(([method, name]): FormAction[] => {
     if (isRead(method) || action) return []
     const kind = name === 'create' || name === 'delete' ? name : 'change'

@@ -38,10 +38,11 @@ const ALL_METHODS = ['GET', 'HEAD', ...FORM_METHODS]
 
 export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   const { methods, pattern } = route
-  const admit = (method?: string): Step[] => [
-    ...admissionSteps(api, method), // 401 403 429 503
-    ...steps(collectionOf(pattern)?.hideExistence && refuseHidden), // 404
-  ]
+  const admit = (method?: string): Step[] =>
+    steps(
+      admissionSteps(api, method), // 401 403 429 503
+      collectionOf(pattern)?.hideExistence && refuseHidden, // 404
+    )
   const proceed = (method: string, operation: string): Step[] =>
     steps(
       api.schemes.length > 0 && (context => authorize(context, [operation])), // 401 403
@@ -113,8 +114,9 @@ function proceedBy(context: RequestContext, steps: readonly Step[]): void {
   context.position = 0
 }
 
-function steps(...slots: readonly (Step | false | undefined)[]): Step[] {
-  return slots.filter(slot => typeof slot === 'function')
+/** Lists the steps that a route needs. */
+function steps(...slots: readonly (Step | Step[] | false | undefined)[]): Step[] {
+  return slots.flat().filter(slot => typeof slot === 'function')
 }
 
 /** Nothing is here for a principal that may do nothing here. */
@@ -150,7 +152,7 @@ function compileOperation(
   { pattern }: Route,
   method: string,
   operation: string,
-): Step {
+): Step | Step[] {
   if (pattern.kind === 'root') {
     return context => {
       context.operation = operation

@@ -1,12 +1,13 @@
 // Web standard `Request` in, `Response` out: for Hono, Bun, Deno, workers, and tests without a port.
 import { isIP } from 'node:net'
 import { resolveClient } from '../http/base-url.ts'
-import type {
-  HttpRequest,
-  HttpResponse,
-  RequestBody,
-  RequestHeaders,
-  StreamBody,
+import {
+  type HttpRequest,
+  type HttpResponse,
+  isStream,
+  type RequestBody,
+  type RequestHeaders,
+  type StreamBody,
 } from '../http/message.ts'
 import { createHeaders } from '../http/request-headers.ts'
 import { limitBodyTime } from '../http/timeouts.ts'
@@ -105,8 +106,8 @@ function toResponse({ status, headers, body }: HttpResponse): Response {
 function bodyOf(body: HttpResponse['body']): ConstructorParameters<typeof Response>[0] {
   if (body === undefined) return null
   if (typeof body === 'string') return body
-  if (body instanceof Uint8Array) return new Uint8Array(body)
-  return streamOf(body)
+  if (isStream(body)) return streamOf(body)
+  return new Uint8Array(Array.isArray(body) ? Buffer.concat(body) : body)
 }
 
 function streamOf(body: StreamBody): ReadableStream<Uint8Array> {

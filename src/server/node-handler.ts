@@ -5,17 +5,12 @@ import type { Socket } from 'node:net'
 import { incompleteBody } from '../errors.ts'
 import { resolveClient } from '../http/base-url.ts'
 import type { Limits } from '../http/limits.ts'
-import {
-  type BodyChunk,
-  type BodyStream,
-  endBody,
-  getHeader,
-  type HttpRequest,
-  type HttpResponse,
-  isStream,
-  type RequestBody,
-  type RequestHeaders,
-  type StreamBody,
+import type {
+  BodyStream,
+  HttpRequest,
+  HttpResponse,
+  RequestBody,
+  RequestHeaders,
 } from '../http/message.ts'
 import { readRawHeaders } from '../http/request-headers.ts'
 import { splitTarget } from '../http/target.ts'
@@ -23,7 +18,7 @@ import { BodyTimer } from '../http/timeouts.ts'
 import { noteArrival, takeTurn } from '../http/turns.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
-import { mergeHostHeaders } from './host-headers.ts'
+import { askForBody, countUnsent, isClosed, sendAnswer, takenOver } from './send.ts'
 
 /** Called with `next` it leaves every path that is not its own to what follows. */
 export type Handler = (
@@ -125,7 +120,7 @@ class NodeRequest implements HttpRequest {
   }
 
   get unsent(): number {
-    return unsent
+    return countUnsent()
   }
 
   takeTurn(): Promise<void> | undefined {
@@ -165,10 +160,6 @@ function controllerOf(response: ServerResponse): AbortController {
   return controller
 }
 
-function isClosed(response: ServerResponse): boolean {
-  return response.closed || response.destroyed
-}
-
 /** What a mount took from the front of the path. */
 function prefixOf(original: string, url: string): string {
   const { path: whole } = splitTarget(original)
@@ -186,19 +177,8 @@ function sizeOf({
   return length === undefined ? undefined : Number(length)
 }
 
-/** Requests that wait for `100 Continue` before they send a body: see harden.ts. */
-export const expecting = new WeakSet<IncomingMessage>()
-
-/** Asks for the body of a request that waits; nobody who is refused by the headers alone is asked. */
-export function askForBody(request: IncomingMessage, response: ServerResponse): void {
-  if (expecting.delete(request) && !response.headersSent) response.writeContinue()
-}
-
 /** Responses behind others of their connection: their requests wait, see harden.ts. */
 export const queued = new WeakSet<ServerResponse>()
-
-/** Responses that may not be written any more: harden.ts has refused the rest of their request. */
-export const takenOver = new WeakSet<ServerResponse>()
 
 /** The body of a request, read once. */
 class NodeBody implements BodyStream {
@@ -265,125 +245,3 @@ class NodeBody implements BodyStream {
 
 /** After these there is something to read, or the end. */
 const MORE = ['readable', 'end', 'error', 'close']
-
-function sendAnswer(
-  request: IncomingMessage,
-  unread: number,
-  response: ServerResponse,
-  { status, headers, body, length }: HttpResponse,
-): Promise<unknown> | undefined {
-  if (response.destroyed || takenOver.has(response)) {
-    return isStream(body) ? endBody(body) : undefined
-  }
-  // A client that waits for `100 Continue` sends nothing after a refusal.
-  const waits = expecting.has(request)
-  const ends = waits || unread > LINGER_BYTES
-  if (ends && getHeader(headers, 'connection') === undefined) headers.push('Connection', 'close')
-  try {
-    response.writeHead(status, mergeHostHeaders(response, headers))
-  } catch (error) {
-    // A host server may have sent a head already.
-    if (isStream(body)) endBody(body).catch(() => undefined)
-    throw error
-  }
-  if (isStream(body)) {
-    const closes = length === undefined && request.httpVersion === '1.0'
-    return sendStream(response, closes ? untilClose(body, response) : body)
-  }
-  if (!waits && unread > LINGER_BYTES) return linger(request, response, body)
-  if (!body) response.end()
-  else {
-    // A text of as many bytes as characters is ASCII; to write it as such gains 6 % of a page's time.
-    response.write(body, body.length === length ? 'latin1' : 'utf8')
-    // At once it would send an empty text along, by `writev`: 6 % of a read's instructions.
-    process.nextTick(endSent, response)
-  }
-  if (!request.readableEnded) drain(request, unread)
-  return undefined
-}
-
-/** Sends a stream: the next piece is not begun before the client has read what was written. */
-async function sendStream(response: ServerResponse, body: StreamBody): Promise<void> {
-  let wake: (() => void) | undefined
-  const onReady = () => wake?.()
-  response.on('drain', onReady).on('close', onReady)
-  for await (const piece of body) {
-    if (isClosed(response)) return
-    if (response.write(piece)) continue
-    await new Promise<void>(resolve => {
-      wake = resolve
-    })
-  }
-  endSent(response)
-}
-
-/**
- * A body that ends with its connection (RFC 9112 §6.3), as one of unknown length does in HTTP/1.0, which proxies
- * speak: where it fails the connection is reset, since one that is closed would say that this was all.
- */
-async function* untilClose(
-  body: StreamBody,
-  { socket }: ServerResponse,
-): AsyncGenerator<BodyChunk> {
-  try {
-    yield* body
-  } catch (error) {
-    // Only TCP can be reset. TLS that ends without a word of it is known to be broken off (RFC 8446 §6.1).
-    if (socket?.remoteAddress !== undefined && !('encrypted' in socket)) socket.resetAndDestroy()
-    throw error
-  }
-}
-
-/** Bytes of answers that clients have not read yet, over all connections. */
-let unsent = 0
-
-/** Ends an answer when its bytes have left: Node takes an ended one for idle, and closes it with the server. */
-function endSent(response: ServerResponse): void {
-  const { socket } = response
-  if (!socket || socket.writableLength === 0) response.end()
-  else {
-    const waiting = socket.writableLength
-    unsent += waiting
-    socket.write('', () => {
-      unsent -= waiting
-      response.end()
-    })
-  }
-}
-
-/** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */
-const LINGER_BYTES = 256 * 1024
-const LINGER_TIME = 2000
-
-/** Reads the little that is left, so that the connection serves on; one that does not send it is ended. */
-function drain(request: IncomingMessage, unread: number): void {
-  request.resume()
-  if (unread === 0) return
-  const timer = setTimeout(() => request.socket.destroy(), LINGER_TIME)
-  request.once('close', () => clearTimeout(timer))
-}
-
-/** Sends the whole answer, reads on for a bounded time and size, then ends the connection. */
-async function linger(
-  request: IncomingMessage,
-  response: ServerResponse,
-  body: string | Uint8Array | undefined,
-): Promise<void> {
-  if (body === undefined || body.length === 0) response.flushHeaders()
-  else response.write(body)
-  await new Promise<void>(resolve => {
-    let left = 8 * LINGER_BYTES
-    const timer = setTimeout(resolve, LINGER_TIME)
-    const done = () => {
-      clearTimeout(timer)
-      resolve()
-    }
-    request.on('data', (chunk: Uint8Array) => {
-      left -= chunk.length
-      if (left < 0) done()
-    })
-    request.once('end', done).once('error', done).once('close', done)
-    request.resume()
-  })
-  response.end()
-}

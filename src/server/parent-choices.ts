@@ -7,22 +7,12 @@ import { compilePerform } from '../operations/perform.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Awaitable, type Item, isObject } from '../schema/values.ts'
 
-type Choices = ReadonlyMap<string, FieldChoices>
-
 /** The maximum of parents that a control offers, and of characters of each. */
 const MAX_CHOICES = 100
 const MAX_LABEL = 80
 
 /** How long the parents of a page may take, in milliseconds; after that it has plain inputs. */
 const TIMEOUT_MS = 1000
-
-const NONE: Choices = new Map()
-const loaded = new WeakMap<RequestContext, Choices>()
-
-/** Returns the choices that were loaded for a request, by field. */
-export function getChoices(context: RequestContext): Choices {
-  return loaded.get(context) ?? NONE
-}
 
 /** Whether the pages of a target have controls that name a parent. */
 export function offersParents({ formats }: ApiDefinition, target: Target): boolean {
@@ -37,10 +27,15 @@ export function offersParents({ formats }: ApiDefinition, target: Target): boole
 export function loadChoices(context: RequestContext): Awaitable<void> {
   const { target, negotiated } = context
   if (!negotiated?.format.page || !target || target.kind === 'root') return undefined
-  return load(context, target).then(choices => void loaded.set(context, choices))
+  return load(context, target).then(choices => {
+    context.choices = choices
+  })
 }
 
-async function load(context: RequestContext, target: CollectionTarget): Promise<Choices> {
+async function load(
+  context: RequestContext,
+  target: CollectionTarget,
+): Promise<RequestContext['choices']> {
   const { version, collection, parent } = target
   const entries = [...collection.parents].map(async ([name, field]) => {
     const to = version.collections.get(name)

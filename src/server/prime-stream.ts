@@ -1,7 +1,8 @@
-// Streamed bodies. One is begun before the head of its answer is sent, so that what fails until then is
-// answered like any failure; what fails later breaks the answer off, and is told all the same. Each piece
-// is read in a turn: writes that the socket takes at once would never reach the event loop.
+// Streamed bodies. The first piece is read before the head of the answer is sent, so that a failure until
+// then is an error response. A later failure breaks the answer off and is reported too. Each piece is read
+// in a turn: writes that the socket takes at once would never reach the event loop.
 
+import { followedBy } from '../blobs/content.ts'
 import type { BodyChunk, StreamBody } from '../http/message.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { translateStoreError } from '../operations/store-errors.ts'
@@ -21,8 +22,6 @@ export async function primeStream(
   const { request, runtime } = context
   const chunks = body[Symbol.asyncIterator]()
   let sent = 0
-  let ended = false
-  let turns = 0
 
   function count({ done, value }: IteratorResult<BodyChunk>): void {
     if (length === undefined) return
@@ -46,18 +45,14 @@ export async function primeStream(
 
   // To wait for others is no work of its own, so the time for work begins behind it.
   await request.takeTurn?.()
-  let first: IteratorResult<BodyChunk> | undefined = await runtime.workload.run(read, request)
+  const first = await runtime.workload.run(read, request)
   // A small content is whole by now: nothing of it stays open for a reader that may never come.
   if (length !== undefined && sent === length) await chunks.return?.()
-  const begun: AsyncIterableIterator<BodyChunk> = {
-    [Symbol.asyncIterator]: () => begun,
+  let turns = 0
+  const rest: AsyncIterator<BodyChunk> = {
     async next() {
-      const result = first
-      first = undefined
-      if (result) return result
-      // What ends with its first piece needs one turn.
+      // A stream that ends with its first piece needs one turn.
       if (turns++ > 0) await request.takeTurn?.()
-      if (ended) return { done: true, value: undefined }
       try {
         return await read()
       } catch (error) {
@@ -66,11 +61,9 @@ export async function primeStream(
       }
     },
     async return() {
-      ended = true
-      first = undefined
       await chunks.return?.()
       return { done: true, value: undefined }
     },
   }
-  return begun
+  return followedBy(first.done ? [] : [first.value], rest)
 }

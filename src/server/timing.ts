@@ -2,25 +2,17 @@
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Step } from '../operations/context.ts'
 
-/** Notes the time of a step, where the api states it. */
-export function timed(api: ApiDefinition, name: string, step: Step): Step {
-  if (!api.serverTiming) return step
-  return async context => {
+/** Measures steps together, where the api states it: then they are one step. */
+export function timed(api: ApiDefinition, name: string, ...steps: readonly Step[]): Step[] {
+  if (!api.serverTiming) return [...steps]
+  const measured: Step = async context => {
     const started = performance.now()
     try {
-      await step(context)
+      for (const step of steps) await step(context)
     } finally {
-      context.timings ??= []
-      context.timings.push(`${name};dur=${(performance.now() - started).toFixed(2)}`)
+      const duration = performance.now() - started
+      context.timings = [...(context.timings ?? []), `${name};dur=${duration.toFixed(2)}`]
     }
   }
-}
-
-/** The steps, as one step with one time where the api states it. */
-export function timedTogether(api: ApiDefinition, name: string, steps: readonly Step[]): Step[] {
-  if (!api.serverTiming) return [...steps]
-  const all: Step = async context => {
-    for (const step of steps) await step(context)
-  }
-  return [timed(api, name, all)]
+  return [measured]
 }
