@@ -16,8 +16,7 @@ export const ERROR_TYPES = {
     header_too_long: 'A header is too long. Shorten it.',
     immutable_field: 'The property cannot be changed. Leave it out, or send its current value.',
     incomplete_body: 'The connection ended before the body did. Send the request again.',
-    inline_too_large:
-      'The contents that `fields` asks for are too large. Download them one by one.',
+    inline_too_large: 'The contents in `fields` are too large. Download them one by one.',
     invalid_base64: 'The content of a file is not Base64. Encode it as RFC 4648 says.',
     invalid_cursor: 'The cursor is damaged, or of another sort. Start again with the first page.',
     invalid_element: 'An element of a list is invalid. `message` says why.',
@@ -29,8 +28,7 @@ export const ERROR_TYPES = {
     invalid_id: 'An item cannot have this id. Choose another.',
     invalid_json: 'The body is not JSON. `message` says where it breaks.',
     invalid_key: 'The name of a property is invalid. `message` says why.',
-    invalid_method:
-      '`_method` names a method that is not allowed here. Use one that `message` lists.',
+    invalid_method: '`_method` is not allowed here. Use a method that `message` lists.',
     invalid_multipart: 'The multipart body is malformed. Use a library that builds it.',
     invalid_number: 'A parameter must be a whole number. Correct it.',
     invalid_operator: 'The filter operator does not fit the type of the field. Use another.',
@@ -52,7 +50,7 @@ export const ERROR_TYPES = {
     repeated_key: 'A property is given more than once. Send it once.',
     repeated_parameter: 'A parameter is given more than once. Send it once.',
     required: 'A required property is missing. Send it.',
-    too_big: 'A number is too large, a text too long, or a list has too many elements. Correct it.',
+    too_big: 'A number is too large, a text too long, or a list too long. Correct it.',
     too_deep: 'The body is nested too deeply. Flatten it.',
     too_long: 'A text is longer than the database can store. Shorten it.',
     too_many_fields: '`fields` names too many fields. Name fewer, or leave it out.',
@@ -61,12 +59,9 @@ export const ERROR_TYPES = {
     too_many_sort_keys: '`sort` names too many fields. Name fewer.',
     too_many_values: 'A filter has too many values. Send several requests.',
     too_many_words: 'The search has too many words. Send fewer.',
-    too_much_text:
-      'The texts are too long for the pattern or the search. Use a shorter one, or other filters.',
-    too_small:
-      'A number is too small, a text too short, or a list has too few elements. Correct it.',
-    unaccepted_type:
-      'The property does not take files of this type. `message` lists those it takes.',
+    too_much_text: 'The texts are too long for the search. Shorten it, or use other filters.',
+    too_small: 'A number is too small, a text too short, or a list too short. Correct it.',
+    unaccepted_type: 'The property does not take this type of file. `message` lists its types.',
     unexpected_file: 'The property does not take files. Send a value, or use another property.',
     unexpected_input: 'The action takes no input. Send no body and no parameters.',
     unknown_attribute: 'An XML attribute is unknown. Leave it out.',
@@ -97,9 +92,7 @@ export const ERROR_TYPES = {
   405: {
     method_not_allowed: 'The resource does not have this method. `Allow` lists those it has.',
   },
-  406: {
-    not_acceptable: 'No accepted media type is available. `message` lists those that are.',
-  },
+  406: { not_acceptable: 'No accepted media type is available. `message` lists those that are.' },
   408: {
     body_too_slow: 'The body arrived too slowly. Send the request again.',
     request_too_slow: 'The head of the request arrived too slowly. Send the request again.',
@@ -129,36 +122,24 @@ export const ERROR_TYPES = {
     too_many_parts: 'The multipart body has too many parts. Send fewer.',
     upload_too_large: 'A file is too large. Send a smaller one.',
   },
-  414: {
-    target_too_long: 'The URL is too long. Shorten it.',
-  },
+  414: { target_too_long: 'The URL is too long. Shorten it.' },
   415: {
     unsupported_charset: 'The charset is not UTF-8. Encode the body as UTF-8.',
     unsupported_coding: 'The body is compressed. Send it uncompressed.',
     unsupported_media_type: 'The body has a type that is not read here. `message` lists the types.',
   },
-  416: {
-    range_not_satisfiable: 'The range starts behind the end. `Content-Range` has the total.',
-  },
+  416: { range_not_satisfiable: 'The range starts behind the end. `Content-Range` has the total.' },
   417: {
     expectation_failed: 'Only the expectation `100-continue` is supported. Leave others out.',
   },
-  422: {
-    idempotency_key: 'The key was used for another request. Use a new one.',
-  },
-  428: {
-    precondition_required: 'Changes need `If-Match`. Send the `ETag` that you read.',
-  },
-  429: {
-    too_many_requests: 'The rate limit is exceeded. Wait for `Retry-After` seconds.',
-  },
+  422: { idempotency_key: 'The key was used for another request. Use a new one.' },
+  428: { precondition_required: 'Changes need `If-Match`. Send the `ETag` that you read.' },
+  429: { too_many_requests: 'The rate limit is exceeded. Wait for `Retry-After` seconds.' },
   431: {
     headers_too_large: 'The header fields are too large. Send less.',
     too_many_headers: 'The request has too many header fields. Send fewer.',
   },
-  500: {
-    internal: 'Something failed on the server. Its log has the details under the given id.',
-  },
+  500: { internal: 'Something failed on the server. Its log has the details under the given id.' },
   503: {
     contended: 'Too many clients change this item at once. Send the request again.',
     overloaded: 'The server is busy. Send the request again after `Retry-After` seconds.',

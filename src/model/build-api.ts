@@ -1,4 +1,4 @@
-// Policies with their defaults, and versions of collections, as the definition of an api.
+// Builds the definition of an api from its policies, with their defaults, and its versions.
 
 import { type Access, buildAccess } from '../auth/access.ts'
 import { buildRateLimit, type RateLimitOptions } from '../auth/rate-limit.ts'
@@ -40,13 +40,13 @@ export interface Contact {
   readonly email?: string | undefined
 }
 
-/** How collections are served: everything an api says besides its collections. What is undefined has its default. */
+/** How collections are served: the options of an api besides its collections. */
 export interface Policies {
   /** The name of the api in its OpenAPI document. Default `API`. */
   readonly title?: string | undefined
-  /** What the api is, for people: in its OpenAPI document. Default none. */
+  /** A description for readers of the OpenAPI document. Default none. */
   readonly description?: string | undefined
-  /** Who is responsible for the api: in its OpenAPI document. Default none. */
+  /** The contact in the OpenAPI document. Default none. */
   readonly contact?: Contact | undefined
   /**
    * The public address of the api's root, such as `https://api.example`. Without, addresses are made
@@ -61,40 +61,40 @@ export interface Policies {
    */
   readonly trustProxy?: boolean | number | undefined
   /**
-   * Tells `fetch` the address of the client, which a `Request` does not: from `request`, or from what
-   * the host calls `fetch` with besides. `handler` reads it from the socket. A header counts only where
-   * the host sets it: others can be sent by everybody. What is no address is taken for none; what is
-   * thrown, `fetch` rejects with. Default: no client's address is known.
+   * Returns the address of the client for `fetch`, since a `Request` has none: from `request`, or from the other
+   * arguments that the host calls `fetch` with. `handler` reads it from the socket. Read a header only where
+   * the host sets it: clients can send any other. An invalid address counts as none; `fetch` rejects with
+   * whatever it throws. Default: the address is unknown.
    */
   clientAddress?(request: Request, ...host: readonly unknown[]): string | null | undefined
-  /** The first is what clients get that do not say. Default {@link DEFAULT_FORMATS}. */
+  /** The formats; a client that asks for none gets the first. Default {@link DEFAULT_FORMATS}. */
   readonly formats?: readonly Format[] | undefined
-  /** Parameters of stock clients that are understood too. Default none. */
+  /** Dialects: query parameters of other clients. Default none. */
   readonly dialects?: readonly Dialect[] | undefined
-  /** Whose pages may read answers, and what they may send. Default: everybody's, without credentials. */
+  /** Which origins may read answers in a browser, and what they may send. Default: all, without credentials. */
   readonly cors?: CorsOptions | undefined
-  /** How much one request may bring, and how long it may take; each limit has its own default. */
+  /** Limits of size and time for a request; each has its own default. */
   readonly limits?: LimitOptions | undefined
-  /** How credentials are checked. With any, everything needs a principal that a rule does not declare public. */
+  /** How credentials are checked. With a scheme, all that no rule declares public needs a principal. Default none. */
   readonly schemes?: readonly Scheme[] | undefined
-  /** Who may read the root (`root`), and what counts for collections without a rule of their own (`default`). */
+  /** The rules for the root (`root`) and for collections that have no rule (`default`). */
   readonly access?: Access | undefined
   /** How many requests a principal, or an address without one, may make. Default: no limit. */
   readonly rateLimit?: RateLimitOptions | undefined
   /**
-   * What a PUT or PATCH, or an action of an item that gives nothing, is answered with where `Prefer` does not
-   * say: 303 to the item, or 200 with it. HTML pages redirect always. Default `redirect`.
+   * The answer to a PUT, a PATCH, or an action of an item without a result, unless `Prefer` asks for another:
+   * `redirect` is a 303 to the item, `representation` a 200 with it. HTML pages always redirect. Default `redirect`.
    */
   readonly changes?: 'redirect' | 'representation' | undefined
-  /** Whether `/health` answers 200 while the stores can be reached, else 503; for everybody. Default false. */
+  /** Whether `/health` exists: 200 while the stores can be reached, else 503; public. Default false. */
   readonly health?: boolean | undefined
-  /** Whether `Server-Timing` tells how long the steps took; for everybody. Default false. */
+  /** Whether answers have `Server-Timing` with the duration of each step; public. Default false. */
   readonly serverTiming?: boolean | undefined
-  /** Told of every failure that was answered with a 5xx. Default: `console.error`. */
+  /** Called for every failure that was answered with a 5xx. Default: `console.error`. */
   readonly onError?: ((error: unknown, failure: Failure) => void) | undefined
   /**
-   * Messages that replace those of error responses, by the `type` of the issue. Calls in process keep
-   * theirs. Default: English; what zod says in the locale of `z.config()`.
+   * Messages of error responses, by the `type` of the issue. Errors of calls in process keep their messages.
+   * Default: English; messages of zod in the locale of `z.config()`.
    */
   readonly messages?: Messages | undefined
 }
@@ -129,7 +129,10 @@ export const POLICY_RULES: Rules<Policies> = {
   messages: recordOf(either('a text or a function', TEXT, FUNCTION)),
 }
 
-/** @throws TypeError for a `baseUrl` or a `prefix` that is none, and for every other issue in the policies. */
+/**
+ * Builds the definition of an api.
+ * @throws TypeError for an issue in the policies, such as an invalid `baseUrl`.
+ */
 export function buildApi(
   versions: readonly VersionDefinition[],
   policies: Policies,

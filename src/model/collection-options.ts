@@ -16,38 +16,38 @@ import type { Member, Resource } from './resource.ts'
 
 /** The options that name no field. */
 export interface PlainOptions {
-  /** Of this collection alone; versions of the same collection may share it. */
+  /** Where the items live. Versions of a collection may share one; other collections may not. */
   readonly store: Store
-  /** What one item is called. Default: the name without its plural ending. */
+  /** The name of one item: `car`. Default: the name without its plural ending. */
   readonly itemName?: string | undefined
   /** The name of the identifying property. Default `id`. */
   readonly idField?: 'id' | 'identifier' | undefined
   /** Whether items have `created_at` and `updated_at`. Default true. */
   readonly timestamps?: boolean | undefined
-  /** Items of a page where a request does not say; 25. */
+  /** How many items a page has if the request has no `limit`. Default 25. */
   readonly defaultLimit?: number | undefined
-  /** The most items of a page; 100. */
+  /** The most items of a page. Default 100. */
   readonly maxLimit?: number | undefined
-  /** What may be done. Default: everything. */
+  /** The allowed operations. Default: all. */
   readonly operations?: readonly Operation[] | undefined
   /** Whether PUT to an id that does not exist creates it; needs ids chosen by clients. Default false. */
   readonly putCreates?: boolean | undefined
   /** Whether changes need `If-Match` or `If-Unmodified-Since`; 428 without. Default false. */
   readonly requirePrecondition?: boolean | undefined
-  /** How lists are counted where a request does not say. Default `exact`. */
+  /** How lists are counted, unless `Prefer` asks otherwise. Default `exact`. */
   readonly total?: TotalMode | undefined
   /**
-   * `Cache-Control` of reads. With credentials it is `private` besides, and `public` and `s-maxage` are left
+   * `Cache-Control` of reads. For clients with credentials `private` is added, and `public` and `s-maxage` are left
    * out. Default `no-cache, max-age=0`.
    */
   readonly cacheControl?: string | undefined
-  /** Whether 404 is answered where a principal may not do something, rather than 403. Default false. */
+  /** Whether a principal without the scope gets 404 in place of 403. Default false. */
   readonly hideExistence?: boolean | undefined
-  /** What it is, for people: in what OPTIONS answers, and on pages. Default none. */
+  /** A description for readers of OPTIONS and HTML pages. Default none. */
   readonly description?: string | undefined
   /** Where the contents of `blob()` properties live. Needed where the schema has any. */
   readonly blobs?: BlobStore | undefined
-  /** How binary properties are given: `flat` (`photo_url`, the default) or `object` (`photo: { url, updated_at }`). */
+  /** The form of binary properties in answers: `flat` (`photo_url`, the default) or `object` (`photo: { url, updated_at }`). */
   readonly binary?: BinaryForm | undefined
 }
 
@@ -58,20 +58,20 @@ type NameOf<T> = T extends unknown ? keyof T & string : never
 /** Infers a name and checks it; as a constraint it would read every schema at once. */
 type Among<Name extends string, All extends string> = Name extends All ? Name : All
 
-/** The same with dotted paths, and with what the server adds. */
+/** The dotted paths of a schema; the second also has the properties that the server adds. */
 type PathIn<S extends SomeSchema> = unknown extends Output<S> ? string : PathOf<Output<S>>
 type PathInItem<S extends SomeSchema> = PathIn<S> | 'id' | 'created_at' | 'updated_at'
 
 /** A path to sort by; `-` before it sorts downwards. */
 type SortIn<S extends SomeSchema> = PathInItem<S> | `-${PathInItem<S>}`
 
-/** Actions by name, and whether each is of an item or of the collection. */
+/** By action: whether it acts on an item or on the collection. */
 export type Places = Readonly<Record<string, 'item' | 'collection'>>
 
 /** The methods of actions. */
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Words that no action may have as its name. */
+/** Names that no action may have. */
 type TakenNames = {
   readonly [K in
     | keyof Resource
@@ -86,7 +86,7 @@ type ActionsOption<D extends Def, On, In, Out, Methods> = TakenNames & {
   readonly [K in keyof On]: {
     /** Where it stands: `/<collection>/<action>`, or `/<collection>/<id>/<action>`. */
     readonly on: On[K]
-    /** What it does, for people: in what OPTIONS answers, and on pages. Default none. */
+    /** A description for readers of OPTIONS and HTML pages. Default none. */
     readonly description?: string | undefined
     /**
      * Whether its work is one transaction, with the record of its `Idempotency-Key`: `run` may run more than
@@ -101,16 +101,16 @@ type ActionsOption<D extends Def, On, In, Out, Methods> = TakenNames & {
   }
 } & {
   readonly [K in keyof In]: {
-    /** What it takes: from the body, or from the query where the method is GET. Without, nothing. */
+    /** The schema of its input: the body, or the query where the method is GET. Default: no input. */
     readonly input?: In[K] | undefined
   }
 } & {
   readonly [K in keyof Out]: {
-    /** What it gives: a schema, or `item` for the item of the collection. What `run` returns is not checked at run time. */
+    /** The schema of its result, or `item` for an item of the collection. The result is not checked at run time. */
     readonly output?: Out[K] | undefined
     /**
-     * Its result is the answer, 200: the item acted on is given as anywhere, its contents by address.
-     * `undefined` answers 303 to the item or the collection. Left out, `defineApi({ actions })` gives it.
+     * Its result is answered with 200; `undefined` with 303 to the item or the collection. Where it is left out,
+     * `defineApi({ actions })` declares it.
      */
     run?(context: RunContext<D, Member<On, K>, Member<In, K>>): Awaitable<Gives<D, Out[K]>>
   }
@@ -126,7 +126,7 @@ type AccessOption<On> = {
 /** Collections by the fields that hold their ids. */
 type ReferencesOf<Field extends string> = { readonly [F in Field]?: string | ReferenceOptions }
 
-/** The properties of a type that is not known may be filtered by anything. */
+/** The filters of an item; any filter where its type is not known. */
 type FiltersOf<D extends Def> =
   unknown extends Output<D['schema']> ? Readonly<Record<string, unknown>> : Filters<StoredOf<D>>
 
@@ -147,10 +147,10 @@ export interface CollectionOptions<
   readonly name: N
   /** An object schema without the properties that the server adds. With a text property for the id, clients choose ids. */
   readonly schema: S
-  /** What ids the store makes: UUIDv7 (default) or whole numbers from 1. */
+  /** The ids that the store makes: UUIDv7 (default) or whole numbers from 1. */
   readonly id?: I | undefined
   readonly idField?: Key | undefined
-  /** The order where a request does not say, such as `-created_at`. Default: creation, oldest first. */
+  /** The order of a list without `sort`, such as `-created_at`. Default: creation, oldest first. */
   readonly sort?: NoInfer<SortIn<S>> | readonly NoInfer<SortIn<S>>[] | undefined
   /** Fields, or sets of fields, that lists often filter or sort by. */
   readonly indexes?: readonly NoInfer<PathInItem<S> | readonly PathInItem<S>[]>[] | undefined
@@ -167,7 +167,7 @@ export interface CollectionOptions<
   /** The same for a relation between two collections: exactly two fields, unique as a pair. */
   readonly relation?: ReferencesOf<NoInfer<FieldOf<S>>> | undefined
   /**
-   * What properties are besides their schema, by name: `{ views: 'readOnly', password: 'writeOnly',
+   * The roles of properties, by name: `{ views: 'readOnly', password: 'writeOnly',
    * sku: 'immutable' }`. Properties of the item itself only. Default none.
    */
   readonly fields?:
@@ -183,29 +183,29 @@ export interface CollectionOptions<
    * The property that holds who created an item: the principal's id, read-only. Only the owner replaces,
    * patches and deletes it: 403, or 404 with `hideExistence`; `except` names scopes that may too. A create
    * over HTTP needs a principal: 401. In process a program may name the owner, and without a principal
-   * changes everything. Actions decide themselves. Who may see items is said by `visible`. Default none.
+   * changes everything. An action checks the owner itself. Who may see items depends on `visible`. Default none.
    */
   readonly owner?: Among<Owner, FieldOf<S>> | OwnerOptions<Among<Owner, FieldOf<S>>> | undefined
-  /** Text fields that `GET /<name>/search?q=` looks through. Default: no search. */
+  /** The text fields that `GET /<name>/search?q=` searches. Default: no search. */
   readonly search?: readonly NoInfer<PathIn<S>>[] | undefined
-  /** Verbs besides the operations, by names of their own: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
+  /** Actions by their verbs: `buy` of an item is `POST /<name>/<id>/buy`. Default none. */
   readonly actions?: ActionsOption<OwnDef<S, I>, On, In, Out, Methods> | undefined
   /** Functions around every operation and action. Default none. */
   readonly hooks?: Hooks<OwnDef<S, I>> | undefined
   /**
-   * Who may do what, by operation or action, where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
+   * The access rules by operation or action; they count where the api has `schemes`: `{ list: 'public', create: ['cars:write'] }`.
    * Default: every principal may do everything.
    */
   readonly access?: AccessOption<NoInfer<On>> | undefined
   /**
-   * Which items a principal sees, as filters: `principal => principal && { owner_id: principal.id }`. `{}` is
-   * all of them, `undefined` and an empty list of values none; `principal` is `undefined` without credentials.
-   * All else does not exist for it, in lists, counts, reads, writes, sub-collections, actions and downloads
-   * alike. A set of `unique` fields should hold the field that the rule goes by: otherwise a 409
-   * reveals that somebody has the same values.
+   * Returns filters for the items that a principal sees: `principal => principal && { owner_id: principal.id }`. `{}`
+   * shows all, `undefined` and an empty list of values none; `principal` is `undefined` without credentials.
+   * Other items do not exist for it, in lists, counts, reads, writes, sub-collections, actions and downloads
+   * alike. A set of `unique` fields should include the field of the filter: otherwise a 409 reveals that another
+   * principal has the same values.
    *
-   * `{ through: 'order_id' }` for a field that is a reference: who sees the order sees these items. Both need
-   * stores of one database.
+   * `{ through: 'order_id' }` for a field that is a reference: a principal that sees the order sees these items.
+   * Both collections need stores of one database.
    */
   readonly visible?:
     | ((principal: Principal | undefined) => FiltersOf<OwnDef<S, I>> | undefined)

@@ -1,8 +1,8 @@
-// The types of one declaration, in one parameter: its items, what its operations take, and its names.
+// The types of one declaration, in one type parameter: its items, the inputs of its operations, its names.
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
 import type { CollectionDefinition } from './definition.ts'
 
-/** The ids that a store can make, and what they are in an item. */
+/** The kinds of ids that a store makes, and their types in an item. */
 export interface MadeIds {
   readonly uuid: string
   readonly integer: number
@@ -25,7 +25,7 @@ export interface Def {
   readonly readOnly: string
   readonly writeOnly: string
   readonly immutable: string
-  /** Who calls: a program may set read-only properties. */
+  /** The kind of caller: a program may set read-only properties. */
   readonly by: 'client' | 'program'
 }
 
@@ -43,7 +43,7 @@ export interface UnknownDef extends Def {
   readonly immutable: never
 }
 
-/** A collection without its types: lists of collections are checked against this, which compares no schema. */
+/** Any collection. It compares no schemas, so that the type checker stays fast. */
 export interface AnyCollection {
   readonly name: string
   /** For the type checker alone: `undefined` at run time. */
@@ -51,7 +51,7 @@ export interface AnyCollection {
   readonly definition: CollectionDefinition
 }
 
-/** The types of a declaration, made of what `defineCollection` infers. */
+/** The types of a declaration, built from those that `defineCollection` infers. */
 export interface Made<N, S, I, On, In, Out, Roles, Owner, Methods, Key> {
   readonly name: N
   readonly schema: S
@@ -78,7 +78,7 @@ export type ServerFields<Id> = {
   readonly updated_at: string
 }
 
-/** Leaves properties out of each member of a union. Nothing to leave out costs the type checker nothing. */
+/** Leaves properties out of each member of a union. Without any it costs the type checker nothing. */
 export type Drop<T, K extends string> = [K] extends [never] ? T : Without<T, K>
 type Without<T, K extends string> = T extends unknown
   ? { [P in keyof T as P extends K ? never : P]: T[P] }
@@ -86,23 +86,23 @@ type Without<T, K extends string> = T extends unknown
 
 export type IdOf<D extends Def> = MadeIds[D['id']]
 
-/** A whole item, as hooks and actions get it: its write-only properties too. */
+/** A whole item, as hooks and actions get it, with its write-only properties. */
 export type StoredOf<D extends Def> = Output<D['schema']> & ServerFields<IdOf<D>>
 
 /**
- * An item as it is given: without its write-only properties. Two options are not in the type:
- * `timestamps: false` gives no dates, and `idField: 'identifier'` gives that property instead of `id`.
+ * An item as operations return it: without its write-only properties. The type ignores two options:
+ * with `timestamps: false` there are no dates, and with `idField: 'identifier'` no `id`.
  */
 export type ItemOf<D extends Def> = Drop<Output<D['schema']>, D['writeOnly']> &
   ServerFields<IdOf<D>>
 
-/** What `create` and `replace` take: read-only properties may be given by a program, and by no client. */
+/** The input of `create` and `replace`. A program may set read-only properties, a client may not. */
 export type NewOf<D extends Def> = [D['readOnly']] extends [never]
   ? Input<D['schema']>
   : Without<Input<D['schema']>, D['readOnly']> &
       (D['by'] extends 'program' ? Only<Input<D['schema']>, D['readOnly']> : unknown)
 
-/** What `patch` takes: a merge patch without what the caller cannot change. */
+/** The input of `patch`: a merge patch of the properties that the caller may change. */
 export type ChangesOf<D extends Def> = Merge<
   Drop<Input<D['schema']>, D['immutable'] | (D['by'] extends 'program' ? never : D['readOnly'])>
 >
@@ -111,7 +111,7 @@ type Only<T, K extends string> = T extends unknown
   ? { readonly [P in keyof T as P extends K ? P : never]?: T[P] }
   : never
 
-/** A merge patch (RFC 7396): `null` removes what may be absent, and an entry of a record. */
+/** A merge patch (RFC 7396): `null` removes an optional property, or an entry of a record. */
 export type Merge<T> = {
   readonly [K in keyof T]?:
     | (T[K] extends Plain ? T[K] : Merge<T[K]>)

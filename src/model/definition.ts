@@ -1,5 +1,4 @@
-// What a collection and an api are, as frozen data: what `defineCollection` and `defineApi` make and
-// everything after them reads.
+// Collections and apis as frozen data: `defineCollection` and `defineApi` build them, every other module reads them.
 
 import type { Access } from '../auth/access.ts'
 import type { RateLimit } from '../auth/rate-limit.ts'
@@ -30,29 +29,29 @@ export const OPERATIONS = ['list', 'count', 'read', 'create', 'replace', 'patch'
 /** What can be done to a collection and its items; actions come under their own names. */
 export type Operation = (typeof OPERATIONS)[number]
 
-/** The items that a principal sees are those of the items it sees of another collection. */
+/** A principal sees an item where it sees the item of another collection that this one refers to. */
 export interface Through {
-  /** The field that refers to those. */
+  /** The field that holds the reference. */
   readonly through: string
 }
 
-/** Which items a principal sees, as filters. `{}` is all of them, `undefined` and an empty list of values none. */
+/** Returns filters for the items that a principal sees: `{}` for all, `undefined` for none. */
 export type RowRule = (
   principal: Principal | undefined,
 ) => Readonly<Record<string, unknown>> | undefined
 
-/** What an action's `run` gets, without the types of its declaration. */
+/** The context that an action's `run` is called with, without the types of its declaration. */
 export interface ActionContext extends HookContext {
-  /** What was sent, checked by the action's `input`. */
+  /** The input, checked by the action's `input` schema. */
   readonly input: unknown
-  /** The item acted on, frozen; absent for an action on the collection. */
+  /** The item of the action, frozen; absent for an action on the collection. */
   readonly item?: StoredOf<UnknownDef>
   readonly id?: Id
-  /** Applies a merge patch to the item acted on, if it is still as it was read. */
+  /** Applies a merge patch to the item, if it has not changed since it was read. */
   readonly update: (changes: Readonly<Record<string, unknown>>) => Promise<StoredOf<UnknownDef>>
 }
 
-/** A verb on a collection or an item, without the types of its declaration. */
+/** An action as it is declared, without the types of its declaration. */
 export interface Action {
   readonly on: 'collection' | 'item'
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | undefined
@@ -83,29 +82,29 @@ export interface Declaration
   readonly visible?: RowRule | Through | undefined
 }
 
-/** An action as the core keeps it: its types are forgotten, its input is checked. */
+/** A compiled action. */
 export interface ActionDefinition {
   readonly name: string
   readonly on: 'collection' | 'item'
   readonly method: string
   readonly input: Schema | undefined
   readonly inputFields: Fields | undefined
-  /** Checks what was sent by `input`; absent where the action takes nothing. */
+  /** Checks an input by the `input` schema; absent for an action without input. */
   readonly check: ((value: unknown) => Awaitable<unknown>) | undefined
-  /** Absent where it is not declared, and where the action gives an item of the collection. */
+  /** The schema of the result; absent where none is declared, and for `output: 'item'`. */
   readonly output: Schema | undefined
-  /** What it gives, where `output` is an object. */
+  /** The fields of the result, where `output` is an object. */
   readonly outputFields: Fields | undefined
-  /** Whether it gives an item of the collection. */
+  /** Whether the result is an item of the collection: `output: 'item'`. */
   readonly givesItem: boolean
   readonly description: string | undefined
-  /** Whether its work, with the record of its idempotency key, is one transaction. */
+  /** Whether its work and the record of its idempotency key are one transaction. */
   readonly transaction: boolean
-  /** Absent until `defineApi` gives it. */
+  /** Absent where `defineApi` declares it. */
   readonly run: ActionRun | undefined
 }
 
-/** Options as they count: each with its default. */
+/** Options with their defaults filled in. */
 type Resolved<Options, Name extends keyof Options> = {
   readonly [N in Name]-?: Exclude<Options[N], undefined>
 }
@@ -114,46 +113,46 @@ type OptionsWithDefault =
   | ('itemName' | 'defaultLimit' | 'maxLimit' | 'total' | 'cacheControl' | 'binary')
   | ('putCreates' | 'requirePrecondition' | 'hideExistence')
 
-/** A collection as frozen data: what `defineCollection` makes of its options. */
+/** A collection as frozen data, built by `defineCollection`. */
 export interface CollectionDefinition extends Resolved<PlainOptions, OptionsWithDefault> {
   readonly name: string
   readonly schema: Schema
   readonly shape: Shape
-  /** The fields as they are given, binary properties in their form; those that `fields` may name besides. */
+  /** The fields of an answer, with binary properties in their form; the second also has those that only `fields` asks for. */
   readonly readableFields: Fields
   readonly selectableFields: Fields
-  /** Where binary properties live; absent where there are none. */
+  /** The store of binary contents; absent without binary properties. */
   readonly blobs: BlobStore | undefined
-  /** What a body may hold: what clients may write, and what the server gives and then ignores. */
+  /** The fields that a body may have: those that clients write, and those that the server ignores. */
   readonly bodyFields: Fields
-  /** What a client may write. */
+  /** The fields that clients may write. */
   readonly inputFields: Fields
-  /** What lists filter and sort by: without write-only properties. */
+  /** The fields that lists filter and sort by: all except write-only ones. */
   readonly queryFields: Fields
   readonly roles: FieldRoles | undefined
-  /** The properties that no answer has: the write-only ones, those of other versions on the same store too. */
+  /** The write-only properties, also of other versions on the same store. No answer has them. */
   readonly hidden: ReadonlySet<string>
-  /** Whose items are; absent where they are nobody's. */
+  /** How the owner of an item is found; absent where items have no owner. */
   readonly owner: OwnerOptions | undefined
   readonly validator: Validator
   readonly store: KeyedStore
   readonly sort: readonly SortKey[]
-  /** The fields that `GET /<collection>/search?q=` looks through. */
+  /** The fields that `GET /<collection>/search?q=` searches. */
   readonly search: readonly Path[] | undefined
   /** The collections that items belong to, each with the field that names the parent. */
   readonly parents: ReadonlyMap<string, string>
   /** The fields that hold ids of other items, those of the parents included. */
   readonly references: ReadonlyMap<string, Reference>
-  /** Whether one of them says what a deletion does: writes then hold what they come to name. */
+  /** Whether a reference has `onDelete`: a write then locks the items that it refers to. */
   readonly guarded: boolean
-  /** Who refers to items of this collection, and matters when one is deleted. Known within an api. */
+  /** The collections whose references a deletion here must consider. Empty outside of an api. */
   readonly children: readonly Child[]
   readonly operations: ReadonlySet<Operation>
   readonly actions: ReadonlyMap<string, ActionDefinition>
   readonly hooks: CompiledHooks
   /** `cacheControl` for clients with credentials: no shared cache keeps the answer. */
   readonly privateCacheControl: string
-  /** Who may do what, where the api has schemes. */
+  /** The access rules by operation; they count where the api has schemes. */
   readonly access: Access
   readonly visible: RowRule | Through | undefined
   readonly description: string | undefined
@@ -165,14 +164,14 @@ export interface VersionDefinition {
   readonly name: string
   readonly number: number | undefined
   readonly collections: ReadonlyMap<string, CollectionDefinition>
-  /** When it was deprecated and when it ends, in milliseconds since 1970. */
+  /** When it was deprecated, and when it ends, in milliseconds since 1970. */
   readonly deprecated: number | undefined
   readonly sunset: number | undefined
 }
 
-/** What `onError` is told of a failure that was answered with a 5xx. */
+/** A failure that was answered with a 5xx, for `onError`. */
 export interface Failure {
-  /** What the client was told to quote: what stands in the message of a 500, else `requestId`. */
+  /** The id that the client can quote: the one in the message of a 500, else `requestId`. */
   readonly reference: string
   readonly error: HttpError
   readonly request: HttpRequest
@@ -193,26 +192,26 @@ type PoliciesWithDefault =
   | ('formats' | 'dialects' | 'schemes' | 'access' | 'changes')
   | ('health' | 'serverTiming' | 'onError')
 
-/** An api as frozen data: what `defineApi` makes of its options. */
+/** An api as frozen data, built by `defineApi`. */
 export interface ApiDefinition
   extends Resolved<Policies, PoliciesWithDefault>,
     Pick<Policies, 'messages'> {
   readonly clientAddress: Policies['clientAddress']
-  /** The newest first. */
+  /** The versions, newest first. */
   readonly versions: readonly VersionDefinition[]
   /** The version that the root describes: the newest that is not deprecated. */
   readonly defaultVersion: VersionDefinition
-  /** What its OpenAPI document says of it. */
+  /** The `info` of its OpenAPI document. */
   readonly info: Resolved<Policies, 'title'> & Pick<Policies, 'description' | 'contact'>
   /** The public address of the root, no slash at its end; without, it comes from each request. */
   readonly baseUrl: string | undefined
   /** The path under which requests arrive when no host server strips it; `''` or `/api`. */
   readonly prefix: string
-  /** How many proxies in front are trusted to tell whom they forward for. */
+  /** How many proxies in front may name the client in `X-Forwarded-*`. */
   readonly trustProxy: number
   readonly cors: Cors
   readonly limits: Limits
-  /** The headers in which their credentials may stand. */
+  /** The request headers that may hold credentials. */
   readonly credentialHeaders: readonly string[]
   readonly rateLimit: RateLimit | undefined
 }

@@ -1,4 +1,4 @@
-// Field roles: which properties the server sets, which nobody reads, and which never change.
+// Field roles: properties that the server sets, that no client reads, or that never change.
 import type { Principal } from '../auth/scheme.ts'
 import { suggestion } from '../errors.ts'
 import {
@@ -19,18 +19,18 @@ import { toPath } from '../schema/paths.ts'
 import type { Store } from '../store/store.ts'
 import type { CollectionDefinition, Declaration, VersionDefinition } from './definition.ts'
 
-/** What the function of a read-only property is called with. */
+/** The argument of the function of a read-only property. */
 export interface FieldContext {
-  /** Who creates the item; `undefined` without credentials. */
+  /** The principal that creates the item; `undefined` without credentials. */
   readonly principal: Principal | undefined
 }
 
 /**
- * What a property is besides its schema.
+ * The role of a property.
  *
- * - `'readOnly'`: the server sets it. What a client sends for it is ignored. A program may give a value, in
- *   process and in hooks.
- * - `{ readOnly: fn }`: the same; `fn` gives the value at create, at once, where a program gives none.
+ * - `'readOnly'`: the server sets it. A value from a client is ignored. A program may set it, in process and in
+ *   hooks.
+ * - `{ readOnly: fn }`: the same; `fn` returns the value at create, unless a program sets one. It is not awaited.
  * - `'writeOnly'`: no answer has it, and no filter, sort, search or `fields` reaches it. A PUT without it
  *   keeps it.
  * - `'immutable'`: set at create; 400 when changed. A PUT without it keeps it.
@@ -41,19 +41,19 @@ export type FieldRole =
   | 'immutable'
   | { readonly readOnly: (context: FieldContext) => unknown }
 
-/** Whose an item is. */
+/** The owner of items. */
 export interface OwnerOptions<F extends string = string> {
   /** The property that holds the id of the principal who created the item. */
   readonly field: F
-  /** Scopes whose holders may change and delete the items of others: one of them is enough. */
+  /** Scopes that allow to change and delete the items of others: one of them is enough. */
   readonly except?: readonly string[] | undefined
 }
 
 /** A property that the server sets. */
 export interface ReadOnlyField {
-  /** Gives the value at create; absent where the schema does. */
+  /** Returns the value at create; absent where the schema has a default or none is needed. */
   readonly compute: ((context: FieldContext) => unknown) | undefined
-  /** What it is without a value: null where the schema needs one, else absent. */
+  /** The value of an item without one: null where the schema needs it, else absent. */
   readonly empty: null | undefined
 }
 
@@ -154,7 +154,7 @@ function emptyValue({ optional, nullable }: Field): null | undefined {
 }
 
 /**
- * Checks that no list reaches a write-only property, and that no 409 tells that another item has its value.
+ * Checks that no list uses a write-only property, and that no 409 reveals its value.
  * @param used the fields that each option names.
  * @throws TypeError
  */
@@ -172,18 +172,18 @@ export function checkWriteOnly(
   }
 }
 
-/** The fields without these. */
+/** Returns the fields without these. */
 export function omitFields(fields: Fields, names: ReadonlySet<string>): Fields {
   return names.size === 0 ? fields : new Map([...fields].filter(([name]) => !names.has(name)))
 }
 
-/** The read-only properties in a body: any text will do for what is ignored. */
+/** Builds the fields of read-only properties in a body: they take any value, since it is ignored. */
 export function ignoredFields(roles: FieldRoles | undefined): Fields {
   const names = [...(roles?.readOnly.keys() ?? [])]
   return new Map(names.map(name => [name, { kind: 'any', nullable: true, optional: true }]))
 }
 
-/** What a client may write: without read-only properties, and with the roles of the others. */
+/** Builds the fields that clients may write: without read-only ones, and with the roles of the others. */
 export function toInputFields(inputs: Fields, roles: FieldRoles | undefined): Fields {
   if (!roles) return inputs
   const writable = [...inputs].filter(([name]) => !roles.readOnly.has(name))

@@ -1,4 +1,4 @@
-// What hooks and actions get: the types of their contexts.
+// The types of hooks, and of the contexts that hooks and actions are called with.
 import type { Principal } from '../auth/scheme.ts'
 import type { Awaitable } from '../schema/values.ts'
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
@@ -6,7 +6,7 @@ import type { Id } from '../store/store.ts'
 import type { AnyCollection, Def, IdOf, MadeIds, Merge, StoredOf, UnknownDef } from './def.ts'
 import type { Callable, CallOptions, Member, Resource } from './resource.ts'
 
-/** The types of a collection without its actions, which its own hooks and actions cannot know yet. */
+/** The types of a collection without its actions: these are not yet known where its hooks are declared. */
 export interface OwnDef<
   S extends SomeSchema = UnknownDef['schema'],
   I extends keyof MadeIds = keyof MadeIds,
@@ -19,7 +19,7 @@ export interface OwnDef<
   readonly immutable: never
 }
 
-/** The collections of an api whose type is not known, by name. */
+/** The collections of an api of unknown type, by name. */
 export type AnyNames = Readonly<Record<string, AnyCollection>>
 
 /** The types of one collection of an api. */
@@ -36,7 +36,7 @@ export type Found<Named, T> = T extends AnyCollection
     ? CallableOf<DefOf<Named, T>>
     : Resource
 
-/** Types that are not known are looser. */
+/** A collection of unknown type has a looser resource. */
 type CallableOf<D extends Def> = string extends D['readOnly'] ? Resource : Callable<D>
 
 /** Finds the resource of a collection in the same api, as the same principal, with the same signal. */
@@ -49,15 +49,15 @@ export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {
   <T extends keyof Named | AnyCollection>(collection: T): Found<Named, T>
 }
 
-/** What work in a transaction gets. */
+/** The argument of the work of a transaction. */
 export interface Transaction<Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
   collection<T extends keyof Named | AnyCollection>(collection: T): Found<Named, T>
 }
 
-/** Options of a transaction; its calls have them where they give none. */
+/** Options of a transaction: the defaults of its calls. */
 export interface TransactionOptions extends CallOptions {
-  /** A collection of the database, where an api has collections in several. */
+  /** A collection of the database, for an api with several databases. */
   readonly of?: string | { readonly name: string } | undefined
 }
 
@@ -67,15 +67,15 @@ export interface OwnTransaction<Own extends Def = UnknownDef, Named = AnyNames> 
   readonly collection: Find<Own, Named>
 }
 
-/** What every hook and every action gets. */
+/** The properties that every context of a hook or action has. */
 export interface HookContext<Own extends Def = UnknownDef, Named = AnyNames> {
   readonly principal: Principal | undefined
   readonly signal: AbortSignal
   /** The resources of the same api, as this principal. */
   readonly collection: Find<Own, Named>
   /**
-   * Runs work that may run more than once and must have no effect outside `tx` as one transaction: all of its
-   * changes happen, or none. Within a transaction it is a part of that.
+   * Runs work as one transaction: all of its changes happen, or none. The work may run more than once and must
+   * have no effect outside `tx`. Within a transaction it becomes a part of that.
    * @throws TypeError where the store of the collection has no transactions.
    */
   readonly transaction: <R>(work: (tx: OwnTransaction<Own, Named>) => Promise<R>) => Promise<R>
@@ -89,7 +89,7 @@ interface OnItem<D extends Def, N> extends Changed<D, N> {
   readonly item: StoredOf<D>
 }
 interface OnValue<D extends Def, In> {
-  /** The item to be, checked by the schema. It may be changed in place. */
+  /** The new item, checked by the schema. It may be changed in place. */
   readonly value: Output<D['schema']>
   /** The input before the schema saw it; of a patch the merge patch, of a JSON Patch the properties it changes. */
   readonly input: In
@@ -98,11 +98,11 @@ interface Creating<D extends Def, N> extends HookContext<D, N>, OnValue<D, Input
 interface Replacing<D extends Def, N> extends OnItem<D, N>, OnValue<D, Input<D['schema']>> {}
 interface Patching<D extends Def, N> extends OnItem<D, N>, OnValue<D, Merge<Input<D['schema']>>> {}
 
-/** What a `before` hook may return: the value to take instead. */
+/** The result of a `before` hook: a value that replaces the given one, or nothing. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook without a return statement gives void
 type Instead<D extends Def> = Awaitable<Output<D['schema']> | undefined | void>
 
-/** Functions before operations. What one throws is the answer. */
+/** Functions before operations. An error that one throws is answered. */
 export interface Before<D extends Def = UnknownDef, N = AnyNames> {
   /** Before lists, searches and streams. */
   list?(event: HookContext<D, N>): Awaitable<void>
@@ -116,7 +116,7 @@ export interface Before<D extends Def = UnknownDef, N = AnyNames> {
   delete?(event: OnItem<D, N>): Awaitable<void>
 }
 
-/** Functions after operations that succeeded; `result` is the item as the operation left it, frozen. */
+/** Functions after successful operations; `result` is the item after the operation, frozen. */
 export interface After<D extends Def = UnknownDef, N = AnyNames> {
   create?(event: HookContext<D, N>, result: StoredOf<D>): Awaitable<void>
   replace?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
@@ -124,63 +124,63 @@ export interface After<D extends Def = UnknownDef, N = AnyNames> {
   delete?(event: Changed<D, N>, result: StoredOf<D>): Awaitable<void>
 }
 
-/** What a hook for every operation gets. */
+/** The context of a hook for every operation. */
 export interface OperationEvent extends HookContext {
   /** The name of the collection. */
   readonly collectionName: string
-  /** An operation's or an action's name. */
+  /** The name of the operation or action. */
   readonly operation: string
   readonly id?: Id
   /** The item as it is before the operation, frozen. */
   readonly item?: StoredOf<UnknownDef>
-  /** What was sent, before the schema saw it; of a patch the patch alone. */
+  /** The input before the schema saw it; for a patch the patch alone. */
   readonly input?: unknown
-  /** The item to be, or the input of an action, checked. It may be changed in place. */
+  /** The new item, or the input of an action, checked. It may be changed in place. */
   readonly value?: unknown
 }
 
 /**
- * Functions around the operations of one collection, awaited. What they throw is answered: an
- * `HttpError` as it is.
+ * Functions around the operations of one collection. Each is awaited. An error that one throws is answered,
+ * an `HttpError` as it is.
  */
 export interface Hooks<D extends Def = UnknownDef, N = AnyNames> {
   /**
-   * Before the store is asked to change or to list anything: by operation, or one function for every
-   * operation and action. An object returned takes the place of `value`: dates become texts, and what
-   * differs is checked by the schema (400); the input of an action is taken as it is.
+   * Runs before the store changes or lists anything: by operation, or one function for every operation and
+   * action. A returned object replaces `value`: dates become texts, and changed properties are checked by the
+   * schema (400). The input of an action is not checked again.
    */
   readonly before?: Before<D, N> | ((event: OperationEvent) => unknown) | undefined
   /**
-   * After success; `result` is the item, the items, the count or what the action gave, frozen. Once for each
-   * `Idempotency-Key`: not where an earlier answer is given again.
+   * Runs after success; `result` is the item, the items, the count or the result of the action, frozen. It runs once
+   * for each `Idempotency-Key`, not when an earlier answer is repeated.
    */
   readonly after?: After<D, N> | ((event: OperationEvent, result: unknown) => unknown) | undefined
-  /** After a failure, a refusal included. */
+  /** Runs after every failure, also after a 4xx. */
   readonly error?: ((event: OperationEvent, error: unknown) => unknown) | undefined
 }
 
 type Given<In> = In extends SomeSchema ? Output<In> : undefined
 
-/** What `run` returns, by the action's `output`. */
+/** The result of `run`, by the action's `output`. */
 export type Gives<D extends Def, Out> = Out extends 'item'
   ? StoredOf<D>
   : Out extends SomeSchema
     ? Output<Out>
     : unknown
 
-/** What an action's `run` gets: on an item the item too. */
+/** The context of an action's `run`; an action on an item has the item too. */
 export type RunContext<D extends Def, On, In, N = AnyNames> = On extends 'item'
   ? OnItem<D, N> & {
       readonly input: Given<In>
       /**
-       * Applies a merge patch to the item acted on, if it is still as it was read.
+       * Applies a merge patch to the item, if it has not changed since it was read.
        * @throws ConflictError where it was changed meanwhile.
        */
       readonly update: (changes: Merge<Input<D['schema']>>) => Promise<StoredOf<D>>
     }
   : HookContext<D, N> & { readonly input: Given<In> }
 
-/** What `defineApi({ actions })` gives for one collection. */
+/** The functions that `defineApi({ actions })` declares for one collection. */
 export type RunOf<D extends Def, N> = {
   readonly [K in keyof D['on']]?: (
     context: RunContext<D, D['on'][K], Member<D['input'], K>, N>,

@@ -1,4 +1,4 @@
-// What a program asks of a list: filters as objects, worked out by the type checker only for the fields in use.
+// The query of a list in a program: filters as objects. The type checker works out only the fields in use.
 import type { Comparable, Plain } from './def.ts'
 
 interface Equality<V> {
@@ -29,7 +29,7 @@ type Condition<V> = V | readonly V[] | Operators<V>
 
 type Nothing = null | undefined
 
-/** For an object, and a list of objects: whether there is one. */
+/** The operator for objects and lists of objects. */
 interface Exists {
   readonly exists: boolean
 }
@@ -46,7 +46,7 @@ export type Filters<T> = {
       : Filters<NonNullable<T[K]>> | Exists
 }
 
-/** The elements of a list that are compared; of others only whether there are any. */
+/** Conditions for the elements of a list: only scalars are compared. */
 type OfElements<E> = [E & Comparable] extends [never] ? Exists : Condition<Extract<E, Comparable>>
 
 type Keys<T> = T extends unknown ? keyof T & string : never
@@ -69,7 +69,7 @@ type Sub<T> = T extends unknown
 /** A path to sort by; `-` before it sorts downwards. */
 export type SortPath<T> = PathOf<T> | `-${PathOf<T>}`
 
-/** What bounds a list besides filters by field. */
+/** The bounds of a list besides filters by field. */
 export interface Bounds<T> {
   /** Filters for fields whose names are parameters: `{ where: { limit: 5 } }`. */
   readonly where?: Filters<T>
@@ -82,9 +82,9 @@ export interface Bounds<T> {
 }
 
 export interface Selecting<T> extends Bounds<T> {
-  /** Paths to sort by, the first first. Default: the order of the collection. */
+  /** Paths to sort by, the most significant first. Default: the order of the collection. */
   readonly sort?: SortPath<T> | readonly SortPath<T>[]
-  /** The only properties to give. The type of the items stays that of whole items. */
+  /** The properties to return. The type of the items stays that of whole items. */
   readonly fields?: readonly PathOf<T>[]
   /** The most items of the list; of `page()` the items of one page. Default: all of them. */
   readonly limit?: number
@@ -92,8 +92,8 @@ export interface Selecting<T> extends Bounds<T> {
   readonly offset?: number
 }
 
-/** Which items: what `count` takes. */
+/** The input of `count`: which items. */
 export type Matching<T> = Filters<T> & Bounds<T>
 
-/** Which items, in which order: what `list` takes. A parameter wins over a field of the same name: see `where`. */
+/** The input of `list`: which items, in which order. A parameter wins over a field of the same name: see `where`. */
 export type Query<T> = Filters<T> & Selecting<T>

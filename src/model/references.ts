@@ -1,4 +1,4 @@
-// References: fields that hold ids of other items, the paths below these, and what their deletion does.
+// References: fields that hold ids of other items. Some have a path below that item; each says what its deletion does.
 import {
   assertValid,
   checkOptions,
@@ -14,16 +14,16 @@ import type { Field, Fields } from '../schema/fields.ts'
 import type { CollectionDefinition, Declaration } from './definition.ts'
 import { omitFields } from './field-roles.ts'
 
-/** A reference to another collection, and what the deletion of the named item does. */
+/** A reference to another collection, and the effect of a deletion there. */
 export interface ReferenceOptions {
   /** The collection whose ids the field holds. */
   readonly collection: string
   /**
-   * What the deletion of the named item does, in one transaction with it. `cascade` deletes these items too,
-   * at most 10,000, without their hooks; `restrict` refuses it with 409 while there are any. A write that names
-   * the item runs in a transaction too, so that it cannot be deleted meanwhile. Both need stores of one
-   * database: a `TypeError` otherwise. Default: `restrict`, without that second transaction, where
-   * the stores are of one database; elsewhere the items stay.
+   * What happens when the referenced item is deleted, in the same transaction. `cascade` deletes these items too,
+   * at most 10,000, without their hooks; `restrict` refuses the deletion with 409 while there are any. A write
+   * that refers to the item runs in a transaction too, so that it cannot be deleted meanwhile. Both need stores of
+   * one database: a `TypeError` otherwise. Default: `restrict`, without that second transaction, where
+   * the stores are of one database; elsewhere these items stay.
    */
   readonly onDelete?: 'cascade' | 'restrict' | undefined
 }
@@ -34,7 +34,7 @@ export type References = Readonly<Record<string, string | ReferenceOptions>>
 /** A field that holds an id. */
 export interface Reference {
   readonly collection: string
-  /** Whether the items are served below the named one too. */
+  /** Whether the items are served below the referenced one too. */
   readonly isParent: boolean
   /** As it was declared. */
   readonly onDelete: 'cascade' | 'restrict' | undefined
@@ -198,7 +198,7 @@ function checkVisible(definition: CollectionDefinition, collections: Collections
   }
 }
 
-/** Whether writes to both are one transaction. */
+/** Whether writes to both can be one transaction. */
 function sharesTransactions(
   { store: one }: CollectionDefinition,
   { store: other }: CollectionDefinition,
