@@ -1,22 +1,4 @@
 // What stands in a document to be run: its blocks of code, its curls with the answers below them.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-const ROOT = join(import.meta.dirname, '..')
-
-/** Where the names of the package's entries lead: to the source. */
-const { paths }: { paths: Readonly<Record<string, readonly [string]>> } = JSON.parse(
-  readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'),
-).compilerOptions
-
-/** Replaces the names of the package by the paths of its source, so that a file anywhere can run. */
-export function importSource(code: string): string {
-  return code.replace(/from '(rest-conventions[^']*)'/g, (_all, name: string) => {
-    const [file] = paths[name] ?? []
-    if (file === undefined) throw new Error(`${name} is no entry of the package`)
-    return `from '${join(ROOT, file)}'`
-  })
-}
 
 export interface Block {
   readonly language: string

@@ -2,10 +2,12 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bundle } from './bundle.ts'
 import { freePort } from './free-port.ts'
-import { blocksOf, importSource } from './markdown.ts'
+import { blocksOf } from './markdown.ts'
 
 const root = join(import.meta.dirname, '..')
 const blocks = blocksOf(await readFile(join(root, 'docs', 'deploying.md'), 'utf8'))
@@ -15,12 +17,12 @@ let folder: string
 let port: number
 
 beforeAll(async () => {
-  // Inside the project, so that its packages are found.
-  folder = await mkdtemp(join(root, 'node_modules', '.proxies-'))
+  folder = await mkdtemp(join(tmpdir(), 'proxies-'))
   port = await freePort()
   const server = blocks.find(({ text }) => text.includes('.listen(3000'))?.text ?? ''
-  await writeFile(join(folder, 'server.mts'), importSource(server).replace('3000', String(port)))
-  start(process.execPath, ['--import', 'tsx', join(folder, 'server.mts')])
+  const file = join(folder, 'server.ts')
+  await writeFile(file, server.replace('3000', String(port)))
+  start(process.execPath, [bundle(file)])
   await answers(`http://127.0.0.1:${port}/api/health`)
 })
 

@@ -7,16 +7,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundle } from './bundle.ts'
 import { freePort } from './free-port.ts'
-import {
-  anchorsOf,
-  type Block,
-  blocksOf,
-  curlsOf,
-  importSource,
-  masked,
-  partsOf,
-} from './markdown.ts'
+import { anchorsOf, type Block, blocksOf, curlsOf, masked, partsOf } from './markdown.ts'
 import { sourceFiles } from './source.ts'
 import { createDatabase, type Started, startPostgres } from './stores/postgres-server.ts'
 
@@ -103,26 +96,24 @@ afterAll(async () => {
 })
 
 async function fileOf(block: Block): Promise<string> {
-  const text = importSource(block.text).replace('.listen(3000', '.listen(Number(process.env.PORT)')
+  const text = block.text.replace('.listen(3000', '.listen(Number(process.env.PORT)')
   const name = block.text.includes('function fileStore(') ? 'file-store' : blocks.indexOf(block)
   const file = join(folder, `${name}.${block.language}`)
   await writeFile(file, text)
   return file
 }
 
-const NODE = ['--import', 'tsx']
-
 const END = '\n--- end of block ---\n'
 
-/** Imports the files of its command line, one after another, and prints what each of them printed. */
-const RUN = `
+/** A program that imports files, one after another, and prints what each of them printed. */
+const programOf = (files: readonly string[]) => `
 import { format } from 'node:util'
 const end = ${JSON.stringify(END)}
 let printed: string[] = []
 console.log = console.error = console.warn = (...words: unknown[]) => void printed.push(format(...words))
-for (const file of process.argv.slice(2)) {
+for (const load of [${files.map(file => `() => import('${file}')`)}]) {
   printed = []
-  const error = await import(file).then(() => undefined, error => String(error?.stack ?? error))
+  const error = await load().then(() => undefined, error => String(error?.stack ?? error))
   process.stdout.write(JSON.stringify({ printed, error }) + end)
 }
 process.exit()
@@ -143,16 +134,13 @@ describe('the TypeScript blocks run', () => {
   beforeAll(async () => {
     const files = await Promise.all(finite.map(fileOf))
     const runner = join(folder, 'run.ts')
-    await writeFile(runner, RUN)
+    await writeFile(runner, programOf(files))
     const env = {
       ...process.env,
       DATABASE_URL: await createDatabase(postgres.server.url, 'readme'),
     }
     // All in one process: to start one for each would take most of the time.
-    const { stdout } = await run(process.execPath, [...NODE, runner, ...files], {
-      cwd: folder,
-      env,
-    })
+    const { stdout } = await run(process.execPath, [bundle(runner)], { cwd: folder, env })
     for (const [at, text] of stdout.split(END).slice(0, -1).entries()) {
       const block = finite[at]
       if (block) outputs.set(block, JSON.parse(text))
@@ -180,7 +168,7 @@ const NODE22 = join(root, 'test/client/runtimes/node_modules/node22/bin/node')
 it.skipIf(!existsSync(NODE22))('the JavaScript block runs in Node 22', async () => {
   const [block, ...others] = blocks.filter(({ language }) => language === 'js')
   if (!block) throw new Error('There is no such block')
-  await run(NODE22, [...NODE, await fileOf(block)], { cwd: root })
+  await run(NODE22, [bundle(await fileOf(block))], { cwd: root })
   expect([block.heading, others]).toEqual(['docs/databases.md ## SQLite', []])
 })
 
@@ -204,10 +192,13 @@ async function runCurl(command: string, port: number, options = '-sS'): Promise<
 }
 
 /** Runs a program that serves at `PORT` while the work is done. */
-async function serveWhile(words: readonly string[], work: (port: number) => Promise<void>) {
+async function serveWhile(
+  [file = '', ...words]: readonly string[],
+  work: (port: number) => Promise<void>,
+) {
   const port = await freePort()
   const env = { ...process.env, PORT: String(port) }
-  const server = spawn(process.execPath, [...NODE, ...words], { cwd: root, env })
+  const server = spawn(process.execPath, [bundle(file), ...words], { cwd: root, env })
   try {
     await listening(port)
     await work(port)
@@ -245,7 +236,13 @@ it('the other curls give their answers from the example server', async () => {
       !block.heading.startsWith('docs/auth.md'),
   )
   const curls = others.flatMap(({ text }) => curlsOf(text))
-  const example = ['examples/server.ts', '--database', ':memory:', '--blobs', ':memory:']
+  const example = [
+    join(root, 'examples/server.ts'),
+    '--database',
+    ':memory:',
+    '--blobs',
+    ':memory:',
+  ]
   await serveWhile(example, async port => {
     for (const { command, answer } of curls) {
       const output = await runCurl(command, port, '-sSf')

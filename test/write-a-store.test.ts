@@ -18,7 +18,7 @@ import {
 } from '../src/store-authors/index.ts'
 import { shapeWith } from '../src/testing/sample.ts'
 import { type StoreCase, storeCases } from '../src/testing/store-cases.ts'
-import { blocksOf, importSource } from './markdown.ts'
+import { blocksOf } from './markdown.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = await mkdtemp(join(tmpdir(), 'store-'))
@@ -26,12 +26,9 @@ process.env.TMPDIR = folder
 afterAll(() => rm(folder, { recursive: true }))
 
 const [store, cases] = blocksOf(await readFile(join(root, 'docs', 'write-a-store.md'), 'utf8'))
-await writeFile(join(folder, 'file-store.ts'), importSource(store?.text ?? ''))
+await writeFile(join(folder, 'file-store.ts'), store?.text ?? '')
 const vitest = join(root, 'node_modules', 'vitest', 'dist', 'index.js')
-await writeFile(
-  join(folder, 'cases.ts'),
-  importSource(cases?.text ?? '').replace("'vitest'", `'${vitest}'`),
-)
+await writeFile(join(folder, 'cases.ts'), cases?.text.replace("'vitest'", `'${vitest}'`) ?? '')
 // The document says its type.
 const { fileStore } = (await import(join(folder, 'file-store.ts'))) as {
   fileStore: (path: string) => Store

@@ -1,40 +1,13 @@
 // An example as a real process, and plain requests to it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { buildSync } from 'esbuild'
+import { join } from 'node:path'
 import { afterAll } from 'vitest'
+import { bundle } from '../bundle.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const { paths }: { paths: Readonly<Record<string, readonly [string]>> } = JSON.parse(
-  readFileSync(join(ROOT, 'tsconfig.json'), 'utf8'),
-).compilerOptions
-
-/** Where the programs of this test file are: inside the project, so that its packages are found. */
-const folder = mkdtempSync(join(ROOT, 'node_modules', '.examples-'))
-afterAll(() => rmSync(folder, { recursive: true }))
-
-/** Bundles a program of TypeScript once: to start it so takes a quarter of the time. */
-export function bundle(file: string): string {
-  const outfile = join(folder, `${basename(file, '.ts')}.mjs`)
-  if (!existsSync(outfile)) {
-    buildSync({
-      entryPoints: [file],
-      outfile,
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      packages: 'external',
-      alias: Object.fromEntries(
-        Object.entries(paths).map(([name, [path]]) => [name, join(ROOT, path)]),
-      ),
-    })
-  }
-  return outfile
-}
 
 const started = new Set<ChildProcess>()
 afterAll(() => {

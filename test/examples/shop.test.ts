@@ -5,9 +5,9 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { buildShop, type Payment, type Payments } from '../../examples/shop.ts'
+import { bundle } from '../bundle.ts'
 import { postgres, usePostgres } from '../stores/postgres.ts'
 import { newFile } from '../stores/sqlite.ts'
-import { bundle } from './running.ts'
 import { customers, storesAt } from './shop-server.ts'
 
 usePostgres()
