@@ -55,6 +55,8 @@ export type MadeRole = 'id' | 'time'
 export interface ServedType {
   readonly as: readonly ColumnType[]
   readonly native?: NativeType
+  /** Whether a later read returns exactly what was written, or what `toColumnText` says. */
+  readonly exact?: boolean
 }
 
 /** What an error of a driver means to a store. */

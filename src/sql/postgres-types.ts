@@ -109,39 +109,22 @@ export function nativeFor({ kind }: Field, role: MadeRole | undefined): string |
 }
 
 const SERVED: Readonly<Record<string, ServedType>> = {
-  text: { as: ['text', 'json'] },
+  text: { as: ['text', 'json'], exact: true },
   'character varying': { as: ['text', 'json'] },
   // What a UUID fills; shorter texts would be read with blanks at the end.
   'character(36)': { as: ['text'] },
-  smallint: { as: ['integer', 'real'] },
-  integer: { as: ['integer', 'real'] },
-  bigint: { as: ['integer'] },
-  'double precision': { as: ['integer', 'real'] },
-  boolean: { as: ['boolean'] },
-  json: { as: ['json'] },
+  smallint: { as: ['integer', 'real'], exact: true },
+  integer: { as: ['integer', 'real'], exact: true },
+  bigint: { as: ['integer'], exact: true },
+  'double precision': { as: ['integer', 'real'], exact: true },
+  boolean: { as: ['boolean'], exact: true },
+  json: { as: ['json'], exact: true },
   jsonb: { as: ['json'] },
-  uuid: { as: [], native: UUID },
-  date: { as: [], native: DATE },
+  uuid: { as: [], native: UUID, exact: true },
+  date: { as: [], native: DATE, exact: true },
 }
-
-/** Types that give back exactly what `toColumnText` says. */
-const EXACT: ReadonlySet<string> = new Set([
-  'text',
-  'smallint',
-  'integer',
-  'bigint',
-  'double precision',
-  'boolean',
-  'json',
-  'uuid',
-  'date',
-])
 
 const TIMESTAMPTZ = /^timestamp(?:tz)?(?:\((\d)\))?(?: with time zone)?$/
-
-export function keepsExactly(type: string): boolean {
-  return EXACT.has(type) || TIMESTAMPTZ.test(type)
-}
 
 /** Tells what a column of a type, as `format_type` prints it, can hold. */
 export function serves(type: string): ServedType {
@@ -150,6 +133,6 @@ export function serves(type: string): ServedType {
   if (precision !== undefined && Number(precision) <= 15) return { as: ['integer', 'real'] }
   if (precision !== undefined) return { as: Number(scale) === 0 ? ['integer'] : [] }
   const [instant, digits = 6] = TIMESTAMPTZ.exec(type) ?? []
-  if (instant !== undefined) return { as: [], native: timestamptz(Number(digits)) }
+  if (instant !== undefined) return { as: [], native: timestamptz(Number(digits)), exact: true }
   return SERVED[type] ?? SERVED[type.replace(/\(\d+\)/, '')] ?? { as: [] }
 }

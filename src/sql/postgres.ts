@@ -4,7 +4,7 @@ import type { Path } from '../schema/paths.ts'
 import type { Scalar } from '../schema/values.ts'
 import type { LikeStep } from '../store/selection.ts'
 import type { Failure, JsonPath, MixedExpression, SqlDatabase } from './database.ts'
-import { keepsExactly, nativeFor, serves } from './postgres-types.ts'
+import { nativeFor, serves } from './postgres-types.ts'
 import { type Fragment, literalOrBound, sql } from './sql-text.ts'
 
 /** By code point, whatever the order of the database is. */
@@ -169,7 +169,7 @@ export const postgres: SqlDatabase = {
     return sql`${CATALOG}${names.join('.')})`
   },
   serves,
-  keepsExactly,
+  keepsExactly: type => serves(type).exact === true,
   longestName: 63,
   serial: false,
   initConnection(timeout) {
@@ -246,17 +246,9 @@ function likeOf(step: LikeStep): string {
 }
 
 /** A text too long for its column, a number or a date out of its range, no value of an enum; null, a check, a trigger. */
-const UNSTORABLE: ReadonlySet<string> = new Set([
-  '22001',
-  '22003',
-  '22008',
-  '22P02',
-  '23502',
-  '23514',
-  'P0001',
-])
+const UNSTORABLE = /^(?:22001|22003|22008|22P02|23502|23514|P0001)$/
 /** Foreign keys, exclusions. */
-const CONFLICT: ReadonlySet<string> = new Set(['23001', '23503', '23P01'])
+const CONFLICT = /^(?:23001|23503|23P01)$/
 
 /** SQLSTATE classes and codes, and what Node and pg say of connections. */
 const UNAVAILABLE =
@@ -274,11 +266,11 @@ export function findFailure(error: unknown): Failure | undefined {
     const index = /"([^"]+)"/.exec(error.message)?.[1]
     return { kind: 'unstorable', index }
   }
-  if (UNSTORABLE.has(code)) {
+  if (UNSTORABLE.test(code)) {
     const column = 'column' in error ? error.column : undefined
     return { kind: 'unstorable', columns: typeof column === 'string' ? [column] : [] }
   }
-  if (CONFLICT.has(code)) return { kind: 'conflict' }
+  if (CONFLICT.test(code)) return { kind: 'conflict' }
   if (code === '57014') return { kind: 'cancelled' }
   // Several addresses tried at once fail as one.
   const [first] = error instanceof AggregateError ? error.errors : []

@@ -355,15 +355,10 @@ export function toStoreError(error: unknown, database: SqlDatabase): unknown {
 /** The user's Kysely, as far as a session needs it. */
 export type GivenKysely = Pick<Kysely<unknown>, 'getExecutor'> & { withoutPlugins(): unknown }
 
-interface Reader {
-  readonly executor: QueryExecutor
-  destroy(): Promise<void>
-}
-
 export interface SharedDatabase {
   readonly executor: QueryExecutor
   /** A second connection, for what is read while a transaction has the only one of SQLite. */
-  reader?: Reader
+  reader?: Pick<Kysely<unknown>, 'destroy'> & { readonly executor: QueryExecutor }
   /** How many transactions run, or wait for their connection. */
   transactions: number
   /** Slow reads: how many run, and those that wait. */

@@ -70,10 +70,10 @@ function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
   const { database } = mapping
   if (operator === 'exists') {
     const has = json ? database.has(json.column, json.path) : sql`${expression.value} is not null`
-    if (!json || json.path.names.length === 0) return values[0] === true ? has : sql`not (${has})`
+    const wanted = values[0] === true ? has : sql`not (${has})`
+    if (!json || json.path.names.length === 0) return wanted
     const above = { ...json.path, names: json.path.names.slice(0, -1) }
-    const parent = database.holds(json.column, above, 'object')
-    return values[0] === true ? sql`${parent} and ${has}` : sql`${parent} and not (${has})`
+    return sql`${database.holds(json.column, above, 'object')} and ${wanted}`
   }
   if (expression.kind !== 'array' || !json) return test(operator, values, expression, database)
   const element = findField(mapping.shape.fields, path)?.element
