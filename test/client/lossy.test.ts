@@ -11,7 +11,7 @@ import { openLine, serve } from './line.ts'
 
 const CLIENTS = 16
 const WRITES = 1_000
-const COUNTERS = 8
+const COUNTERS = 16
 const FAULTS = { drop: 0.2, repeat: 0.05, refuse: 0.05 }
 
 const Car = z.object({ name: z.string(), price: z.int() })
@@ -33,30 +33,28 @@ describe.each<[string, () => Promise<Store>]>([
     const api = defineApi({ collections: { cars } })
     const server = await serve(api.handler)
     const line = await openLine(server.url, FAULTS)
-    const open = (url: string) => createClient<typeof api>(url, { retries: 15 })
-    const { cars: direct } = open(server.url)
+    const direct = api.collection(cars)
     const counters = await Promise.all(
       Array.from({ length: COUNTERS }, () => direct.create({ name: 'counter', price: 0 })),
     )
 
-    let next = 0
-    await Promise.all(
-      Array.from({ length: CLIENTS }, async () => {
-        const { cars } = open(line.url)
-        for (let at = next++; at < WRITES; at = next++)
+    let created = 0
+    let changed = 0
+    const work = Array.from({ length: CLIENTS }, () => {
+      const { cars } = createClient<typeof api>(line.url, { retries: 15 })
+      const create = async () => {
+        for (let at = created++; at < WRITES; at = created++)
           await cars.create({ name: `${at}`, price: 0 })
-      }),
-    )
-    next = 0
-    await Promise.all(
-      Array.from({ length: CLIENTS }, async () => {
-        const { cars } = open(line.url)
-        for (let at = next++; at < WRITES; at = next++) {
+      }
+      const change = async () => {
+        for (let at = changed++; at < WRITES; at = changed++) {
           const { id = 0 } = counters[at % COUNTERS] ?? {}
           await cars.change(id, ({ price }) => ({ price: price + 1 }))
         }
-      }),
-    )
+      }
+      return [create(), change()]
+    })
+    await Promise.all(work.flat())
     const names: string[] = []
     let sum = 0
     for await (const { name, price } of direct.list()) {

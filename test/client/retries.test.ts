@@ -42,7 +42,11 @@ const reached = () => line.log.map(({ method, status }) => `${method} ${status}`
 describe('a read is sent again', () => {
   test.each<[string, ...Fault[]]>([
     ['without an answer', 'lose', 'drop'],
-    ['after 408, 429, 502, 503, 504', [408], [429], [502], [503], [504]],
+    ['after 408', [408]],
+    ['after 429', [429]],
+    ['after 502', [502]],
+    ['after 503', [503]],
+    ['after 504', [504]],
     [
       'when Retry-After says',
       [503, { 'retry-after': '0' }],
@@ -98,10 +102,10 @@ describe('a write is sent again with its key', () => {
     ['delete of an item', async id => client.cars.delete(await client.cars.read(id)), undefined],
   ])('%s', async (_title, write, price) => {
     const { id } = await client.cars.create({ price: 1 })
-    line.dropWrites(2)
+    line.dropWrites(1)
     const { dropped } = line.counts
     await write(id)
-    expect(line.counts.dropped).toBe(dropped + 2)
+    expect(line.counts.dropped).toBe(dropped + 1)
     const left = await client.cars.list({ id }).first()
     expect(left?.price).toBe(price)
   })
