@@ -77,6 +77,7 @@ function sign(definition: unknown): string {
     if (typeof value === 'function' || typeof value === 'bigint') return String(value)
     if (typeof value !== 'object' || value === null) return value
     if (value instanceof RegExp) return String(value)
+    if ('consume' in value) return 'limiter'
     if (value instanceof Map || value instanceof Set) return [...value]
     if ('attach' in value) {
       const number = stores.get(value) ?? stores.size
@@ -129,8 +130,8 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const { item, template, described } = found
   const operation = item[method.toLowerCase()]
   const about = `${method} ${target} (${template}): ${status} ${text.slice(0, 300)}`
-  // A form may stand for another method.
-  if (!operation && method === 'POST') return undefined
+  // A form may stand for another method, and a rate limit counts unknown methods too.
+  if (!operation && (method === 'POST' || status === 429)) return undefined
   if (!operation) return `${about}: the method is not documented`
   const { document } = described
   const place = ['paths', template, method.toLowerCase(), 'responses']

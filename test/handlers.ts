@@ -91,6 +91,18 @@ function checked(served: Served, base: string, request: Request, answer: Answer)
   return answer
 }
 
+/** Asks an api in process, and holds its answer to the OpenAPI document. */
+export async function fetchChecked(
+  served: Served,
+  request: Request,
+  ...more: readonly unknown[]
+): Promise<Response> {
+  const fetch: (request: Request, ...more: readonly unknown[]) => Promise<Response> = served.fetch
+  const response = await fetch(request, ...more)
+  checked(served, new URL(request.url).origin, request, await toAnswer(response.clone()))
+  return response
+}
+
 /** Listens on a free port of the loopback interface. */
 export async function listen(
   handler: RequestListener,

@@ -18,6 +18,7 @@ import {
 import { harden, shutDown } from '../../src/node/node.ts'
 import { REQUEST_CHANNEL, RESPONSE_CHANNEL } from '../../src/server/events.ts'
 import { Car, type ExampleOptions, example, seed } from '../fixture.ts'
+import { fetchChecked } from '../handlers.ts'
 import { converse, serve } from './wire.ts'
 
 const ending: (() => void)[] = []
@@ -29,7 +30,7 @@ async function make(options: ExampleOptions = {}) {
   const made = example({ baseUrl: 'https://api.example', ...options })
   const [car] = await seed(made, 1)
   const fetch = (path: string, init?: RequestInit) =>
-    made.api.fetch(new Request(`https://api.example${path}`, init))
+    fetchChecked(made.api, new Request(`https://api.example${path}`, init))
   return { ...made, id: String(car?.id), fetch }
 }
 
@@ -168,7 +169,8 @@ describe('events', () => {
     })
     const answered: ResponseEvent[] = []
     ending.push(onResponse(event => answered.push(event)))
-    const answer = await api.fetch(
+    const answer = await fetchChecked(
+      api,
       new Request('http://x/cars', { headers: { 'x-request-id': 'mine' } }),
     )
     const text = await answer.text()

@@ -5,6 +5,7 @@ import { addressKey } from '../../src/auth/client-key.ts'
 import { WindowCounter } from '../../src/auth/window-counter.ts'
 import { basic, type Limiter, type Policies, type RateLimitOptions } from '../../src/index.ts'
 import { example } from '../fixture.ts'
+import { fetchChecked } from '../handlers.ts'
 
 beforeEach(() => {
   // Only the clock stands still: what waits goes on.
@@ -22,7 +23,8 @@ function limited(rateLimit: RateLimitOptions, more: Policies = {}) {
     ...more,
   })
   return (path = '/cars', { method = 'GET', ...headers }: Record<string, string> = {}) =>
-    api.fetch(
+    fetchChecked(
+      api,
       new Request(`https://api.example${path}`, {
         method,
         headers,

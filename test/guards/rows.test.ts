@@ -11,6 +11,7 @@ import {
   type Principal,
   type Scheme,
 } from '../../src/index.ts'
+import { fetchChecked } from '../handlers.ts'
 
 /** Trusts any name. */
 const named: Scheme = {
@@ -104,7 +105,8 @@ async function ask(
   if (who !== undefined) headers.set('authorization', `Name ${who}`)
   if (init.body !== undefined && !headers.has('content-type'))
     headers.set('content-type', 'application/json')
-  const answer = await api.fetch(
+  const answer = await fetchChecked(
+    api,
     new Request(`https://api.example${path}`, {
       method,
       headers,
@@ -456,7 +458,8 @@ describe('a row policy', () => {
       })
       const api = defineApi({ collections: [cars] })
       const write = (method: string, path: string) =>
-        api.fetch(
+        fetchChecked(
+          api,
           new Request(`https://api.example${path}`, {
             method,
             headers: { 'content-type': 'application/json', prefer: 'return=representation' },
