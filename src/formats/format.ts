@@ -98,8 +98,9 @@ export interface Upload {
 export interface DocsView {
   /** The first page, without a slash at its end; `style.css` is below it, `?collection=` is a collection's page. */
   readonly href: string
-  /** The api's root, without a slash at its end. */
+  /** The path and the address of the api's root, without a slash at their end. */
   readonly base: string
+  readonly url: string
   readonly openapi: string
   /** The collection of the page; absent for the first page. */
   readonly tag: string | undefined

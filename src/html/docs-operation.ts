@@ -40,26 +40,20 @@ export interface Operation {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
 }
 
-/** What the operations of a page share. */
-export interface Page extends DocsView {
-  /** The address of the api's root, without a slash at its end. */
-  readonly url: string
-}
-
 const FILES = 'multipart/form-data'
 const JSON_TYPE = 'application/json'
 
-export function printOperation(operation: Operation, page: Page): Markup {
+export function printOperation(operation: Operation, view: DocsView): Markup {
   const { method, path, operationId, summary, deprecated } = operation
-  return markup`<details class="operation"${page.values.get('operation') === operationId && raw(' open')}><summary><b class="${`method ${method.toLowerCase()}`}">${method}</b> <code>${path}</code> <span>${summary}</span></summary>
+  return markup`<details class="operation"${view.values.get('operation') === operationId && raw(' open')}><summary><b class="${`method ${method.toLowerCase()}`}">${method}</b> <code>${path}</code> <span>${summary}</span></summary>
 <div class="inside" id="${operationId}">
 ${deprecated && markup`<p class="issue">Deprecated</p>`}
 ${printSecurity(operation)}
 ${printParameters(operation)}
 ${printBody(operation)}
 <h4>Answers</h4>${printResponses(operation)}
-<h4>Try it</h4>${printIdForm(operation, page)}${printTry(operation, page)}
-<h4>Copy</h4>${printLines(operation, page)}
+<h4>Try it</h4>${printIdForm(operation, view)}${printTry(operation, view)}
+<h4>Copy</h4>${printLines(operation, view)}
 </div></details>`
 }
 
@@ -146,14 +140,14 @@ function listIds({ parameters }: Operation): Parameter[] {
 }
 
 /** Fills the parameters of a path in; `undefined` while one is not chosen. */
-function fillPath(operation: Operation, { values }: Page): string | undefined {
+function fillPath(operation: Operation, { values }: DocsView): string | undefined {
   if (!listIds(operation).every(({ name }) => values.has(name))) return undefined
   return operation.path.replace(/\{(\w+)\}/g, (_, name) =>
     encodeURIComponent(values.get(name) ?? ''),
   )
 }
 
-function printIdForm(operation: Operation, { href, tag = '', values }: Page): Part {
+function printIdForm(operation: Operation, { href, tag = '', values }: DocsView): Part {
   const { operationId } = operation
   const ids = listIds(operation)
   if (ids.length === 0) return undefined
@@ -165,13 +159,13 @@ function printIdForm(operation: Operation, { href, tag = '', values }: Page): Pa
   )}<button class="quiet">Use</button></form>`
 }
 
-function printTry(operation: Operation, page: Page): Part {
+function printTry(operation: Operation, view: DocsView): Part {
   const { method, path, operationId } = operation
-  const filled = fillPath(operation, page)
+  const filled = fillPath(operation, view)
   if (filled === undefined) return undefined
-  const href = page.base + filled
+  const href = view.base + filled
   if (method === 'GET') return printQueryForm(operation, href)
-  const fields = page.findFields(path, method)
+  const fields = view.findFields(path, method)
   const kind = method === 'DELETE' ? 'delete' : 'action'
   const action: FormAction = { name: operationId, kind, method, href, fields }
   if (method === 'PATCH' && fields) return printPatchForms(action, fields)
@@ -204,7 +198,7 @@ function printQueryForm({ operationId, parameters }: Operation, href: string): M
   return markup`<form method="get" action="${href}">${controls.length > 0 && markup`<div class="fields">${controls}</div>`}<p><button>GET</button></p></form>`
 }
 
-function printLines(operation: Operation, page: Page): Markup {
+function printLines(operation: Operation, view: DocsView): Markup {
   const { method, path, operationId, parameters, requestBody } = operation
   const multipart = requestBody?.content[FILES]?.schema
   const files = Object.entries(multipart?.properties ?? {}).flatMap(([name, { format }]) =>
@@ -214,9 +208,9 @@ function printLines(operation: Operation, page: Page): Markup {
   const sample = {
     method,
     operationId,
-    url: page.url + (fillPath(operation, page) ?? path),
-    collection: page.tag ?? '',
-    id: path.includes('{id}') ? (page.values.get('id') ?? '') : undefined,
+    url: view.url + (fillPath(operation, view) ?? path),
+    collection: view.tag ?? '',
+    id: path.includes('{id}') ? (view.values.get('id') ?? '') : undefined,
     query: sampleQuery(parameters),
     type: body?.type,
     body: body?.schema && makeSample(body.schema),
@@ -224,7 +218,7 @@ function printLines(operation: Operation, page: Page): Markup {
     needsCredentials: needsCredentials(operation),
     isConditional: parameters.some(({ name }) => name === 'If-Match'),
   }
-  const call = page.tag !== undefined && !path.includes('{parent}') && printCall(sample)
+  const call = view.tag !== undefined && !path.includes('{parent}') && printCall(sample)
   return markup`<pre class="copy"><code>${printCurl(sample)}</code></pre>${call && markup`<pre class="copy"><code>${call}</code></pre>`}`
 }
 

@@ -1,10 +1,9 @@
 // The documentation of an api as pages, made from its OpenAPI document: no script, no foreign resource.
 import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../errors.ts'
-import type { DocsPrinter } from '../formats/format.ts'
+import type { DocsPrinter, DocsView } from '../formats/format.ts'
 import {
   type Operation,
-  type Page,
   type Parameter,
   printOperation,
   printProperties,
@@ -22,7 +21,6 @@ interface Document {
     readonly description?: string
     readonly contact?: { readonly name?: string; readonly url?: string; readonly email?: string }
   }
-  readonly servers: readonly [{ readonly url: string }]
   readonly tags: readonly { readonly name: string; readonly description?: string }[]
   readonly paths: Readonly<Record<string, PathItem>>
   readonly components: {
@@ -49,9 +47,8 @@ export const docs: DocsPrinter = {
   print(printed, view) {
     // `buildDocument` makes documents of this shape.
     const document = resolveReferences(printed) as unknown as Document
-    const { info, servers } = document
+    const { info } = document
     const { tag, href, base } = view
-    const page: Page = { ...view, url: servers[0].url.replace(/\/$/, '') }
     return printFrame({
       title: tag === undefined ? info.title : `${tag} · ${info.title}`,
       style: markup`<link rel="stylesheet" href="${`${href}/style.css`}">`,
@@ -60,12 +57,12 @@ export const docs: DocsPrinter = {
         { name: 'Documentation', href },
         ...(tag === undefined ? [] : [{ name: tag, href: toPage(href, tag) }]),
       ],
-      content: tag === undefined ? printOverview(document, page) : printTag(document, page, tag),
+      content: tag === undefined ? printOverview(document, view) : printTag(document, view, tag),
     })
   },
 }
 
-/** The address of a collection's page. */
+/** The address of a collection's view. */
 function toPage(href: string, tag: string): string {
   return `${href}?collection=${encodeURIComponent(tag)}`
 }
@@ -88,19 +85,19 @@ function takeValue(parameter: Parameter): Parameter {
   return style === 'deepObject' ? { ...parameter, schema: schema.anyOf?.[0] ?? schema } : parameter
 }
 
-function printOverview(document: Document, page: Page): Markup {
-  const { info, tags, components, servers } = document
+function printOverview(document: Document, view: DocsView): Markup {
+  const { info, tags, components } = document
   const { contact, description, title, version } = info
   return markup`<h1>${title} <small>version ${version}</small></h1>
 ${description !== undefined && markup`<p class="lead">${description}</p>`}
 ${contact && markup`<p>${contact.name} ${contact.email !== undefined && markup`<code>${contact.email}</code>`} ${contact.url !== undefined && markup`<a href="${contact.url}">${contact.url}</a>`}</p>`}
-<p>Base address: <code>${servers[0].url}</code> · <a href="${page.openapi}">The OpenAPI document</a></p>
+<p>Base address: <code>${view.url}</code> · <a href="${view.openapi}">The OpenAPI document</a></p>
 <ul class="cards">${tags.map(({ name, description: text }) => {
     const count = `${listOperations(document, name).length} operations`
-    return markup`<li><a href="${toPage(page.href, name)}"><b>${name}</b><span>${text === undefined ? count : `${text} · ${count}`}</span></a></li>`
+    return markup`<li><a href="${toPage(view.href, name)}"><b>${name}</b><span>${text === undefined ? count : `${text} · ${count}`}</span></a></li>`
   })}</ul>
 ${printSchemes(components.securitySchemes)}
-${listOperations(document, undefined).map(operation => printOperation(operation, page))}
+${listOperations(document, undefined).map(operation => printOperation(operation, view))}
 <h2 id="errors">Errors</h2>
 <p>An error is an object with a list <code>errors</code>: each has a <code>message</code>, the status as <code>code</code>, the <code>field</code> at fault and a stable <code>type</code>.</p>
 <div class="errors">${Object.entries(ERROR_TYPES).map(
@@ -117,7 +114,7 @@ function printSchemes(schemes: Document['components']['securitySchemes']): Part 
   )}</ul>`
 }
 
-function printTag(document: Document, page: Page, tag: string): Markup {
+function printTag(document: Document, view: DocsView, tag: string): Markup {
   const operations = listOperations(document, tag)
   const { description } = document.tags.find(({ name }) => name === tag) ?? {}
   const paths = [...new Set(operations.map(({ path }) => path))]
@@ -125,7 +122,7 @@ function printTag(document: Document, page: Page, tag: string): Markup {
 ${description !== undefined && markup`<p class="lead">${description}</p>`}
 ${paths.map(
   path =>
-    markup`<h2><code>${path}</code></h2>${operations.filter(each => each.path === path).map(operation => printOperation(operation, page))}`,
+    markup`<h2><code>${path}</code></h2>${operations.filter(each => each.path === path).map(operation => printOperation(operation, view))}`,
 )}
 <h2>Schemas</h2>${listSchemas(operations).map(
     ([name, schema]) =>

@@ -48,12 +48,8 @@ export function openApiDocument(
   const found = definition.versions.find(({ number }) => number === version)
   if (version !== undefined && !found) throw new TypeError(`The api has no version ${version}`)
   const described = version === undefined ? undefined : found
-  const url = baseUrl ?? definition.baseUrl ?? definition.prefix
-  return withServer(
-    buildDocument(definition, described, () => true),
-    url,
-    openapi,
-  )
+  const document = buildDocument(definition, described, () => true)
+  return withServer(document, baseUrl ?? definition.baseUrl ?? definition.prefix, openapi)
 }
 
 /** Adds the version of OpenAPI and the address of the api's root to a document. */

@@ -102,7 +102,6 @@ const PAGE = [
 ]
 const ITEM = ['ETag', 'Last-Modified']
 const CHANGED = ['Content-Location', ...ITEM, 'Preference-Applied']
-const CONTENT = ['Accept-Ranges', 'Content-Disposition', ...ITEM]
 const LIMITS = [
   'RateLimit',
   'RateLimit-Policy',
@@ -119,7 +118,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
   count: ['Preference-Applied'],
   read: ITEM,
   delete: ['Preference-Applied'],
-  [DOWNLOAD]: CONTENT,
+  [DOWNLOAD]: ['Accept-Ranges', 'Content-Disposition', ...ITEM],
 }
 
 /** Builds the headers of a successful response. */

@@ -105,15 +105,12 @@ function mapProperties(
   }
 }
 
-/** Lists the media types of the files that a multipart body may contain. */
-export function fileEncoding({
-  shape,
-}: CollectionDefinition): Record<string, { contentType: string }> {
-  const encoding = listBlobFields(shape.fields).flatMap(name => {
-    const accept = shape.fields.get(name)?.accept
-    return accept ? [[name, { contentType: accept.join(', ') }] as const] : []
-  })
-  return Object.fromEntries(encoding)
+/** Lists the media types of the files that a multipart body may contain, by property. */
+export function fileEncoding({ shape }: CollectionDefinition): object {
+  const entries = [...shape.fields].flatMap(([name, { kind, accept }]) =>
+    kind === 'blob' && accept ? [[name, { contentType: accept.join(', ') }] as const] : [],
+  )
+  return Object.fromEntries(entries)
 }
 
 function serverProperties({ shape }: CollectionDefinition): Record<string, JsonSchema> {

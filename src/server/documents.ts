@@ -212,7 +212,9 @@ function docs(api: ApiDefinition, root: string, find: Find, printer: DocsPrinter
       const known = Array.isArray(tags) && tags.some(each => Object(each).name === tag)
       if (tag !== undefined && !known) throw noSuchPath(context)
       const href = base + root + DOCS_PATH
-      const view = { href, base, openapi: base + root + OPENAPI_PATH, tag, values, findFields }
+      const url = context.base.replace(/\/$/, '')
+      const openapi = base + root + OPENAPI_PATH
+      const view = { href, base, url, openapi, tag, values, findFields }
       const text = printer.print(withServer(document, context.base), view)
       return { text, headers: printer.headers }
     },
