@@ -1,23 +1,11 @@
 // Who may do what: the access rules of an api and its collections, applied to one principal.
 import { findAccessRule, satisfies } from '../auth/access.ts'
-import { insufficientScope, type Principal, unauthorized } from '../auth/scheme.ts'
+import { insufficientScope, unauthorized } from '../auth/scheme.ts'
 import { HttpError } from '../errors.ts'
 import { splitBase } from '../http/base-url.ts'
 import { type ApiDefinition, type CollectionDefinition, OPERATIONS } from '../model/definition.ts'
 import type { Target } from '../model/routes.ts'
 import type { RequestContext } from './context.ts'
-
-/** Whether a principal may do something to a collection; without schemes everybody may. */
-export function can(
-  api: ApiDefinition,
-  collection: CollectionDefinition | undefined,
-  operation: string,
-  principal: Principal | undefined,
-): boolean {
-  return (
-    api.schemes.length === 0 || satisfies(findAccessRule(api, collection, operation), principal)
-  )
-}
 
 export function collectionOf(target: Target): CollectionDefinition | undefined {
   return target.kind === 'root' ? undefined : target.collection
@@ -55,15 +43,15 @@ export function requirePrincipal({ api, request, principal, base }: RequestConte
   throw unauthorized(api.schemes, request, metadataAddress(api, base))
 }
 
-/** The methods of a target that a client may use; all of them where it has not authenticated. */
+/** Lists the methods of a target that a client may use; all of them where it has not authenticated. */
 export function listAuthorizedMethods(
-  { api, authenticated, principal }: RequestContext,
+  context: RequestContext,
   target: Target,
   methods: ReadonlyMap<string, string>,
 ): ReadonlyMap<string, string> {
-  if (!authenticated) return methods
+  if (!context.authenticated) return methods
   const collection = collectionOf(target)
-  return new Map([...methods].filter(([, operation]) => can(api, collection, operation, principal)))
+  return new Map([...methods].filter(([, operation]) => context.can(collection, operation)))
 }
 
 /** The 404 of a target whose existence is hidden: nothing in it may tell that there is one. */

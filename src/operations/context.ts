@@ -1,4 +1,5 @@
 // One request, or one call in process, from its arrival to its answer. Steps read and fill it.
+import { findAccessRule, satisfies } from '../auth/access.ts'
 import type { Authenticated, Principal } from '../auth/scheme.ts'
 import type { Issue } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
@@ -21,7 +22,6 @@ import {
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import type { ListOptions, Stored } from '../store/store.ts'
-import { can } from './authorize.ts'
 import type { RunningTransaction } from './transaction.ts'
 import type { Uploads } from './uploads.ts'
 
@@ -236,9 +236,11 @@ export class RequestContext implements ListOptions {
     return transaction ? transaction.atEnd(() => uploads.discard()) : uploads.discard()
   }
 
-  /** Whether the client may do something to a collection. A program may do everything. */
-  can(collection: CollectionDefinition, operation: string): boolean {
-    return this.inProcess || can(this.api, collection, operation, this.principal)
+  /** Whether the client may do something to a collection, or to the root. A program may do everything. */
+  can(collection: CollectionDefinition | undefined, operation: string): boolean {
+    const { api, inProcess, principal } = this
+    if (inProcess || api.schemes.length === 0) return true
+    return satisfies(findAccessRule(api, collection, operation), principal)
   }
 }
 

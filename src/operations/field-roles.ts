@@ -133,8 +133,7 @@ export function protectResult(collection: CollectionDefinition, value: unknown):
  * What a JSON Patch changes of an item, by property, as a merge patch says it: what a hook looks at must
  * not depend on the kind of patch.
  */
-export function toChanges(before: Item, after: Json): Json {
-  if (!isObject(after)) return after
+export function toChanges(before: Item, after: Item): Item {
   const changes: Item = {}
   for (const [name, value] of Object.entries(after))
     if (!sameJson(before[name], value)) changes[name] = value

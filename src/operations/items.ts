@@ -1,7 +1,6 @@
 // The items that a request reaches: below the parent of its path, and visible to its principal by the row policy.
 import { HttpError, type Issue } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import type { CollectionTarget } from '../model/routes.ts'
 import { getValue } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item } from '../schema/values.ts'
 import { createWithin, type Filter, matcher } from '../store/selection.ts'
@@ -21,19 +20,14 @@ export function buildScope(context: OperationContext): readonly Filter[] {
 const NO_FILTERS: readonly Filter[] = []
 
 /**
- * The target of an item after a change: below the parent of the path only while the item belongs to it,
- * which a hook or an action may have changed.
+ * The same request at the address that its item has after a change: below the parent of the path only while
+ * the item belongs to it, which a hook or an action may have changed.
  */
-export function targetAfterChange(target: CollectionTarget, item: Item): CollectionTarget {
-  const { parent } = target
-  if (!parent || getValue(item, [parent.field]) === parent.id) return target
-  return { ...target, parent: undefined }
-}
-
-/** The same request at the address that its item has after a change. */
 export function atCurrentParent(context: OperationContext, item: Item): OperationContext {
-  const target = targetAfterChange(context.target, item)
-  return target === context.target ? context : derive(context, { target })
+  const { target } = context
+  const { parent } = target
+  if (!parent || getValue(item, [parent.field]) === parent.id) return context
+  return derive(context, { target: { ...target, parent: undefined } })
 }
 
 /** Whether an item is below the target's parent, if there is one, and visible to the principal. */
@@ -55,11 +49,8 @@ export function findVisible(
   byClient = true,
 ): Awaitable<Stored | undefined> {
   if (byClient && collection.hideExistence && !context.can(collection, 'read')) return undefined
-  return andThen(context.storeOf(collection).get(id, context.request), stored => {
-    if (!stored || !collection.visible) return stored
-    const sees = buildRowFilter(context, collection)?.sees(stored.item) ?? true
-    return andThen(sees, visible => (visible ? stored : undefined))
-  })
+  const { version } = context.target
+  return findReachable(derive(context, { target: { kind: 'item', version, collection, id } }))
 }
 
 /** @throws HttpError 404 where the parent of the target does not exist. */
@@ -72,19 +63,28 @@ export function requireParent(context: OperationContext): Awaitable<void> {
   })
 }
 
-/** Reads the item of the target. @throws HttpError 404 */
-export function requireItem(context: OperationContext): Awaitable<Stored> {
+/** Finds the item of the target, where it is reachable. @throws HttpError 404 where its parent does not exist. */
+export function findItem(context: OperationContext): Awaitable<Stored | undefined> {
+  return context.target.parent
+    ? andThen(requireParent(context), () => findReachable(context))
+    : findReachable(context)
+}
+
+function findReachable(context: OperationContext): Awaitable<Stored | undefined> {
   const { collection, id = '', parent } = context.target
-  const find = () =>
-    andThen(context.storeOf(collection).get(id, context.request), stored => {
-      if (!stored) throw notFound(collection, id)
-      if (!parent && !collection.visible) return stored
-      return andThen(isReachable(context, stored.item), reachable => {
-        if (!reachable) throw notFound(collection, id)
-        return stored
-      })
-    })
-  return parent ? andThen(requireParent(context), find) : find()
+  return andThen(context.storeOf(collection).get(id, context.request), stored => {
+    if (!stored || (!parent && !collection.visible)) return stored
+    return andThen(isReachable(context, stored.item), reachable => (reachable ? stored : undefined))
+  })
+}
+
+/** Finds the item of the target. @throws HttpError 404 */
+export function requireItem(context: OperationContext): Awaitable<Stored> {
+  return andThen(findItem(context), stored => {
+    if (stored) return stored
+    const { collection, id = '' } = context.target
+    throw notFound(collection, id)
+  })
 }
 
 /**

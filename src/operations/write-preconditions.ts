@@ -6,7 +6,7 @@ import type { Id, Store, Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { protectResult, requireOwner } from './field-roles.ts'
 import { giveItem } from './given-items.ts'
-import { isReachable, notFound, requireParent } from './items.ts'
+import { findItem, notFound } from './items.ts'
 
 /**
  * Finds the item of a write and evaluates the preconditions; `undefined` where there is none.
@@ -18,10 +18,8 @@ export async function findCurrent(
   creates = false,
 ): Promise<Stored | undefined> {
   const { target, method, preconditions } = context
-  const { collection, id = '' } = target
-  if (target.parent) await requireParent(context)
-  const stored = await context.storeOf(collection).get(id, context.request)
-  const current = stored && (await isReachable(context, stored.item)) ? stored : undefined
+  const { collection } = target
+  const current = await findItem(context)
   // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
   if (!current && !creates) return undefined
   if (current && collection.owner && !target.action) requireOwner(context, current.item)

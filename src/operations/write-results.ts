@@ -51,7 +51,7 @@ export function buildCreatedResult(
   request: OperationContext,
   stored: Stored,
 ): Awaitable<OperationResult> {
-  const context = request.target.parent ? atCurrentParent(request, stored.item) : request
+  const context = atCurrentParent(request, stored.item)
   context.keepUploads(stored.item)
   const { target, returns } = context
   const location = context.href({ ...target, kind: 'item', id: stored.id })
