@@ -12,10 +12,10 @@ import { type Stored, throwIfAborted, toAnswer } from '../store/store.ts'
 import { patchBlobs } from './blob-inputs.ts'
 import { type DecodedBody, derive, type OperationContext, type OperationResult } from './context.ts'
 import { protectResult, toReadable } from './field-roles.ts'
-import { giveItem } from './given-items.ts'
 import { OperationTools, runBefore } from './hooks.ts'
 import { checkPatched, ownValues, withReadIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
+import { toProgramItem } from './program-items.ts'
 import { itemValidators } from './read.ts'
 import { representChanged } from './serialize.ts'
 import { runInTransaction } from './transaction.ts'
@@ -169,7 +169,7 @@ async function run(
 ): Promise<Outcome> {
   const { collection } = context.target
   let stored = current
-  const item = current && giveItem(collection, current)
+  const item = current && toProgramItem(collection, current)
   /** The items that the action was given, by what it was given. */
   const given = new Map<unknown, Stored>()
   if (current) given.set(item, current)
@@ -182,7 +182,7 @@ async function run(
       // The path names the parent that the item has now: a program may give it another.
       const anywhere = derive(context, { target: { ...context.target, parent: undefined } })
       stored = await changeItem(anywhere, stored, changes)
-      const changed = giveItem(collection, stored)
+      const changed = toProgramItem(collection, stored)
       given.set(changed, stored)
       return changed
     },
@@ -217,7 +217,7 @@ async function changeItem(
   const status = ifMatch && ifMatch !== '*' ? 412 : 409
   const now = await context.storeOf(collection).get(stored.id, context.request)
   const theirs =
-    now && (await isReachable(context, now.item)) ? giveItem(collection, now) : undefined
+    now && (await isReachable(context, now.item)) ? toProgramItem(collection, now) : undefined
   throw new ConflictError(
     collection.itemName,
     { mine: protectResult(collection, changes), theirs },

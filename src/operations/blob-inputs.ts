@@ -18,11 +18,10 @@ import { printBlobAddress } from './serialize.ts'
  */
 export async function receiveBlobs(
   context: OperationContext,
-  body: Json,
+  body: Item,
   current: Item | undefined,
-): Promise<Json> {
+): Promise<Item> {
   const { collection } = context.target
-  if (!collection.blobs || !isObject(body)) return body
   const issues: Issue[] = []
   const received: Item = { ...body }
   for (const name of listBlobFields(collection.shape.fields)) {

@@ -10,7 +10,7 @@ import type { Parameter } from '../http/parameters.ts'
 import type { Preferences } from '../http/prefer.ts'
 import type { Workload } from '../http/timeouts.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import type { Find, Transaction, TransactionOptions } from '../model/hooks.ts'
+import type { Find } from '../model/hooks.ts'
 import type { CallOptions, Resource } from '../model/resource.ts'
 import {
   type CollectionTarget,
@@ -22,7 +22,7 @@ import {
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import type { ListOptions, Stored } from '../store/store.ts'
-import type { RunningTransaction } from './transaction.ts'
+import type { RunningTransaction, runTransaction } from './transaction.ts'
 import type { Uploads } from './uploads.ts'
 
 /** An api ready to answer. */
@@ -30,14 +30,10 @@ export interface Runtime {
   readonly api: ApiDefinition
   readonly router: Router
   readonly workload: Workload
-  /** Creates the resource of a collection; given here, since hooks and actions need it and it needs them. */
+  /** Creates the resource of a collection; here, since hooks and actions need it and it needs them. */
   readonly createResource: (scope: CallScope, name: string) => Resource
-  /** Runs work in a transaction; given here for the same reason. */
-  readonly transaction: <R>(
-    scope: CallScope,
-    work: (tx: Transaction) => Promise<R>,
-    options?: TransactionOptions,
-  ) => Promise<R>
+  /** Runs work in a transaction; here for the same reason. */
+  readonly transaction: typeof runTransaction
 }
 
 /** What calls of one version share. Its options are in force where a call gives none. */

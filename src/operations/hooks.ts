@@ -4,7 +4,7 @@ import type { Find, HookContext, OperationEvent } from '../model/hooks.ts'
 import { type Awaitable, type Item, isObject } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import { type CallScope, createFind, type OperationContext } from './context.ts'
-import { giveItem } from './given-items.ts'
+import { toProgramItem } from './program-items.ts'
 
 /** What hooks and actions get: the resources are made when they are asked for. */
 export class OperationTools implements HookContext {
@@ -51,7 +51,7 @@ class OperationHookEvent extends OperationTools implements OperationEvent {
     const { id, collection } = context.target
     const { stored, ...values } = more
     Object.assign(this, id !== undefined && { id }, values)
-    if (stored) Object.assign(this, { item: giveItem(collection, stored) })
+    if (stored) Object.assign(this, { item: toProgramItem(collection, stored) })
   }
 }
 

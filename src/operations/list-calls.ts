@@ -10,9 +10,9 @@ import { sortKeyOf } from '../store/selection.ts'
 import type { Slice, Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { findReader, parameter, toParameters } from './filter-parameters.ts'
-import { type GivenItem, giveItem } from './given-items.ts'
 import { count, prepareQuery, totalMode } from './list.ts'
 import type { Perform } from './perform.ts'
+import { type ProgramItem, toProgramItem } from './program-items.ts'
 import { translateStoreError } from './store-errors.ts'
 
 /** Runs a list operation with its hooks; `perform` does its work. */
@@ -91,7 +91,7 @@ interface Part {
   readonly query: Query
   readonly slice: Slice
   readonly stored: readonly Stored[]
-  readonly items: readonly GivenItem[]
+  readonly items: readonly ProgramItem[]
   readonly more: boolean
   readonly total?: number | undefined
 }
@@ -104,14 +104,14 @@ export function createList(
   collection: CollectionDefinition,
   run: ListRunner,
   call: ListCall,
-): List<GivenItem> {
+): List<ProgramItem> {
   const { name, maxLimit, defaultLimit } = collection
   const limit = readCount(call.query, 'limit')
   const offset = readCount(call.query, 'offset') ?? 0
 
   /** Runs the operation; its `after` hook gets the items that `read` gives. */
   const perform = async <
-    T extends { readonly query: Query; readonly items?: readonly GivenItem[] },
+    T extends { readonly query: Query; readonly items?: readonly ProgramItem[] },
   >(
     read: (context: OperationContext, query: Query) => Awaitable<T>,
   ): Promise<T> => {
@@ -132,7 +132,7 @@ export function createList(
       return { ...page, query, slice, stored: page.items, items }
     })
 
-  async function* iterate(): AsyncGenerator<GivenItem, void, undefined> {
+  async function* iterate(): AsyncGenerator<ProgramItem, void, undefined> {
     if (limit !== undefined && limit <= MAX_AT_ONCE) {
       yield* (await readPart({ limit, offset })).items
       return
@@ -157,7 +157,7 @@ export function createList(
     }
   }
 
-  async function readPage(slice: Slice): Promise<Page<GivenItem>> {
+  async function readPage(slice: Slice): Promise<Page<ProgramItem>> {
     const part = await readPart(slice, true)
     return {
       items: part.items,
@@ -167,7 +167,7 @@ export function createList(
     }
   }
 
-  async function readBeside(part: Part, backward: boolean): Promise<Page<GivenItem> | undefined> {
+  async function readBeside(part: Part, backward: boolean): Promise<Page<ProgramItem> | undefined> {
     const slice = sliceBeside(collection, part, backward)
     const page = slice && (await readPage(slice))
     return page && page.items.length > 0 ? page : undefined
@@ -184,7 +184,7 @@ export function createList(
     },
     first: async () => (limit === 0 ? undefined : (await readPart({ limit: 1, offset })).items[0]),
     async toArray({ max = DEFAULT_MAX } = {}) {
-      const items: GivenItem[] = []
+      const items: ProgramItem[] = []
       for await (const item of iterate()) {
         if (items.length >= max) {
           throw new RangeError(
@@ -202,9 +202,9 @@ export function createList(
 function createGive(
   collection: CollectionDefinition,
   { fields }: Query,
-): (stored: Stored) => GivenItem {
+): (stored: Stored) => ProgramItem {
   const pick = fields && picker(fields)
-  return stored => giveItem(collection, stored, pick?.(stored.item))
+  return stored => toProgramItem(collection, stored, pick?.(stored.item))
 }
 
 /** The slice before or after a part; `undefined` where nothing lies there. */

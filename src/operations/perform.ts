@@ -7,9 +7,9 @@ import { type Awaitable, freezeDeep } from '../schema/values.ts'
 import { act } from './actions.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { protectResult } from './field-roles.ts'
-import { giveItem } from './given-items.ts'
 import { createEvent } from './hooks.ts'
 import { compileList } from './list.ts'
+import { toProgramItem } from './program-items.ts'
 import { download, read } from './read.ts'
 import { translateStoreError } from './store-errors.ts'
 import { create, patch, remove, replace } from './writes.ts'
@@ -76,7 +76,7 @@ function withHooks(
 /** What an `after` hook gets: the item, the items or the value, frozen, write-only properties protected. */
 function toHookResult({ target }: OperationContext, { stored, value }: OperationResult): unknown {
   const { collection, action } = target
-  if (stored) return giveItem(collection, stored)
+  if (stored) return toProgramItem(collection, stored)
   const result = action ? value : protectResult(collection, value)
   // The list itself is not what is printed: a program that gets it may sort it.
   for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)

@@ -1,20 +1,20 @@
 // The resource of a collection in process: each call takes the same path as a request, from its values onwards.
 
 import { toJson } from '../formats/json-value.ts'
-import { NO_PRECONDITIONS, type Preconditions, parseEntityTags } from '../http/conditional.ts'
+import { NO_PRECONDITIONS, type Preconditions } from '../http/conditional.ts'
 import type { HttpRequest } from '../http/message.ts'
 import { ConflictError } from '../model/conflict-error.ts'
 import type { UnknownDef } from '../model/def.ts'
-import type { ActionDefinition, CollectionDefinition } from '../model/definition.ts'
+import type { ActionDefinition } from '../model/definition.ts'
 import type { CallOptions, Resource, WriteOptions } from '../model/resource.ts'
 import { type CollectionTarget, normalizeId, SEARCH } from '../model/routes.ts'
 import { ANYTHING, checkOptions, type Rules } from '../options.ts'
 import { hasFiles, readFiles } from '../schema/blob.ts'
 import type { Id } from '../store/store.ts'
 import { type CallScope, type OperationResult, RequestContext } from './context.ts'
-import { type GivenItem, giveItem, readTarget } from './given-items.ts'
 import { countMatching, createList, type ListRunner } from './list-calls.ts'
 import { compilePerform, type Perform } from './perform.ts'
+import { type ProgramItem, readWrite, toProgramItem } from './program-items.ts'
 import { translateStoreError } from './store-errors.ts'
 import { createUploads } from './uploads.ts'
 
@@ -112,9 +112,9 @@ export function createResource(scope: CallScope, name: string): Resource {
     run(operation, { kind: 'collection' }, { options, perform })
 
   /** Runs an operation that gives an item. */
-  const runItem = async (...call: Parameters<typeof run>): Promise<GivenItem> => {
+  const runItem = async (...call: Parameters<typeof run>): Promise<ProgramItem> => {
     const { stored, value } = await run(...call)
-    return stored ? giveItem(collection, stored) : (value as GivenItem) // only of an action there is none
+    return stored ? toProgramItem(collection, stored) : (value as ProgramItem) // only of an action there is none
   }
 
   /** Runs a change of an item, or an action on it. */
@@ -123,14 +123,14 @@ export function createResource(scope: CallScope, name: string): Resource {
     given: unknown,
     { value, options }: Pick<Call, 'value'> & { readonly options?: WriteOptions | undefined },
     action?: ActionDefinition,
-  ): Promise<GivenItem> => {
+  ): Promise<ProgramItem> => {
     const { id, preconditions } = readWrite(collection, given, options)
     const kind = action ? 'action' : 'item'
     const place = { kind, id: normalizeId(collection, id), action } as const
     return runItem(operation, place, { value, options, preconditions })
   }
 
-  const read = (id: Id, options?: CallOptions): Promise<GivenItem> =>
+  const read = (id: Id, options?: CallOptions): Promise<ProgramItem> =>
     runItem('read', { kind: 'item', id: normalizeId(collection, id) }, { options })
 
   const actions = Object.fromEntries(
@@ -163,7 +163,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     patch: async (target, value, options) => write('patch', target, { value, options }),
     delete: async (target, options) => write('delete', target, { options }),
     async change(target, change, options) {
-      const { id } = readTarget(collection, target, true)
+      const { id } = readWrite(collection, target, { unconditional: true })
       for (let attempt = 1; ; attempt++) {
         const item = await read(id, options)
         const value: unknown = await change(item)
@@ -181,26 +181,6 @@ export function createResource(scope: CallScope, name: string): Resource {
   }
   // By the rules of names no action has that of a method.
   return { ...actions, ...resource }
-}
-
-/** Reads the item and the condition of a write. @throws TypeError */
-function readWrite(
-  collection: CollectionDefinition,
-  target: unknown,
-  { ifMatch, unconditional = false }: WriteOptions = {},
-): { readonly id: Id; readonly preconditions: Preconditions } {
-  const { id, version } = readTarget(collection, target, unconditional || ifMatch !== undefined)
-  if (ifMatch === undefined) {
-    if (version === undefined) return { id, preconditions: NO_PRECONDITIONS }
-    return { id, preconditions: { ifMatch: [{ weak: false, opaque: version }] } }
-  }
-  const tags = parseEntityTags(ifMatch)
-  if (tags && !unconditional) return { id, preconditions: { ifMatch: tags } }
-  throw new TypeError(
-    tags
-      ? 'A write is either unconditional or has ifMatch: leave one out'
-      : `ifMatch must be an entity tag such as "abc", with its quotes, or *; not ${ifMatch}`,
-  )
 }
 
 /** The methods of operations that change something. */

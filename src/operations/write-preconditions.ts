@@ -5,8 +5,8 @@ import { ConflictError } from '../model/conflict-error.ts'
 import type { Id, Store, Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { protectResult, requireOwner } from './field-roles.ts'
-import { giveItem } from './given-items.ts'
 import { findItem, notFound } from './items.ts'
+import { toProgramItem } from './program-items.ts'
 
 /**
  * Finds the item of a write and evaluates the preconditions; `undefined` where there is none.
@@ -53,7 +53,7 @@ export async function requireCurrent(context: OperationContext): Promise<Stored>
 function conflictWith({ target, body }: OperationContext, theirs: Stored | undefined) {
   return new ConflictError(target.collection.itemName, {
     mine: protectResult(target.collection, body?.value),
-    theirs: theirs && giveItem(target.collection, theirs),
+    theirs: theirs && toProgramItem(target.collection, theirs),
   })
 }
 
