@@ -46,11 +46,14 @@ export function requireBody({ body }: OperationContext): Json {
  * for each field, as it was sent.
  * @throws HttpError 400 with every issue.
  */
-export async function withReadIssues<T>(
-  read: readonly Issue[] = [],
-  check: () => Promise<T>,
-): Promise<T> {
-  if (read.length === 0) return check()
+export function withReadIssues<T>(
+  issues: readonly Issue[] = [],
+  check: () => Awaitable<T>,
+): Awaitable<T> {
+  return issues.length === 0 ? check() : reportAll(issues, check)
+}
+
+async function reportAll(issues: readonly Issue[], check: () => unknown): Promise<never> {
   let found: readonly AnyIssue[] = []
   try {
     await check()
@@ -59,8 +62,8 @@ export async function withReadIssues<T>(
     if (refusal.status !== 400) throw refusal
     found = refusal.errors
   }
-  const others = found.filter(({ field }) => !read.some(known => overlap(known.field, field)))
-  throw new AnyHttpError(400, [...read, ...others].slice(0, MAX_ISSUES))
+  const others = found.filter(({ field }) => !issues.some(known => overlap(known.field, field)))
+  throw new AnyHttpError(400, [...issues, ...others].slice(0, MAX_ISSUES))
 }
 
 /** Whether two fields are one, or one is below the other. */
@@ -182,51 +185,13 @@ function normalizeReferences(
   return kept
 }
 
-/**
- * Checks the values of a new item and runs the `before` hook.
- * @throws HttpError 400 with every issue; what {@link requireWritable} throws.
- */
-export function createValues(context: OperationContext, id?: Id): Awaitable<Item> {
-  const { collection } = context.target
-  const { issues = [] } = context.body ?? {}
+/** Checks what a client sent for a new item. @throws HttpError 400 with every issue. */
+export function checkNew(context: OperationContext, id?: Id): Awaitable<Item> {
   const body = requireBody(context)
-  const check = () =>
-    andThen(prepareValues(context, body, id), values => collection.validator.create(values))
-  const checked = issues.length > 0 ? withReadIssues(issues, async () => check()) : check()
-  return andThen(checked, sent => {
-    const values =
-      collection.hooks.before.size > 0 ? runValueHook(context, { input: body }, sent) : sent
-    return andThen(values, each => {
-      requireValidId(collection, each)
-      return andThen(requireWritable(context, each, sent), () => each)
-    })
-  })
-}
-
-function requireValidId(collection: CollectionDefinition, values: Item): void {
-  const { name } = collection.shape.identity
-  const chosen = values[name]
-  const reason = chosen === undefined ? undefined : invalidIdReason(collection, String(chosen))
-  if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
-}
-
-/**
- * Checks what the schema cannot know of the values of an item: their size, whether their writer may see
- * them, and what they refer to.
- * @param sent the values as they were before a hook.
- * @throws HttpError 400, 403, 413
- */
-export function requireWritable(
-  context: OperationContext,
-  values: Item,
-  sent: Item,
-  current?: Item,
-): Awaitable<void> {
-  const { collection } = context.target
-  requireSize(context, values)
-  const visible = assertVisible(context, values, current)
-  if (collection.references.size === 0) return visible
-  return andThen(visible, () => checkReferences(context, values, sent, current))
+  const { validator } = context.target.collection
+  return withReadIssues(context.body?.issues, () =>
+    andThen(prepareValues(context, body, id), values => validator.create(values)),
+  )
 }
 
 /**
@@ -234,22 +199,49 @@ export function requireWritable(
  * server adds is its own.
  * @throws HttpError 400
  */
-export async function runValueHook(
+export function runValueHook(
   context: OperationContext,
   about: HookValues,
   checked: Item,
-): Promise<Item> {
+): Awaitable<Item> {
   const { collection } = context.target
-  const { hooks, validator } = collection
-  if (!hooks.before.has(context.operation)) return checked
+  if (!collection.hooks.before.has(context.operation)) return checked
   // The hook may change the value in place; what it does not change is shared with the stored item.
   const value = structuredClone(checked)
   freezeDeep(about.input)
-  const returned = await runBefore(context, { ...about, value }, value)
-  const json = toJson(returned)
-  // What is not an object as JSON, such as a Date, leaves the value as it is.
-  const own = ownValues(collection, isObject(json) ? json : value)
-  return validator.patch(checked, normalizeReferences(context.target, own))
+  return andThen(runBefore(context, { ...about, value }, value), returned => {
+    const json = toJson(returned)
+    // What is not an object as JSON, such as a Date, leaves the value as it is.
+    const own = ownValues(collection, isObject(json) ? json : value)
+    return collection.validator.patch(checked, normalizeReferences(context.target, own))
+  })
+}
+
+/**
+ * Checks what the schema cannot know of the values of an item: their size, their id, whether their writer may
+ * see them, and what they refer to.
+ * @param sent the values as they were before a hook.
+ * @throws HttpError 400, 403, 413
+ */
+export function requireWritable(
+  context: OperationContext,
+  values: Item,
+  sent: Item,
+  current: Item | undefined,
+): Awaitable<void> {
+  const { collection } = context.target
+  if (!current) requireValidId(collection, values)
+  requireSize(context, values)
+  const visible = assertVisible(context, values, current)
+  if (collection.references.size === 0) return visible
+  return andThen(visible, () => checkReferences(context, values, sent, current))
+}
+
+function requireValidId(collection: CollectionDefinition, values: Item): void {
+  const { name } = collection.shape.identity
+  const chosen = values[name]
+  const reason = chosen === undefined ? undefined : invalidIdReason(collection, String(chosen))
+  if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
 }
 
 /** @throws HttpError 413 for values that make an item larger than one may be. */
@@ -272,28 +264,20 @@ async function checkReferences(
   sent: Item,
   current: Item | undefined,
 ): Promise<void> {
-  const { version, collection, parent: known } = context.target
+  const { version, collection, parent: found } = context.target
   const issues: Issue[] = []
   for (const [field, { collection: name }] of collection.references) {
     const parent = version.collections.get(name)
     const value = values[field] ?? null
-    const named = known?.field === field && known.id === value
-    const checked = named || value === null || value === current?.[field]
-    if (!parent || checked) continue
+    // The parent of the path was found before; in a transaction it must still be there.
+    const isFound = !context.transaction && found?.field === field && found.id === value
+    if (!parent || isFound || value === null || value === current?.[field]) continue
     const id = parseId(parent, String(value))
     const byClient = value === sent[field]
     if (id === undefined || !(await findVisible(context, parent, id, byClient))) {
-      issues.push(unknownReference(field, parent, value))
+      const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
+      issues.push({ message, field, type: 'unknown_reference' })
     }
   }
   throwIfAny(issues)
-}
-
-export function unknownReference(
-  field: string,
-  { itemName }: CollectionDefinition,
-  value: Json,
-): Issue {
-  const message = `${field}: no ${itemName} has the id ${JSON.stringify(value)}`
-  return { message, field, type: 'unknown_reference' }
 }

@@ -1,14 +1,14 @@
 // What refers to an item: deleted with it or in the way of its deletion, in one transaction.
-import { HttpError, throwIfAny } from '../errors.ts'
+import { HttpError } from '../errors.ts'
 import { takeTurn } from '../http/turns.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
+import type { Reference } from '../model/references.ts'
 import { isBlobRecord } from '../schema/blob.ts'
 import type { Awaitable, Item } from '../schema/values.ts'
 import { withTieBreak } from '../store/selection.ts'
-import type { Id, Store, Stored, WriteOptions } from '../store/store.ts'
+import type { Id, Stored, WriteOptions } from '../store/store.ts'
 import { removeBlobs } from './blob-inputs.ts'
 import { derive, type OperationContext } from './context.ts'
-import { unknownReference } from './input.ts'
 import { runInTransaction } from './transaction.ts'
 
 /** How many items are deleted with one, at most. */
@@ -139,31 +139,21 @@ function tooMany({ itemName }: CollectionDefinition): HttpError {
 }
 
 /**
- * Writes an item while the items that it comes to name cannot be deleted, where its references say what
- * their deletion does.
- * @throws HttpError 400 for an item that is gone by now.
+ * Runs the write of an item. Where it comes to name items, and its references say what their deletion does,
+ * that is a transaction, so that they cannot be deleted meanwhile.
  */
 export function writeReferring<T>(
   context: OperationContext,
   values: Item,
   current: Item | undefined,
-  write: (store: Store) => Awaitable<T>,
+  write: (context: OperationContext) => Awaitable<T>,
 ): Awaitable<T> {
-  const { collection, version } = context.target
-  if (!collection.guarded) return write(context.storeOf(collection))
-  const named = [...collection.references].flatMap(([field, { collection: name, onDelete }]) => {
-    const parent = version.collections.get(name)
+  const { guarded, references } = context.target.collection
+  const names = ([field, { onDelete }]: readonly [string, Reference]) => {
     const value = values[field] ?? null
-    const isNew = onDelete !== undefined && value !== null && value !== current?.[field]
-    return parent && isNew ? [{ parent, field, value }] : []
-  })
-  if (named.length === 0) return write(context.storeOf(collection))
-  return runInTransaction(context, async inside => {
-    for (const { parent, field, value } of named) {
-      const id = typeof value === 'number' ? value : String(value)
-      if (!(await inside.storeOf(parent).get(id, context.request)))
-        throwIfAny([unknownReference(field, parent, value)])
-    }
-    return write(inside.storeOf(collection))
-  })
+    return onDelete !== undefined && value !== null && value !== current?.[field]
+  }
+  return guarded && [...references].some(names)
+    ? runInTransaction(context, async inside => write(inside))
+    : write(context)
 }

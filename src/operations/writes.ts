@@ -11,15 +11,15 @@ import {
   type Json,
   sameJson,
 } from '../schema/values.ts'
-import { type Id, type Stored, UniqueError } from '../store/store.ts'
+import { type Id, type Store, type Stored, UniqueError } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { requireImmutable, toChanges } from './field-roles.ts'
 import { runBefore } from './hooks.ts'
 import {
+  checkNew,
   checkPatched,
-  createValues,
   ownValues,
   prepareValues,
   requireBody,
@@ -56,8 +56,28 @@ export function create(context: OperationContext): Awaitable<OperationResult> {
 
 function createItem(context: OperationContext, id?: Id): Awaitable<Stored> {
   const options = toWriteOptions(context, 'created')
-  return andThen(createValues(context, id), values =>
-    writeReferring(context, values, undefined, store => store.create(values, options)),
+  return andThen(checkNew(context, id), sent =>
+    andThen(runValueHook(context, { input: context.body?.value }, sent), values =>
+      write(context, values, sent, undefined, store => store.create(values, options)),
+    ),
+  )
+}
+
+/**
+ * Checks the values of an item, and writes them in the same transaction where there is one.
+ * @param sent the values as they were before a hook.
+ */
+function write<T>(
+  context: OperationContext,
+  values: Item,
+  sent: Item,
+  current: Item | undefined,
+  work: (store: Store) => Awaitable<T>,
+): Awaitable<T> {
+  return writeReferring(context, values, current, inside =>
+    andThen(requireWritable(inside, values, sent, current), () =>
+      work(inside.storeOf(inside.target.collection)),
+    ),
   )
 }
 
@@ -166,9 +186,8 @@ export async function update(
   sent = values,
 ): Promise<Stored | undefined> {
   const { collection } = context.target
-  await requireWritable(context, values, sent, item)
   const options = toWriteOptions(context, 'changed')
-  const stored = await writeReferring(context, values, item, store =>
+  const stored = await write(context, values, sent, item, store =>
     store.update(id, version, values, options),
   )
   if (!stored || !collection.blobs) return stored
