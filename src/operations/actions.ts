@@ -116,7 +116,7 @@ async function findGiven(
   )
 }
 
-/** 200 with an item, where the client may see it. */
+/** Answers 200 with an item, where the client may see it. */
 async function buildGivenResult(
   context: OperationContext,
   stored: Stored,
@@ -170,9 +170,9 @@ async function run(
   const { collection } = context.target
   let stored = current
   const item = current && toProgramItem(collection, current)
-  /** The items that the action was given, by what it was given. */
-  const given = new Map<unknown, Stored>()
-  if (current) given.set(item, current)
+  /** The items that the action got, each by the object that it got. */
+  const items = new Map<unknown, Stored>()
+  if (current) items.set(item, current)
   const before = { value: input, input, ...(current && { stored: current }) }
   const checked = await runBefore(context, before, input)
   const tools = Object.assign(new OperationTools(context), {
@@ -183,12 +183,12 @@ async function run(
       const anywhere = derive(context, { target: { ...context.target, parent: undefined } })
       stored = await changeItem(anywhere, stored, changes)
       const changed = toProgramItem(collection, stored)
-      given.set(changed, stored)
+      items.set(changed, stored)
       return changed
     },
   })
   const value = await action.run?.(tools)
-  const known = given.get(value)
+  const known = items.get(value)
   if (known) return { stored: known }
   if (value === undefined || value === null) return { data: value }
   if (action.givesItem) return { stored: await findGiven(context, action, value) }
@@ -206,8 +206,8 @@ async function changeItem(
   if (!stored) throw new TypeError('update() is for actions on an item')
   throwIfAborted(context.request)
   // A program's changes are JSON by declaration; the schema checks them.
-  const values = await checkPatched(context, stored, shown =>
-    mergePatch(shown, patchBlobs(context, changes as Item, shown, stored.item)),
+  const values = await checkPatched(context, stored, readable =>
+    mergePatch(readable, patchBlobs(context, changes as Item, readable, stored.item)),
   )
   if (sameJson(values, ownValues(collection, stored.item))) return stored
   const changed = await update(context, stored, values)
@@ -225,14 +225,14 @@ async function changeItem(
   )
 }
 
-/** What the client sent, checked: from the query where the method is GET, else from the body. */
+/** Checks the input of an action: from the query where the method is GET, else from the body. */
 async function checkInput(context: OperationContext, action: ActionDefinition): Promise<unknown> {
   // A context in process gives the input of any action as a value.
-  const { value: sent, issues } =
+  const { value: input, issues } =
     context.body ?? (action.method === 'GET' ? queryInput(context, action) : { value: {} })
   return withReadIssues(issues, async () => {
-    if (action.check) return action.check(sent)
-    if (isObject(sent) && Object.keys(sent).length === 0) return sent
+    if (action.check) return action.check(input)
+    if (isObject(input) && Object.keys(input).length === 0) return input
     const message = `${action.name} takes no input`
     throw new HttpError(400, [{ message, type: 'unexpected_input' }])
   })

@@ -4,7 +4,7 @@ import { oneChunk } from '../blobs/content.ts'
 import { removeContents } from '../blobs/store-content.ts'
 import { type ErrorType, type Issue, throwIfAny } from '../errors.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { findBlobRecord, listBlobFields } from '../schema/blob.ts'
+import { findBlobRecord, listBlobFields, listBlobKeys } from '../schema/blob.ts'
 import { type BlobInput, decodeBase64, parseBlobInputs } from '../schema/blob-forms.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
@@ -145,10 +145,8 @@ export async function removeBlobs(
 ): Promise<void> {
   const { blobs, shape } = context.target.collection
   if (!blobs) return
-  const keys = listBlobFields(shape.fields).flatMap(name => {
-    const key = findBlobRecord(before, name)?.key
-    return key === undefined || key === findBlobRecord(after, name)?.key ? [] : [key]
-  })
+  const kept = listBlobKeys(shape.fields, after)
+  const keys = listBlobKeys(shape.fields, before).filter(key => !kept.includes(key))
   await context.afterCommit(() => removeContents(blobs, keys))
 }
 

@@ -50,8 +50,8 @@ class OperationHookEvent extends OperationTools implements OperationEvent {
     this.operation = context.operation
     const { id, collection } = context.target
     const { stored, ...values } = more
-    Object.assign(this, id !== undefined && { id }, values)
-    if (stored) Object.assign(this, { item: toProgramItem(collection, stored) })
+    const item = stored && { item: toProgramItem(collection, stored) }
+    Object.assign(this, id !== undefined && { id }, values, item)
   }
 }
 

@@ -34,7 +34,7 @@ import { type HookValues, runBefore } from './hooks.ts'
 import { assertVisible, findVisible } from './items.ts'
 import { serialize } from './serialize.ts'
 
-/** The decoded body. @throws HttpError 400 where there is none. */
+/** Returns the decoded body. @throws HttpError 400 where there is none. */
 export function requireBody({ body }: OperationContext): Json {
   if (!body)
     throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
@@ -77,7 +77,7 @@ function choosesId({ shape, inputFields }: CollectionDefinition): boolean {
   return inputFields.has(shape.identity.name)
 }
 
-/** The properties of an item that its schema knows: without what the server adds. */
+/** Picks the properties of an item that its schema knows: without what the server adds. */
 export function ownValues(collection: CollectionDefinition, item: Item): Item {
   const { identity, createdAt, updatedAt } = collection.shape
   const own: Item = {}
@@ -96,22 +96,22 @@ export function ownValues(collection: CollectionDefinition, item: Item): Item {
  */
 export function prepareValues(
   context: OperationContext,
-  sent: Json,
+  body: Json,
   id?: Id,
   current?: Item,
 ): Awaitable<Json> {
-  if (!isObject(sent)) return sent
+  if (!isObject(body)) return body
   const { target, operation } = context
   const { collection } = target
   const { name } = collection.shape.identity
-  const sentId = Object.hasOwn(sent, name) ? sent[name] : undefined
-  const own = ownValues(collection, sent)
+  const bodyId = Object.hasOwn(body, name) ? body[name] : undefined
+  const own = ownValues(collection, body)
   if (id !== undefined) {
-    if (sentId !== undefined && toId(collection, sentId) !== id) throw immutableField(name, id)
+    if (bodyId !== undefined && toId(collection, bodyId) !== id) throw immutableField(name, id)
     if (choosesId(collection)) own[name] = id
-  } else if (sentId === null) {
+  } else if (bodyId === null) {
     delete own[name]
-  } else if (sentId !== undefined && !choosesId(collection)) {
+  } else if (bodyId !== undefined && !choosesId(collection)) {
     const message = `${name} is chosen by the server. Leave it out.`
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
@@ -122,26 +122,25 @@ export function prepareValues(
   return collection.blobs ? receiveBlobs(context, values, current) : values
 }
 
-/** The id that a value stands for: a form sends every id as a text. */
+/** Parses the id of a body: a form sends every id as a text. */
 function toId(collection: CollectionDefinition, value: Json | undefined): Json | undefined {
   if (typeof value !== 'string') return value
   return normalizeId(collection, parseId(collection, value) ?? value)
 }
 
 /**
- * The checked values of an item as a patch leaves it; the patch is applied to the item as it is given,
- * and to its write-only properties.
+ * Applies a patch to an item as it is answered, with its write-only properties, and checks the result.
  */
 export async function checkPatched(
   context: OperationContext,
   { id, item }: Stored,
-  apply: (shown: Item) => Json,
+  apply: (readable: Item) => Json,
 ): Promise<Item> {
   const { collection } = context.target
-  const readable = await serialize(context, item)
+  const answered = await serialize(context, item)
   const { hidden } = collection
-  const shown = hidden.size === 0 ? readable : { ...readable, ...pickHidden(collection, item) }
-  const patched = withoutSameData(collection, apply(shown), shown)
+  const readable = hidden.size === 0 ? answered : { ...answered, ...pickHidden(collection, item) }
+  const patched = withoutSameData(collection, apply(readable), readable)
   const { name } = collection.shape.identity
   if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableField(name, id)
   // What is absent is filled in: a patch that takes it away would be lost.
@@ -156,9 +155,9 @@ export async function checkPatched(
 }
 
 /** Fills in the parent that the path names, and normalizes the ids of all parents. */
-function fillParents(target: OperationContext['target'], sent: Item): Item {
+function fillParents(target: OperationContext['target'], input: Item): Item {
   const { parent } = target
-  const values = normalizeReferences(target, sent)
+  const values = normalizeReferences(target, input)
   if (!parent) return values
   const value = values[parent.field]
   if (value !== undefined && value !== parent.id) throw conflictingParent(parent)
@@ -220,13 +219,13 @@ export function runValueHook(
 /**
  * Checks what the schema cannot know of the values of an item: their size, their id, whether their writer may
  * see them, and what they refer to.
- * @param sent the values as they were before a hook.
+ * @param checked the values as they were before a hook.
  * @throws HttpError 400, 403, 413
  */
 export function requireWritable(
   context: OperationContext,
   values: Item,
-  sent: Item,
+  checked: Item,
   current: Item | undefined,
 ): Awaitable<void> {
   const { collection } = context.target
@@ -234,7 +233,7 @@ export function requireWritable(
   requireSize(context, values)
   const visible = assertVisible(context, values, current)
   if (collection.references.size === 0) return visible
-  return andThen(visible, () => checkReferences(context, values, sent, current))
+  return andThen(visible, () => checkReferences(context, values, checked, current))
 }
 
 function requireValidId(collection: CollectionDefinition, values: Item): void {
@@ -261,7 +260,7 @@ function requireSize({ target, api }: OperationContext, values: Item): void {
 async function checkReferences(
   context: OperationContext,
   values: Item,
-  sent: Item,
+  checked: Item,
   current: Item | undefined,
 ): Promise<void> {
   const { version, collection, parent: found } = context.target
@@ -273,7 +272,7 @@ async function checkReferences(
     const isFound = !context.transaction && found?.field === field && found.id === value
     if (!parent || isFound || value === null || value === current?.[field]) continue
     const id = parseId(parent, String(value))
-    const byClient = value === sent[field]
+    const byClient = value === checked[field]
     if (id === undefined || !(await findVisible(context, parent, id, byClient))) {
       const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
       issues.push({ message, field, type: 'unknown_reference' })

@@ -22,10 +22,10 @@ export type ListRunner = (
   perform: Perform,
 ) => Promise<OperationResult>
 
-/** What a program says of a list. */
+/** The arguments of a list call. */
 interface ListCall {
   readonly operation: string
-  /** What a search looks for. */
+  /** The words of a search. */
   readonly words?: string
   readonly query?: object | undefined
   readonly options?: CallOptions | undefined
@@ -45,13 +45,13 @@ const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
 /** @throws TypeError for a value that is no filter; HttpError 400 as for a client. */
 function readQuery(collection: CollectionDefinition, { words, query = {} }: ListCall): Query {
   const { name, shape } = collection
-  const given: Readonly<Record<string, unknown>> = { ...query }
+  const values: Readonly<Record<string, unknown>> = { ...query }
   const texts = READ.flatMap(each =>
-    given[each] === undefined ? [] : [parameter(each, String(given[each]))],
+    values[each] === undefined ? [] : [parameter(each, String(values[each]))],
   )
   if (words !== undefined) texts.push(parameter('q', words))
-  const filters = Object.entries(given).filter(([key]) => !NAMES.has(key))
-  const where = [Object.fromEntries(filters), Object(given.where ?? {}) as object]
+  const filters = Object.entries(values).filter(([key]) => !NAMES.has(key))
+  const where = [Object.fromEntries(filters), Object(values.where ?? {}) as object]
   const parameters = where.flatMap(each => toParameters(each, shape.identity.name, name))
   const issues: Issue[] = []
   const read = findReader(collection)([...parameters, ...texts], issues)

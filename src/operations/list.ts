@@ -188,7 +188,7 @@ function requireWhole(
   throw new HttpError(400, [{ message, field: name, type: 'too_many_values' }])
 }
 
-/** What a list says of itself to the formats. */
+/** Describes a list to the formats. */
 function describeList({ target: { collection } }: OperationContext, { fields }: Query) {
   const { name, itemName } = collection
   return { name, itemName, fields: selectReadableFields(collection, fields) }
@@ -221,8 +221,8 @@ function answerCount(context: OperationContext, { query }: ListRequest): Promise
 
 /** Counts the items that match: the exact number, unless the client prefers an estimate. */
 export async function count(context: OperationContext, query: Query): Promise<OperationResult> {
-  const wanted = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
-  const mode = allowedMode(context, wanted)
+  const preferred = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
+  const mode = allowedMode(context, preferred)
   const selection = await prepareQuery(context, query)
   const number = await context.storeOf(context.target.collection).count(selection, mode, context)
   return {
@@ -270,13 +270,12 @@ function listHeaders(
     address: context.hrefAsRequested(context.target),
     links,
     streams: context.streams,
-    // What is escaped, and the cursor, make a link longer than the address that was asked for.
   })
 }
 
 /**
- * What a HEAD of a list can tell from the count alone: its links go by offset. Where that is not
- * exact, it cannot tell what is on the page and whether another follows, as GET does.
+ * Prints the headers of a HEAD from the count alone: its links go by offset. A count that is not exact does
+ * not say what is on the page and whether another follows.
  */
 function headHeaders(
   context: OperationContext,
@@ -286,8 +285,8 @@ function headHeaders(
 ): HeaderList {
   const { window } = request
   if (mode !== 'exact' || total === undefined) {
-    const known = total === undefined ? [] : ['X-Result-Count', String(total)]
-    return ['Accept-Ranges', context.target.collection.name, ...known]
+    const count = total === undefined ? [] : ['X-Result-Count', String(total)]
+    return ['Accept-Ranges', context.target.collection.name, ...count]
   }
   const position = startOf(window)
   const left = Math.max(0, total - position)
@@ -317,12 +316,12 @@ function varyOf({ namesPage }: ListRequest): readonly string[] {
 }
 
 /** An estimate is made of all items: where a principal sees only some, it would tell of the others. */
-function allowedMode(context: OperationContext, wanted: TotalMode): TotalMode {
-  if (wanted !== 'estimated') return wanted
-  return buildRowFilter(context, context.target.collection) ? 'exact' : wanted
+function allowedMode(context: OperationContext, mode: TotalMode): TotalMode {
+  if (mode !== 'estimated') return mode
+  return buildRowFilter(context, context.target.collection) ? 'exact' : mode
 }
 
-/** How the total of a list is found. */
+/** Chooses how the total of a list is counted. */
 export function totalMode(context: OperationContext): TotalMode {
   return allowedMode(context, context.preferences.count ?? context.target.collection.total)
 }

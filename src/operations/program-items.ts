@@ -22,11 +22,11 @@ const versions = new WeakMap<object, Version>()
 export function toProgramItem(
   collection: CollectionDefinition,
   { id, version, item }: Stored,
-  shown: Item = protect(collection, item),
+  readable: Item = protect(collection, item),
 ): ProgramItem {
-  if (!Object.isFrozen(shown)) freezeDeep(shown)
-  versions.set(shown, { collection: collection.name, id, version })
-  return shown as ProgramItem // the properties that the server adds are not in the type of `Item`
+  if (!Object.isFrozen(readable)) freezeDeep(readable)
+  versions.set(readable, { collection: collection.name, id, version })
+  return readable as ProgramItem // the properties that the server adds are not in the type of `Item`
 }
 
 /**

@@ -106,17 +106,11 @@ export async function download(context: OperationContext): Promise<OperationResu
     !suppressed &&
     rangeHolds(preconditions.ifRange, validators)
   const part = counts ? parseByteRange(range, record.size) : undefined
-  if (!part) {
-    return {
-      ...common,
-      representation: { ...whole, data: contentOf(collection.blobs, record) },
-    }
-  }
-  if (part === 'unsatisfiable') {
-    // Conditions come first (RFC 9110 §14.2): their answer is made after the operation.
-    if (evaluate(preconditions, method, validators) === 'proceed') throw unsatisfiable(record)
-    return { ...common, representation: whole }
-  }
+  // Conditions come first (RFC 9110 §14.2): their answer is made after the operation.
+  if (part === 'unsatisfiable' && evaluate(preconditions, method, validators) === 'proceed')
+    throw unsatisfiable(record)
+  if (!part || part === 'unsatisfiable')
+    return { ...common, representation: { ...whole, data: contentOf(collection.blobs, record) } }
   const data = contentOf(collection.blobs, record, part)
   const size = part.last - part.first + 1
   headers.push('Content-Range', printContentRange(part, record.size))

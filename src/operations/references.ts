@@ -1,14 +1,14 @@
 // What refers to an item: deleted with it or in the way of its deletion, in one transaction.
+import { removeContents } from '../blobs/store-content.ts'
 import { HttpError } from '../errors.ts'
 import { takeTurn } from '../http/turns.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import type { Reference } from '../model/references.ts'
-import { isBlobRecord } from '../schema/blob.ts'
+import { listBlobKeys } from '../schema/blob.ts'
 import type { Awaitable, Item } from '../schema/values.ts'
 import { withTieBreak } from '../store/selection.ts'
 import type { Id, Stored, WriteOptions } from '../store/store.ts'
-import { removeBlobs } from './blob-inputs.ts'
-import { derive, type OperationContext } from './context.ts'
+import type { OperationContext } from './context.ts'
 import { runInTransaction } from './transaction.ts'
 
 /** How many items are deleted with one, at most. */
@@ -17,10 +17,10 @@ const MAX_CASCADE = 10_000
 /** How many ids a filter has, at most: databases bound the parameters of a statement. */
 const MAX_IDS = 500
 
-/** An item that is deleted: what its store needs, and the records of its contents. */
+/** An item that is deleted: what its store needs, and the keys of its contents. */
 interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly collection: CollectionDefinition
-  readonly contents: Item
+  readonly contents: readonly string[]
 }
 
 /** Another write came between, so that everything is undone and tried again. */
@@ -44,13 +44,14 @@ export async function deleteWithChildren(
       // A store in memory answers at once: others are served in between.
       if (count % 100 === 99) await takeTurn()
       const { collection, id, version } = each
-      const given = each === root ? options : context.request
-      if (!(await inside.storeOf(collection).delete(id, version, given))) throw new Contested()
+      const deleteOptions = each === root ? options : context.request
+      if (!(await inside.storeOf(collection).delete(id, version, deleteOptions)))
+        throw new Contested()
     }
     // The contents of the item itself are removed once it is answered.
     for (const { collection, contents } of doomed.slice(1)) {
-      const { target } = inside
-      await removeBlobs(derive(inside, { target: { ...target, collection } }), contents)
+      const { blobs } = collection
+      if (blobs) await inside.afterCommit(() => removeContents(blobs, contents))
     }
   }
   try {
@@ -63,8 +64,7 @@ export async function deleteWithChildren(
 }
 
 function toDoomed(collection: CollectionDefinition, { id, version, item }: Stored): Doomed {
-  const contents = Object.entries(item).filter(([, value]) => isBlobRecord(value))
-  return { collection, id, version, contents: Object.fromEntries(contents) }
+  return { collection, id, version, contents: listBlobKeys(collection.shape.fields, item) }
 }
 
 /** Finds the items to delete, each before those that refer to it. */
@@ -122,7 +122,7 @@ function* listReferrers(
   }
 }
 
-/** The message names no collection that the client may not know of. */
+/** Builds the 409 of an item that others refer to; it names no collection that the client may not know of. */
 function referenced(
   context: OperationContext,
   { itemName }: CollectionDefinition,

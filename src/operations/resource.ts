@@ -79,13 +79,13 @@ export function createResource(scope: CallScope, name: string): Resource {
   const run = async (
     operation: string,
     place: Omit<CollectionTarget, 'version' | 'collection'>,
-    { value: given, options, preconditions, perform }: Call = {},
+    { value: input, options, preconditions, perform }: Call = {},
   ): Promise<OperationResult> => {
     if (options) {
       const rules = preconditions ? WRITE_RULES : CALL_RULES
       checkOptions(`The options of ${name}.${operation}`, options, rules)
     }
-    const value = collection.blobs && hasFiles(given) ? await readFiles(given) : given
+    const value = collection.blobs && hasFiles(input) ? await readFiles(input) : input
     never ??= new AbortController().signal
     const signal = options?.signal ?? scope.signal ?? never
     const target = { version, collection, ...place }
@@ -120,11 +120,11 @@ export function createResource(scope: CallScope, name: string): Resource {
   /** Runs a change of an item, or an action on it. */
   const write = (
     operation: string,
-    given: unknown,
+    target: unknown,
     { value, options }: Pick<Call, 'value'> & { readonly options?: WriteOptions | undefined },
     action?: ActionDefinition,
   ): Promise<ProgramItem> => {
-    const { id, preconditions } = readWrite(collection, given, options)
+    const { id, preconditions } = readWrite(collection, target, options)
     const kind = action ? 'action' : 'item'
     const place = { kind, id: normalizeId(collection, id), action } as const
     return runItem(operation, place, { value, options, preconditions })

@@ -7,7 +7,7 @@ import { removeContents, storeContent } from '../blobs/store-content.ts'
 import { HttpError } from '../errors.ts'
 import type { Upload } from '../formats/format.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { type BlobRecord, findBlobRecord, isBlobRecord, listBlobFields } from '../schema/blob.ts'
+import { type BlobRecord, isBlobRecord, listBlobFields, listBlobKeys } from '../schema/blob.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import type { Item, Json } from '../schema/values.ts'
@@ -114,24 +114,13 @@ export async function sweepBlobs(
   for await (const { key, createdAt } of blobs.keys()) if (createdAt < before) old.push(key)
   const held = new Set<string>()
   for (const { definition } of collections) {
-    for await (const key of keysOf(definition)) held.add(key)
+    const { store, shape } = definition
+    const everything = { where: [], sort: withTieBreak([], shape.identity.name) }
+    for await (const batch of store.stream(everything))
+      for (const { item } of batch)
+        for (const key of listBlobKeys(shape.fields, item)) held.add(key)
   }
   const orphans = old.filter(key => !held.has(key))
   for (const key of orphans) await blobs.delete(key)
   return orphans.length
-}
-
-async function* keysOf({ store, shape }: CollectionDefinition): AsyncGenerator<string> {
-  const names = listBlobFields(shape.fields)
-  for await (const batch of store.stream({
-    where: [],
-    sort: withTieBreak([], shape.identity.name),
-  })) {
-    for (const { item } of batch) {
-      for (const name of names) {
-        const record = findBlobRecord(item, name)
-        if (record) yield record.key
-      }
-    }
-  }
 }

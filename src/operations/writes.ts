@@ -56,26 +56,26 @@ export function create(context: OperationContext): Awaitable<OperationResult> {
 
 function createItem(context: OperationContext, id?: Id): Awaitable<Stored> {
   const options = toWriteOptions(context, 'created')
-  return andThen(checkNew(context, id), sent =>
-    andThen(runValueHook(context, { input: context.body?.value }, sent), values =>
-      write(context, values, sent, undefined, store => store.create(values, options)),
+  return andThen(checkNew(context, id), checked =>
+    andThen(runValueHook(context, { input: context.body?.value }, checked), values =>
+      write(context, values, checked, undefined, store => store.create(values, options)),
     ),
   )
 }
 
 /**
  * Checks the values of an item, and writes them in the same transaction where there is one.
- * @param sent the values as they were before a hook.
+ * @param checked the values as they were before a hook.
  */
 function write<T>(
   context: OperationContext,
   values: Item,
-  sent: Item,
+  checked: Item,
   current: Item | undefined,
   work: (store: Store) => Awaitable<T>,
 ): Awaitable<T> {
   return writeReferring(context, values, current, inside =>
-    andThen(requireWritable(inside, values, sent, current), () =>
+    andThen(requireWritable(inside, values, checked, current), () =>
       work(inside.storeOf(inside.target.collection)),
     ),
   )
@@ -84,9 +84,9 @@ function write<T>(
 /** `PUT /<collection>/<id>`: replaces the whole item. */
 export async function replace(context: OperationContext): Promise<OperationResult> {
   const { collection } = context.target
-  const sent = requireBody(context)
+  const body = requireBody(context)
   return change(context, async (own, { id, item }) => {
-    const prepared = await prepareValues(context, sent, id, item)
+    const prepared = await prepareValues(context, body, id, item)
     const values = await collection.validator.replace(own, prepared)
     requireImmutable(collection, own, values)
     return values
@@ -95,27 +95,27 @@ export async function replace(context: OperationContext): Promise<OperationResul
 
 /** `PATCH /<collection>/<id>`: a merge patch, or a JSON Patch by its media type. A patch that changes nothing writes nothing. */
 export async function patch(context: OperationContext): Promise<OperationResult> {
-  const sent = requireBody(context)
+  const body = requireBody(context)
   return change(context, (_own, current) =>
-    checkPatched(context, current, shown => applyPatch(context, current.item, shown, sent)),
+    checkPatched(context, current, readable => applyPatch(context, body, current.item, readable)),
   )
 }
 
-function applyPatch(context: OperationContext, current: Item, shown: Item, sent: Json): Json {
-  const { body, api, target } = context
-  const { limits } = api
-  if (body?.type === JSON_PATCH_TYPE)
-    return jsonPatch(shown, sent, {
-      maxOperations: limits.patchOperations,
-      maxDepth: limits.depth,
-      maxSize: limits.body,
+function applyPatch(context: OperationContext, patch: Json, current: Item, readable: Item): Json {
+  const { target, api } = context
+  const { type, form } = context.body ?? {}
+  if (type === JSON_PATCH_TYPE)
+    return jsonPatch(readable, patch, {
+      maxOperations: api.limits.patchOperations,
+      maxDepth: api.limits.depth,
+      maxSize: api.limits.body,
       writeOnly: target.collection.hidden,
     })
-  if (isObject(sent)) {
-    const patch = patchBlobs(context, sent, shown, current)
-    return body?.form
-      ? mergeForm(shown, patch, target.collection.bodyFields)
-      : mergePatch(shown, patch)
+  if (isObject(patch)) {
+    const changes = patchBlobs(context, patch, readable, current)
+    return form
+      ? mergeForm(readable, changes, target.collection.bodyFields)
+      : mergePatch(readable, changes)
   }
   const message = 'A merge patch of an item must be an object.'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])
@@ -177,17 +177,17 @@ function readInput({ body }: OperationContext, own: Item, checked: Item): Json |
 
 /**
  * Writes checked values at the version that was read; `undefined` where the item has another one by now.
- * @param sent the values as they were before a hook; default the values.
+ * @param checked the values as they were before a hook; default the values.
  */
 export async function update(
   context: OperationContext,
   { id, version, item }: Stored,
   values: Item,
-  sent = values,
+  checked = values,
 ): Promise<Stored | undefined> {
   const { collection } = context.target
   const options = toWriteOptions(context, 'changed')
-  const stored = await write(context, values, sent, item, store =>
+  const stored = await write(context, values, checked, item, store =>
     store.update(id, version, values, options),
   )
   if (!stored || !collection.blobs) return stored
@@ -202,8 +202,8 @@ async function createAt(context: OperationContext): Promise<OperationResult | un
   try {
     return await buildCreatedResult(context, await createItem(context, context.target.id))
   } catch (error) {
-    const taken = error instanceof UniqueError && (await findCurrent(context, true)) !== undefined
-    if (taken) return undefined
+    const isTaken = error instanceof UniqueError && (await findCurrent(context, true)) !== undefined
+    if (isTaken) return undefined
     throw error
   }
 }
