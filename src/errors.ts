@@ -111,7 +111,6 @@ export const ERROR_TYPES = {
     precondition_failed: 'The item is not in the required state. Read it again, then decide.',
   },
   413: {
-    answer_too_long: 'The response would be too long. Ask for fewer items with `limit`.',
     body_too_large: 'The body is too large. Send less.',
     chunk_extensions_too_large: 'The chunk extensions are too large. Leave them out.',
     item_too_large: 'The item would become too large. Store less in it.',

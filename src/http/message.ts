@@ -75,6 +75,9 @@ export async function endBody(body: StreamBody): Promise<void> {
   await body[Symbol.asyncIterator]().return?.()
 }
 
+/** Browsers must not guess another type than `Content-Type` says (Fetch standard). */
+export const NOSNIFF: readonly string[] = ['X-Content-Type-Options', 'nosniff']
+
 /** Whether a method reads a representation (RFC 9110 §9.3.1, §9.3.2). */
 export function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'

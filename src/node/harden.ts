@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Issue } from '../errors.ts'
 import { noteArrival } from '../http/turns.ts'
-import { checkOptions, type Rules, wholeFrom, withDefaults } from '../options.ts'
+import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
 import { queued } from '../server/node-handler.ts'
 import { askForBody, expecting, takenOver } from '../server/send.ts'
 import {
@@ -17,34 +17,27 @@ import {
 } from './raw-response.ts'
 import { closing } from './shut-down.ts'
 
-/** The time-outs of `harden`, in milliseconds, and the number of connections. */
-export interface HardenOptions {
+const DEFAULTS = {
   /** Milliseconds for the head of a request; then 408. Default 5,000. */
-  readonly headersTimeout?: number | undefined
+  headersTimeout: 5000,
   /** Milliseconds for a whole request with its body; then 408. Default 300,000; `limits.bodyTime` ends slow bodies long before. */
-  readonly requestTimeout?: number | undefined
+  requestTimeout: 300_000,
   /** Milliseconds that an idle connection is kept for the next request. Default 5,000. */
-  readonly keepAliveTimeout?: number | undefined
+  keepAliveTimeout: 5000,
   /** Milliseconds after which a connection without traffic is ended, also where a client stops reading. Default 30,000. */
-  readonly timeout?: number | undefined
+  timeout: 30_000,
+}
+
+/** The time-outs of `harden`, in milliseconds, and the number of connections. */
+export type HardenOptions = {
+  readonly [Name in keyof typeof DEFAULTS]?: number | undefined
+} & {
   /** Connections at the same time; more are closed at once. Default: no limit. */
   readonly maxConnections?: number | undefined
 }
 
-const DEFAULTS = {
-  headersTimeout: 5000,
-  requestTimeout: 300_000,
-  keepAliveTimeout: 5000,
-  timeout: 30_000,
-}
-
-const RULES: Rules<HardenOptions> = {
-  headersTimeout: wholeFrom(1),
-  requestTimeout: wholeFrom(1),
-  keepAliveTimeout: wholeFrom(1),
-  timeout: wholeFrom(1),
-  maxConnections: wholeFrom(1),
-}
+const NAMES = [...Object.keys(DEFAULTS), 'maxConnections']
+const RULES = Object.fromEntries(NAMES.map(name => [name, wholeFrom(1)]))
 
 /** How often Node looks for requests that time out; its own default is 30 s. */
 const CHECK_MS = 500
@@ -73,12 +66,10 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   }
   if (server.listening) throw new TypeError('harden(server) must come before listen()')
   checkOptions('harden', options, RULES)
-  const { maxConnections, ...timeouts } = options
-  const times = withDefaults(DEFAULTS, timeouts)
-  const check = Math.min(CHECK_MS, Math.ceil(times.headersTimeout / 4))
+  const settings = withDefaults(DEFAULTS, options)
+  const check = Math.min(CHECK_MS, Math.ceil(settings.headersTimeout / 4))
   // Options of `createServer` that the server keeps. A missing `Host` gets the error body: see base-url.ts.
-  Object.assign(server, times, { connectionsCheckingInterval: check, requireHostHeader: false })
-  if (maxConnections !== undefined) server.maxConnections = maxConnections
+  Object.assign(server, settings, { connectionsCheckingInterval: check, requireHostHeader: false })
 
   /** The response to the newest request of each connection. */
   const newest = new WeakMap<Socket, ServerResponse>()
@@ -100,7 +91,7 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
   }
   server.prependListener('request', enter)
   server.on('connection', noteArrival)
-  limitHandshakes(server, times.headersTimeout)
+  limitHandshakes(server, settings.headersTimeout)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     expecting.add(request)
     // The host server's own parser may read the body too.
@@ -143,6 +134,7 @@ function limitHandshakes(server: Server, time: number): void {
     pending.set(address, timer)
     socket.once('close', () => {
       clearTimeout(timer)
+      // Another connection may have the same address by then.
       if (pending.get(address) === timer) pending.delete(address)
     })
   })

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, HttpError, type Issue } from '../errors.ts'
-import type { HeaderList } from '../http/message.ts'
+import { type HeaderList, NOSNIFF } from '../http/message.ts'
 import { SUPPRESS_PARAMETER, suppressedStatus } from '../http/method-override.ts'
 
 /** What Node's parser reports of a request that it cannot read: the bytes at hand, and where it stopped. */
@@ -13,6 +13,8 @@ export interface RawResponse {
   readonly headers: HeaderList
   readonly body: string
 }
+
+const COMMON = ['Content-Type', 'application/json', ...NOSNIFF, 'Cache-Control', 'no-store']
 
 export const ALLOW_ALL: HeaderList = ['Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS']
 
@@ -69,17 +71,7 @@ export function buildRawResponse(
   const body = JSON.stringify(errorBody(new HttpError(status, [issue])))
   return {
     status: target.includes(SUPPRESS_PARAMETER) ? suppressedStatus(status) : status,
-    headers: [
-      ...headers,
-      'Content-Type',
-      'application/json',
-      'X-Content-Type-Options',
-      'nosniff',
-      'Cache-Control',
-      'no-store',
-      'Content-Length',
-      String(Buffer.byteLength(body)),
-    ],
+    headers: [...headers, ...COMMON, 'Content-Length', String(Buffer.byteLength(body))],
     body,
   }
 }

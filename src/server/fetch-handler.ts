@@ -94,13 +94,11 @@ function readHeaders(given: Headers, host: string): RequestHeaders {
 }
 
 function toResponse({ status, headers, body }: HttpResponse): Response {
-  const response = new Headers()
-  let name = ''
-  for (const [at, text] of headers.entries()) {
-    if (at % 2 === 0) name = text
-    else response.append(name, text)
+  const fields = new Headers()
+  for (let at = 0; at < headers.length; at += 2) {
+    fields.append(headers[at] ?? '', headers[at + 1] ?? '')
   }
-  return new Response(bodyOf(body), { status, headers: response })
+  return new Response(bodyOf(body), { status, headers: fields })
 }
 
 function bodyOf(body: HttpResponse['body']): ConstructorParameters<typeof Response>[0] {

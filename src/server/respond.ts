@@ -12,7 +12,7 @@ import {
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
 import { printLink } from '../http/link.ts'
-import { type HeaderList, type HttpResponse, isRead, isStream } from '../http/message.ts'
+import { type HeaderList, type HttpResponse, isRead, isStream, NOSNIFF } from '../http/message.ts'
 import { suppressedStatus } from '../http/method-override.ts'
 import { splitTarget } from '../http/target.ts'
 import { unavailable } from '../http/timeouts.ts'
@@ -118,14 +118,13 @@ function withBody(
   }
   // A page names the version that its forms are to find.
   const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
-  const { body, length } = print(context, format, representation, type, () => ({
-    status,
-    headers: known,
-  }))
+  const { body, length } = print(context, format, representation, type, status, known)
   if (tag !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) {
-    const own = `${tag}.${digest(body)}`
-    headers.push('ETag', printEntityTag({ weak: false, opaque: own }))
-    if (evaluateRead(context.preconditions, method, { tag: own }))
+    // 96 bits of a hash of what is sent.
+    const hash = createHash('sha256').update(body).digest('base64url').slice(0, 16)
+    const opaque = `${tag}.${hash}`
+    headers.push('ETag', printEntityTag({ weak: false, opaque }))
+    if (evaluateRead(context.preconditions, method, { tag: opaque }))
       return { status: 304, headers, body: undefined }
   }
   headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
@@ -134,48 +133,22 @@ function withBody(
   return { status, headers, body: isHead ? undefined : body, length }
 }
 
-const NOSNIFF = ['X-Content-Type-Options', 'nosniff']
-
-interface Printed {
-  readonly body: HttpResponse['body']
-  readonly length: number | undefined
-}
-
-/**
- * Prints a representation.
- * @param answered status and headers, for a page.
- * @throws HttpError 413 where the text would be longer than any string can be: half a gigabyte.
- */
+/** Prints a representation: `status` and `headers` are for a page. */
 function print(
   context: RequestContext,
   format: Format,
   representation: Representation,
   type: string,
-  answered: () => { readonly status: number; readonly headers: HeaderList },
-): Printed {
-  try {
-    if (format.page) {
-      const view = buildView(context, { ...answered(), representation })
-      return withLength(format.page(representation, view))
-    }
-    if (format.printStored && 'stored' in representation && representation.stored)
-      return format.printStored(representation.stored)
-    return withLength(format.write?.(representation, type))
-  } catch (error) {
-    if (!(error instanceof RangeError && error.message === 'Invalid string length')) throw error
-    const message = 'The answer is too long to be printed. Ask for fewer items by a smaller limit.'
-    throw new HttpError(413, [{ message, type: 'answer_too_long' }], { cause: error })
-  }
-}
-
-function withLength(body: HttpResponse['body']): Printed {
+  status: number,
+  headers: HeaderList,
+): Pick<HttpResponse, 'body' | 'length'> {
+  if (!format.page && format.printStored && 'stored' in representation && representation.stored)
+    return format.printStored(representation.stored)
+  const body = format.page
+    ? format.page(representation, buildView(context, { status, headers, representation }))
+    : format.write?.(representation, type)
   if (typeof body === 'string') return { body, length: Buffer.byteLength(body) }
   return { body, length: body instanceof Uint8Array ? body.length : undefined }
-}
-
-/** 96 bits of what is sent, as 16 characters. */
-function digest(body: string | Uint8Array): string {
-  return createHash('sha256').update(body).digest('base64url').slice(0, 16)
 }
 
 /** Adds what stands on every answer, whatever became of the request. */
