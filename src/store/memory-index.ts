@@ -1,20 +1,23 @@
 // An index in memory: a sorted list of the values that the items have at some paths, their ids last. A
 // filter that fits is a range of it, so its count is a subtraction; a sort that fits is a walk along it.
+import { parseInstant } from '../schema/dates.ts'
 import { findField, type Kind } from '../schema/fields.ts'
-import { getValue, toPath } from '../schema/paths.ts'
-import {
-  type Column,
-  compareKey,
-  isBound,
-  isSamePath,
-  type Key,
-  type Keys,
-  toKey,
-  toKeys,
-} from './memory-keys.ts'
+import { getValue, type Path, toPath } from '../schema/paths.ts'
+import { isOfKind } from '../schema/scalars.ts'
+import { compareText, type Json, type Scalar } from '../schema/values.ts'
+import { ORDERINGS } from './operators.ts'
 import type { Filter, SortKey } from './selection.ts'
 import { type Probe, SortedList } from './sorted-list.ts'
-import type { Shape, Stored } from './store.ts'
+import type { KeySlice, Shape, Stored } from './store.ts'
+
+/** A value as an index holds it: date-times as milliseconds, null for what is absent. */
+type Key = Scalar | null
+type Keys = readonly Key[]
+
+interface Column {
+  readonly path: Path
+  readonly kind: Kind
+}
 
 /** Positions in an index, the end exclusive. */
 export interface Range {
@@ -25,6 +28,7 @@ export interface Range {
 /** The part of an index that some filters leave: all its items pass those filters. */
 export interface Part {
   readonly index: MemoryIndex
+  /** In the order of the index. */
   readonly ranges: readonly Range[]
   /** The number of items in the ranges. */
   readonly width: number
@@ -34,17 +38,8 @@ export interface Part {
   readonly fixed: number
 }
 
-/** Directions of the columns after the fixed ones, and the place to continue from. */
-interface Course {
-  readonly depth: number
-  readonly descending: readonly boolean[]
-  readonly place: Keys | undefined
-}
-
 /** A product of `in` lists beyond this is left to the other filters' tests. */
 const MAX_RANGES = 100
-
-const NO_KEYS: readonly Keys[] = [[]]
 
 export class MemoryIndex {
   readonly #columns: readonly Column[]
@@ -58,10 +53,6 @@ export class MemoryIndex {
       const path = toPath(name)
       return { path, kind: findField(fields, path)?.kind ?? 'any' }
     })
-  }
-
-  get size(): number {
-    return this.#rows.size
   }
 
   add(row: Stored): void {
@@ -118,30 +109,25 @@ export class MemoryIndex {
   /** Finds the part that filters leave: `in` on the leading columns, then bounds on the next one. */
   part(where: readonly Filter[]): Part {
     const answered: Filter[] = []
-    let prefixes = NO_KEYS
-    let fixed = 0
+    let prefixes: readonly Keys[] = [[]]
     for (const { path, kind } of this.#columns) {
       const filter = where.find(each => each.operator === 'in' && isSamePath(each.path, path))
       const values = filter && toKeys(filter, kind)
-      if (!filter || !values || prefixes.length * values.length > MAX_RANGES) break
+      if (!values || prefixes.length * values.length > MAX_RANGES) break
       prefixes = prefixes.flatMap(prefix => values.map(value => [...prefix, value]))
       answered.push(filter)
-      fixed++
     }
+    const fixed = answered.length
     const column = this.#columns[fixed]
     const bounds = column
       ? where.filter(each => isBound(each, column.kind) && isSamePath(each.path, column.path))
       : []
-    if (fixed + bounds.length === 0) {
-      const ranges = this.size === 0 ? [] : [{ from: 0, to: this.size }]
-      return { index: this, ranges, width: this.size, rest: where, fixed }
-    }
-    answered.push(...bounds)
     const ranges = prefixes
       .map(prefix => this.#range(prefix, bounds, column?.kind))
       .filter(({ from, to }) => from < to)
+      .sort((one, other) => one.from - other.from)
     const width = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
-    const rest = where.filter(each => !answered.includes(each))
+    const rest = where.filter(each => !answered.includes(each) && !bounds.includes(each))
     return { index: this, ranges, width, rest, fixed }
   }
 
@@ -158,137 +144,100 @@ export class MemoryIndex {
     return { from, to }
   }
 
-  /** Whether a walk along a part gives a sort, from a place on. */
-  canOrderBy(sort: readonly SortKey[], part: Part, after: Keys | undefined): boolean {
-    const free = this.#free(sort, part)
-    if (free.length !== this.#columns.length - part.fixed) return false
-    if (!free.every(({ path }, at) => isSamePath(path, this.#columns[part.fixed + at]?.path)))
-      return false
-    if (!after || free.length === sort.length) return true
-    // A place with other values than the range's own is not in the range.
-    const first = this.#rows.at(part.ranges[0]?.from ?? 0)
-    return sort.every((key, at) => {
-      if (free.includes(key)) return true
-      const column = this.#columns.findIndex(({ path }) => isSamePath(path, key.path))
-      const value = first && this.#keyOf(first, column)
-      return compareKey(toKey(after[at], this.#columns[column]?.kind), value) === 0
-    })
-  }
-
-  /** The sort keys that are not the same in all of the ranges. */
-  #free(sort: readonly SortKey[], { fixed, ranges }: Part): readonly SortKey[] {
-    if (ranges.length > 1 || fixed === 0) return sort
-    const same = this.#columns.slice(0, fixed)
-    return sort.filter(key => !same.some(({ path }) => isSamePath(path, key.path)))
+  /** Whether a part in its own order, or the reverse of it, is sorted so. */
+  canOrderBy(sort: readonly SortKey[], { fixed, ranges }: Part): boolean {
+    const depth = this.#columns.length - sort.length
+    // Several ranges are in order together only where no column before the sort tells them apart.
+    if (depth < 0 || depth > fixed || (depth > 0 && ranges.length > 1)) return false
+    const down = isDescending(sort)
+    return sort.every(
+      ({ path, descending }, at) =>
+        descending === down && isSamePath(path, this.#columns[depth + at]?.path),
+    )
   }
 
   /**
-   * Walks a part in the order of a sort that {@link canOrderBy} holds for.
+   * Copies entries of a part in the order of a sort that {@link canOrderBy} holds for.
    * @param after a place in that sort, to continue from.
    * @param offset the number of entries to skip first.
-   * @param limit the number of entries wanted; an array holds no more.
    */
-  walk(
+  slice(
     part: Part,
     sort: readonly SortKey[],
-    after: Keys | undefined,
+    after: Place,
     offset: number,
     limit: number,
-  ): Iterable<Stored> {
-    const free = this.#free(sort, part)
-    const depth = part.fixed
-    const place = after && [
-      ...Array<Key>(depth).fill(null),
-      ...free.map((key, at) => toKey(after[sort.indexOf(key)], this.#columns[depth + at]?.kind)),
-    ]
-    const course = { depth, descending: free.map(key => key.descending), place }
-    const [first, ...others] = part.ranges
-    if (!first) return []
-    if (others.length === 0) return this.#walk(first, course, { left: offset }, limit)
-    const walks = part.ranges.map(range => this.#walk(range, course, { left: 0 }))
-    return this.#merge(walks, course, offset)
-  }
-
-  /** Walks a range whose entries agree in the columns before the course's depth. */
-  #walk(
-    range: Range,
-    { depth, descending, place }: Course,
-    skip: { left: number },
-    limit = Number.POSITIVE_INFINITY,
-  ): Iterable<Stored> {
-    let { from, to } = range
-    const [down = false, ...others] = descending
-    const oneWay = others.every(other => other === down)
-    const first = (place || !oneWay) && this.#rows.at(from)
-    const prefix = first ? this.#toKeys(first).slice(0, depth) : []
-    if (place) {
-      const bound = [...prefix, ...place.slice(depth, oneWay ? undefined : depth + 1)]
-      if (down) to = Math.min(to, this.#rank(bound, !oneWay))
-      else from = Math.max(from, this.#rank(bound, oneWay))
-    }
-    if (!oneWay) return this.#groups({ from, to }, prefix, { depth, descending, place }, skip)
-    const passed = Math.max(0, Math.min(skip.left, to - from))
-    skip.left -= passed
-    if (down) to -= passed
-    else from += passed
-    if (limit === Number.POSITIVE_INFINITY) return this.#rows.walk(from, to, down)
-    if (down) from = Math.max(from, to - limit)
-    return this.#rows.slice(from, Math.min(to, from + limit), down)
-  }
-
-  /** Where the directions differ: one group of equal values after another, each in its own order. */
-  *#groups(
-    { from, to }: Range,
-    prefix: Keys,
-    { depth, descending: [down = false, ...others], place }: Course,
-    skip: { left: number },
-  ): Generator<Stored> {
-    while (from < to) {
-      const next = this.#rows.at(down ? to - 1 : from)
-      const value = next ? this.#keyOf(next, depth) : null
-      const group = {
-        from: Math.max(from, this.#rank([...prefix, value], false)),
-        to: Math.min(to, this.#rank([...prefix, value], true)),
-      }
-      const inside = place && compareKey(value, place[depth] ?? null) === 0 ? place : undefined
-      if (!inside && skip.left >= group.to - group.from) skip.left -= group.to - group.from
-      else yield* this.#walk(group, { depth: depth + 1, descending: others, place: inside }, skip)
-      if (down) to = group.from
-      else from = group.to
-    }
-  }
-
-  /** Merges walks that are each in order. */
-  *#merge(
-    walks: readonly Iterable<Stored>[],
-    { depth, descending }: Course,
-    offset: number,
-  ): Generator<Stored> {
-    const before = (one: Stored, other: Stored): boolean => {
-      for (let at = 0; at < descending.length; at++) {
-        const order = compareKey(this.#keyOf(one, depth + at), this.#keyOf(other, depth + at))
-        if (order !== 0) return descending[at] ? order > 0 : order < 0
-      }
-      return false
-    }
+  ): Stored[] {
+    const down = isDescending(sort)
     let left = offset
-    const heads = walks.flatMap(each => {
-      const walk = each[Symbol.iterator]()
-      const { done, value } = walk.next()
-      return done ? [] : [{ walk, row: value }]
-    })
-    while (heads.length > 0) {
-      const next = heads.reduce((best, head) => (before(head.row, best.row) ? head : best))
-      if (left > 0) left--
-      else yield next.row
-      const { done, value } = next.walk.next()
-      if (done) heads.splice(heads.indexOf(next), 1)
-      else next.row = value
+    let entries: Stored[] = []
+    for (const { from, to } of this.#rangesAfter(part, sort, after)) {
+      const skipped = Math.min(left, to - from)
+      left -= skipped
+      const size = Math.min(limit - entries.length, to - from - skipped)
+      const start = down ? to - skipped - size : from + skipped
+      const found = this.#rows.slice(start, start + size, down)
+      entries = entries.length === 0 ? found : [...entries, ...found]
+    }
+    return entries
+  }
+
+  /** Walks the entries of a part, in the order of a sort as {@link slice} does, or in any order. */
+  *walk(part: Part, sort: readonly SortKey[] = [], after?: Place): Generator<Stored> {
+    for (const { from, to } of this.#rangesAfter(part, sort, after)) {
+      yield* this.#rows.walk(from, to, isDescending(sort))
     }
   }
 
-  /** Collects the entries of a part in any order. */
-  *collect({ ranges }: Part): Generator<Stored> {
-    for (const { from, to } of ranges) yield* this.#rows.walk(from, to)
+  /** The ranges of a part after a place, in the order of a sort. */
+  #rangesAfter({ ranges }: Part, sort: readonly SortKey[], after: Place): readonly Range[] {
+    const down = isDescending(sort)
+    const ordered = down ? ranges.toReversed() : ranges
+    if (!after) return ordered
+    const depth = this.#columns.length - sort.length
+    const keys = after.map((value, at) => toKey(value, this.#columns[depth + at]?.kind))
+    return ordered.map(({ from, to }) => {
+      const first = this.#rows.at(from)
+      const place = [...(first ? this.#toKeys(first).slice(0, depth) : []), ...keys]
+      const position = Math.max(from, Math.min(to, this.#rank(place, !down)))
+      return down ? { from, to: position } : { from: position, to }
+    })
   }
+}
+
+/** A place in a sort to continue from; the start where it is absent. */
+export type Place = KeySlice['key']
+
+function isDescending(sort: readonly SortKey[]): boolean {
+  return sort[0]?.descending === true
+}
+
+function toKey(value: Json | undefined, kind: Kind | undefined): Key {
+  if (typeof value === 'string' && kind === 'date-time') return parseInstant(value)
+  return typeof value === 'object' || value === undefined ? null : value
+}
+
+/** The order of `compareValues`, for values of one field. */
+function compareKey(one: Key = null, other: Key = null): number {
+  if (one === other) return 0
+  if (typeof one === 'number' && typeof other === 'number') return one - other
+  if (typeof one === 'string' && typeof other === 'string') return compareText(one, other)
+  if (one === null) return -1
+  if (other === null) return 1
+  return Number(one) - Number(other)
+}
+
+function isSamePath(one: Path, other: Path | undefined): boolean {
+  return one.length === other?.length && one.every((name, at) => name === other[at])
+}
+
+/** The values of an `in` that a column can have, each once. */
+function toKeys({ values }: Filter, kind: Kind): Key[] {
+  const fitting = values.filter(value => isOfKind(value, kind))
+  return [...new Set(fitting.map(value => toKey(value, kind)))]
+}
+
+/** Whether a filter bounds a range of a column's values. */
+function isBound({ operator, values: [value] }: Filter, kind: Kind): boolean {
+  return ORDERINGS.has(operator) && value !== undefined && isOfKind(value, kind)
 }

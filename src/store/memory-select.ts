@@ -1,7 +1,7 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 import type { Fields } from '../schema/fields.ts'
 import { memoize } from '../schema/memoize.ts'
-import type { MemoryIndex, Part } from './memory-index.ts'
+import type { MemoryIndex, Part, Place } from './memory-index.ts'
 import {
   type Filter,
   keyComparer,
@@ -30,14 +30,11 @@ interface Plan {
   readonly parts: readonly Part[]
   /** The part with the fewest items, of an index that answers all filters where there is one. */
   readonly narrow: Part
-  /** The narrowest part that can be walked from the start in the order of a sort. */
-  readonly walks: Map<readonly SortKey[], Part | undefined>
+  /** The narrowest part that can be walked in the order of a sort. */
+  readonly walks: WeakMap<readonly SortKey[], { readonly part: Part | undefined }>
 }
 
 type Filters = Pick<Selection, 'where' | 'search'>
-
-/** A place in a sort to continue from; the start where it is absent. */
-type Place = Extract<Slice, { backward: boolean }>['key']
 
 /** Plans by the filters themselves: a reader that remembers a query gives the same ones again. */
 const plans = new WeakMap<readonly Filter[], Plan>()
@@ -51,7 +48,7 @@ function planOf(where: readonly Filter[], source: Source): Plan {
       ? part
       : best,
   )
-  const plan = { revision: source.revision, source, parts, narrow, walks: new Map() }
+  const plan = { revision: source.revision, source, parts, narrow, walks: new WeakMap() }
   plans.set(where, plan)
   return plan
 }
@@ -62,6 +59,21 @@ export function countSelection(filters: Filters, source: Source): number {
   return isExact(narrow, filters) ? narrow.width : collect(narrow, filters, source).length
 }
 
+/** How a slice is read: in which order, from which place, and how many items are skipped. */
+interface Course {
+  readonly sort: readonly SortKey[]
+  readonly after: Place
+  readonly offset: number
+  /** Whether the items are found in the reverse of the order that is asked for. */
+  readonly backward: boolean
+}
+
+function toCourse(sort: readonly SortKey[], slice: Slice): Course {
+  if ('offset' in slice) return { sort, after: undefined, offset: slice.offset, backward: false }
+  const { key: after, backward } = slice
+  return { sort: backward ? reverse(sort) : sort, after, offset: 0, backward }
+}
+
 /** Finds a slice in the order of the sort, and the total where it is wanted or known anyway. */
 export function findSlice(
   selection: Selection,
@@ -70,33 +82,23 @@ export function findSlice(
   wantsTotal: boolean,
   source: Source,
 ): { items: Stored[]; total: number | undefined } {
-  const backward = 'key' in slice && slice.backward
-  const after = 'key' in slice ? slice.key : undefined
-  const offset = 'offset' in slice ? slice.offset : 0
-  const sort = backward ? reverse(selection.sort) : selection.sort
   const plan = planOf(selection.where, source)
   const { narrow } = plan
   const total = isExact(narrow, selection) ? narrow.width : undefined
-  const inOrder = (items: Stored[]) => (backward ? items.reverse() : items)
-  if (limit === 0 && (total !== undefined || !wantsTotal)) return { items: [], total }
-
-  const walk = total !== undefined || !wantsTotal ? findWalk(plan, sort, after) : undefined
-  if (walk) {
+  if (total !== undefined || !wantsTotal) {
+    if (limit === 0) return { items: [], total }
+    const course = toCourse(selection.sort, slice)
+    const walk = findWalk(plan, course.sort)
     // A walk meets a match every `width / matches` items; collecting looks at each of the narrowest part.
-    const looks = ((offset + limit) * walk.width) / Math.max(narrow.width, 1)
-    if (isExact(walk, selection) || looks < narrow.width) {
-      const items = takeFrom(walk, selection, sort, after, offset, limit, source)
-      return { items: inOrder(items), total }
+    const isCheap = (part: Part) => (course.offset + limit) * part.width < narrow.width ** 2
+    if (walk && (isExact(walk, selection) || isCheap(walk))) {
+      const items = takeFrom(walk, selection, course, limit, source)
+      return { items: course.backward ? items.reverse() : items, total }
     }
   }
   const matches = collect(narrow, selection, source)
   const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
   return { items, total: matches.length }
-}
-
-/** Whether the order of a selection is that of an index, so that it can be read a batch at a time. */
-export function isWalkable({ where, sort }: Selection, source: Source): boolean {
-  return findWalk(planOf(where, source), sort, undefined) !== undefined
 }
 
 /** Each sort the other way, remembered: plans go by the sort itself. */
@@ -109,41 +111,37 @@ function isExact({ rest }: Part, { search }: Filters): boolean {
 }
 
 /** Finds the narrowest part that can be walked in the order of the sort. */
-function findWalk(
-  { parts, walks }: Plan,
-  sort: readonly SortKey[],
-  after: Place,
-): Part | undefined {
+function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): Part | undefined {
   const known = walks.get(sort)
-  if (known ? !after || known.index.canOrderBy(sort, known, after) : walks.has(sort)) return known
-  let best: Part | undefined
-  for (const part of parts) {
-    if (best && best.width <= part.width) continue
-    if (part.index.canOrderBy(sort, part, after)) best = part
+  if (known) return known.part
+  let part: Part | undefined
+  for (const each of parts) {
+    if (each.index.canOrderBy(sort, each) && (!part || each.width < part.width)) part = each
   }
-  if (!after) walks.set(sort, best)
-  return best
+  walks.set(sort, { part })
+  return part
 }
 
 function takeFrom(
   part: Part,
   filters: Filters,
-  sort: readonly SortKey[],
-  after: Place,
-  offset: number,
+  { sort, after, offset }: Course,
   limit: number,
   source: Source,
 ): Stored[] {
+  if (isExact(part, filters)) {
+    const items = part.index.slice(part, sort, after, offset, limit)
+    source.examined += items.length
+    return items
+  }
+  const test = restMatcher(part, filters, source)
   const items: Stored[] = []
-  const test = isExact(part, filters) ? undefined : restMatcher(part, filters, source)
-  let left = test ? offset : 0
-  const [skip, most] = test ? [0, Number.POSITIVE_INFINITY] : [offset, limit]
-  for (const stored of part.index.walk(part, sort, after, skip, most)) {
-    if (items.length === limit) break
+  let left = offset
+  for (const stored of part.index.walk(part, sort, after)) {
     source.examined++
-    if (test && !test(stored.item)) continue
+    if (!test(stored.item)) continue
     if (left > 0) left--
-    else items.push(stored)
+    else if (items.push(stored) === limit) break
   }
   return items
 }
@@ -156,7 +154,7 @@ function restMatcher({ rest: where }: Part, { search }: Filters, { fields }: Sou
 function collect(part: Part, filters: Filters, source: Source): Stored[] {
   const test = restMatcher(part, filters, source)
   const items: Stored[] = []
-  for (const stored of part.index.collect(part)) {
+  for (const stored of part.index.walk(part)) {
     if (test(stored.item)) items.push(stored)
   }
   source.examined += part.width
@@ -166,17 +164,14 @@ function collect(part: Part, filters: Filters, source: Source): Stored[] {
 /** Sorts items and takes the first `limit` ones of a slice. */
 export function sliceItems(
   items: readonly Stored[],
-  sort: readonly SortKey[],
+  order: readonly SortKey[],
   slice: Slice,
   limit: number,
   fields: Fields,
 ): Stored[] {
-  if ('offset' in slice) {
-    return findFirst(items, sort, undefined, slice.offset + limit, fields).slice(slice.offset)
-  }
-  const { backward, key } = slice
-  if (!backward) return findFirst(items, sort, key, limit, fields)
-  return findFirst(items, reverse(sort), key, limit, fields).reverse()
+  const { sort, after, offset, backward } = toCourse(order, slice)
+  const found = findFirst(items, sort, after, offset + limit, fields).slice(offset)
+  return backward ? found.reverse() : found
 }
 
 /** Finds the first `count` items after a place in a sort. */

@@ -4,14 +4,13 @@ import { checkOptions, FUNCTION, type Rules, wholeFrom } from '../options.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import { hasOneType } from '../schema/scalars.ts'
-import type { Item, Json, Scalar } from '../schema/values.ts'
+import type { Item, Json } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
-import { countSelection, findSlice, isWalkable, type Source } from './memory-select.ts'
+import { countSelection, findSlice, type Source } from './memory-select.ts'
 import { MEMORY, registerMemoryStore, runMemoryTransaction } from './memory-transaction.ts'
 import { cutPage } from './printed.ts'
-import { sortKeyOf } from './selection.ts'
 import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 import {
   assemble,
@@ -200,20 +199,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     async *stream(selection, options) {
       open(options)
-      const steps = isWalkable(selection, source)
-      const limit = steps ? BATCH : rows.size
-      for (let key: Json[] | undefined; ; ) {
+      const whole = { limit: rows.size, offset: 0 }
+      const { items } = findSlice(selection, whole, rows.size, false, source)
+      for (let at = 0; at < items.length; at += BATCH) {
         open(options)
-        // A key of what was just read, so of the types that the sort wants.
-        const slice = { limit, key: key as Scalar[] | undefined, backward: false }
-        const { items } = findSlice(selection, slice, limit, false, source)
-        for (let at = 0; at < items.length; at += BATCH) {
-          throwIfAborted(options)
-          yield items.slice(at, at + BATCH)
-        }
-        const end = items.at(-1)
-        if (!steps || !end || items.length < limit) return
-        key = sortKeyOf(end.item, selection.sort)
+        yield items.slice(at, at + BATCH)
       }
     },
     create: (values, given) =>

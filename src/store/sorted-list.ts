@@ -17,15 +17,9 @@ export class SortedList<K, T> {
   #chunks: Chunk<K, T>[] = []
   /** The position of each chunk's first entry; absent after a change until it is needed. */
   #starts: number[] | undefined
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
 
   /** Adds an entry at its place; its position among equal entries is not defined. */
   add(key: K, entry: T, place: Probe<K, T>): void {
-    this.#size++
     const last = this.#chunks.at(-1)
     // Ids and dates grow: a list that grows at its end leaves full chunks behind.
     if (!last || probeAt(last, last.keys.length - 1, place) <= 0) {
@@ -57,7 +51,6 @@ export class SortedList<K, T> {
     chunk.entries.splice(position, 1)
     if (chunk.keys.length === 0) this.#chunks.splice(at, 1)
     this.#starts = undefined
-    this.#size--
   }
 
   /** Puts an entry with the same key in the place of another. */
@@ -80,29 +73,26 @@ export class SortedList<K, T> {
 
   /** Copies the entries from a position up to another (exclusive), or the same backwards. */
   slice(from: number, to: number, backward = false): T[] {
-    const end = Math.min(to, this.#size)
-    const entries: T[] = []
-    for (let at = this.#locate(from), position = from; position < end; at++) {
+    const copied: T[] = []
+    for (let at = this.#locate(from); at < this.#chunks.length && this.#start(at) < to; at++) {
       const start = this.#start(at)
-      const all = this.#chunks[at]?.entries ?? []
-      const part = all.slice(position - start, end - start)
-      if (entries.length === 0 && start + all.length >= end) {
-        return backward ? part.reverse() : part
-      }
-      for (const entry of part) entries.push(entry)
-      position += part.length
+      const entries = this.#chunks[at]?.entries ?? []
+      const part = entries.slice(Math.max(0, from - start), to - start)
+      const isWhole = copied.length === 0 && start + entries.length >= to
+      if (isWhole) return backward ? part.reverse() : part
+      copied.push(...part)
     }
-    return backward ? entries.reverse() : entries
+    return backward ? copied.reverse() : copied
   }
 
-  /** Walks the same entries as {@link slice}, without a copy. */
+  /** Walks the same entries as {@link slice}, a few copied at a time. */
   *walk(from: number, to: number, backward = false): Generator<T> {
-    const end = Math.min(to, this.#size)
-    const step = BATCH * (backward ? -1 : 1)
-    for (let at = backward ? end : from; backward ? at > from : at < end; at += step) {
+    for (let passed = 0; passed < to - from; passed += BATCH) {
+      const end = to - passed
+      const start = from + passed
       yield* backward
-        ? this.slice(Math.max(from, at - BATCH), at, true)
-        : this.slice(at, Math.min(end, at + BATCH))
+        ? this.slice(Math.max(from, end - BATCH), end, true)
+        : this.slice(start, Math.min(to, start + BATCH))
     }
   }
 
