@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { prepareSqlite, sqlStore } from '../../src/sql/sql-store.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
-import type { Store } from '../../src/store/store.ts'
-import { by, shapeWith } from '../../src/testing/sample.ts'
+import { createWithin } from '../../src/store/selection.ts'
+import { type Store, UnavailableError } from '../../src/store/store.ts'
+import { by, readStream, shapeWith } from '../../src/testing/sample.ts'
 import { openPostgres, usePostgres } from './postgres.ts'
 import { newFile, openDatabase } from './sqlite.ts'
 
@@ -105,6 +106,39 @@ test('a table that cannot be served ends no transaction that leaves it alone', a
   await expect(create(1)).rejects.toThrow('no such table: bad')
   expect((await create(0))?.item.code).toBe('A')
   await good.close()
+})
+
+test('memory: what is read beside a transaction waits for its end, on its stores alone', async () => {
+  const [store, other] = [attached(memoryStore()), attached(memoryStore())]
+  const { id } = await store.create({ code: 'A', price: 1 })
+  const all = { where: [], sort: by() }
+  const slice = { limit: 10, offset: 0 }
+  const { fields } = shapeWith('integer')
+  const referring = createWithin(['price'], { name: 'cases', store, fields, where: [] })
+  const readAll = async () => {
+    const streamed = readStream(store, all)
+    return [
+      (await store.get(id))?.item.code,
+      (await store.list(all, slice, 'exact')).total,
+      await store.count(all, 'exact'),
+      (await streamed).length,
+    ]
+  }
+  let beside: Promise<unknown[]> | undefined
+  const failing = store.transaction?.([store], async ([tx]) => {
+    const stored = await tx?.get(id)
+    await tx?.update(id, stored?.version ?? '', { code: 'B', price: 1 })
+    await tx?.create({ code: 'C', price: 1 })
+    beside = readAll()
+    expect(other.get(id)).toBeUndefined()
+    expect(() => other.count({ where: [referring] }, 'exact')).not.toThrow()
+    await other.create({ code: 'D', price: 1 })
+    expect(() => other.count({ where: [referring] }, 'exact')).toThrow(UnavailableError)
+    throw new Error('declined')
+  })
+  await expect(failing).rejects.toThrow('declined')
+  expect(await beside).toEqual(['A', 1, 1, 1])
+  expect(await other.count({ where: [referring] }, 'exact')).toBe(1)
 })
 
 test('SQLite: what is read beside a transaction waits, unless another connection reads it', async () => {
