@@ -38,6 +38,15 @@ export interface Part {
   readonly fixed: number
 }
 
+/** How a slice is read: in which order, from which place, and how many items are skipped. */
+export interface Course {
+  /** Empty: in any order. */
+  readonly sort: readonly SortKey[]
+  /** A place in the sort to continue from; the start where it is absent. */
+  readonly after: KeySlice['key']
+  readonly offset: number
+}
+
 /** A product of `in` lists beyond this is left to the other filters' tests. */
 const MAX_RANGES = 100
 
@@ -156,22 +165,12 @@ export class MemoryIndex {
     )
   }
 
-  /**
-   * Copies entries of a part in the order of a sort that {@link canOrderBy} holds for.
-   * @param after a place in that sort, to continue from.
-   * @param offset the number of entries to skip first.
-   */
-  slice(
-    part: Part,
-    sort: readonly SortKey[],
-    after: Place,
-    offset: number,
-    limit: number,
-  ): Stored[] {
-    const down = isDescending(sort)
-    let left = offset
+  /** Copies the first entries of a part in the order of a course that {@link canOrderBy} holds for. */
+  slice(part: Part, course: Course, limit: number): Stored[] {
+    const down = isDescending(course.sort)
+    let left = course.offset
     let entries: Stored[] = []
-    for (const { from, to } of this.#rangesAfter(part, sort, after)) {
+    for (const { from, to } of this.#rangesAfter(part, course)) {
       const skipped = Math.min(left, to - from)
       left -= skipped
       const size = Math.min(limit - entries.length, to - from - skipped)
@@ -182,15 +181,15 @@ export class MemoryIndex {
     return entries
   }
 
-  /** Walks the entries of a part, in the order of a sort as {@link slice} does, or in any order. */
-  *walk(part: Part, sort: readonly SortKey[] = [], after?: Place): Generator<Stored> {
-    for (const { from, to } of this.#rangesAfter(part, sort, after)) {
-      yield* this.#rows.walk(from, to, isDescending(sort))
+  /** Walks the entries of a part as {@link slice} does, but from the start of the course on. */
+  *walk(part: Part, course: Course): Generator<Stored> {
+    for (const { from, to } of this.#rangesAfter(part, course)) {
+      yield* this.#rows.walk(from, to, isDescending(course.sort))
     }
   }
 
-  /** The ranges of a part after a place, in the order of a sort. */
-  #rangesAfter({ ranges }: Part, sort: readonly SortKey[], after: Place): readonly Range[] {
+  /** The ranges of a part after the place of a course, in its order. */
+  #rangesAfter({ ranges }: Part, { sort, after }: Course): readonly Range[] {
     const down = isDescending(sort)
     const ordered = down ? ranges.toReversed() : ranges
     if (!after) return ordered
@@ -204,9 +203,6 @@ export class MemoryIndex {
     })
   }
 }
-
-/** A place in a sort to continue from; the start where it is absent. */
-export type Place = KeySlice['key']
 
 function isDescending(sort: readonly SortKey[]): boolean {
   return sort[0]?.descending === true

@@ -1,7 +1,7 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 import type { Fields } from '../schema/fields.ts'
 import { memoize } from '../schema/memoize.ts'
-import type { MemoryIndex, Part, Place } from './memory-index.ts'
+import type { Course, MemoryIndex, Part } from './memory-index.ts'
 import {
   type Filter,
   keyComparer,
@@ -31,7 +31,7 @@ interface Plan {
   /** The part with the fewest items, of an index that answers all filters where there is one. */
   readonly narrow: Part
   /** The narrowest part that can be walked in the order of a sort. */
-  readonly walks: WeakMap<readonly SortKey[], { readonly part: Part | undefined }>
+  readonly walks: WeakMap<readonly SortKey[], Part | undefined>
 }
 
 type Filters = Pick<Selection, 'where' | 'search'>
@@ -43,35 +43,36 @@ function planOf(where: readonly Filter[], source: Source): Plan {
   const known = plans.get(where)
   if (known && known.source === source && known.revision === source.revision) return known
   const parts = source.indexes.map(index => index.part(where))
-  const narrow = parts.reduce((best, part) =>
-    part.width < best.width || (part.width === best.width && part.rest.length < best.rest.length)
-      ? part
-      : best,
-  )
+  const narrow = findNarrowest(parts) as Part // one for each index
   const plan = { revision: source.revision, source, parts, narrow, walks: new WeakMap() }
   plans.set(where, plan)
   return plan
 }
 
+function findNarrowest(parts: readonly Part[]): Part | undefined {
+  return parts.toSorted(
+    (one, other) => one.width - other.width || one.rest.length - other.rest.length,
+  )[0]
+}
+
 /** Counts the items that the filters let through: the width of a part where one answers them all. */
 export function countSelection(filters: Filters, source: Source): number {
   const { narrow } = planOf(filters.where, source)
-  return isExact(narrow, filters) ? narrow.width : collect(narrow, filters, source).length
+  return isExact(narrow, filters)
+    ? narrow.width
+    : takeFrom(narrow, filters, ANY_ORDER, source).length
 }
 
-/** How a slice is read: in which order, from which place, and how many items are skipped. */
-interface Course {
-  readonly sort: readonly SortKey[]
-  readonly after: Place
-  readonly offset: number
-  /** Whether the items are found in the reverse of the order that is asked for. */
-  readonly backward: boolean
-}
+const ANY_ORDER: Course = { sort: [], after: undefined, offset: 0 }
 
 function toCourse(sort: readonly SortKey[], slice: Slice): Course {
-  if ('offset' in slice) return { sort, after: undefined, offset: slice.offset, backward: false }
-  const { key: after, backward } = slice
-  return { sort: backward ? reverse(sort) : sort, after, offset: 0, backward }
+  if ('offset' in slice) return { sort, after: undefined, offset: slice.offset }
+  return { sort: slice.backward ? reverse(sort) : sort, after: slice.key, offset: 0 }
+}
+
+/** Puts the items of a course in the order of its sort: those of a backward slice are found in reverse. */
+function inOrder(items: Stored[], slice: Slice): Stored[] {
+  return 'key' in slice && slice.backward ? items.reverse() : items
 }
 
 /** Finds a slice in the order of the sort, and the total where it is wanted or known anyway. */
@@ -92,11 +93,10 @@ export function findSlice(
     // A walk meets a match every `width / matches` items; collecting looks at each of the narrowest part.
     const isCheap = (part: Part) => (course.offset + limit) * part.width < narrow.width ** 2
     if (walk && (isExact(walk, selection) || isCheap(walk))) {
-      const items = takeFrom(walk, selection, course, limit, source)
-      return { items: course.backward ? items.reverse() : items, total }
+      return { items: inOrder(takeFrom(walk, selection, course, source, limit), slice), total }
     }
   }
-  const matches = collect(narrow, selection, source)
+  const matches = takeFrom(narrow, selection, ANY_ORDER, source)
   const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
   return { items, total: matches.length }
 }
@@ -112,52 +112,35 @@ function isExact({ rest }: Part, { search }: Filters): boolean {
 
 /** Finds the narrowest part that can be walked in the order of the sort. */
 function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): Part | undefined {
-  const known = walks.get(sort)
-  if (known) return known.part
-  let part: Part | undefined
-  for (const each of parts) {
-    if (each.index.canOrderBy(sort, each) && (!part || each.width < part.width)) part = each
+  if (!walks.has(sort)) {
+    walks.set(sort, findNarrowest(parts.filter(part => part.index.canOrderBy(sort, part))))
   }
-  walks.set(sort, { part })
-  return part
+  return walks.get(sort)
 }
 
+/** Takes the items of a part that pass the filters. */
 function takeFrom(
   part: Part,
   filters: Filters,
-  { sort, after, offset }: Course,
-  limit: number,
+  course: Course,
   source: Source,
+  limit = Number.POSITIVE_INFINITY,
 ): Stored[] {
   if (isExact(part, filters)) {
-    const items = part.index.slice(part, sort, after, offset, limit)
+    const items = part.index.slice(part, course, limit)
     source.examined += items.length
     return items
   }
-  const test = restMatcher(part, filters, source)
+  const { search } = filters
+  const test = matcher({ where: part.rest, ...(search && { search }) }, source.fields, true)
   const items: Stored[] = []
-  let left = offset
-  for (const stored of part.index.walk(part, sort, after)) {
+  let left = course.offset
+  for (const stored of part.index.walk(part, course)) {
     source.examined++
     if (!test(stored.item)) continue
     if (left > 0) left--
     else if (items.push(stored) === limit) break
   }
-  return items
-}
-
-/** Tests what the ranges of a part do not answer. */
-function restMatcher({ rest: where }: Part, { search }: Filters, { fields }: Source) {
-  return matcher({ where, ...(search && { search }) }, fields, true)
-}
-
-function collect(part: Part, filters: Filters, source: Source): Stored[] {
-  const test = restMatcher(part, filters, source)
-  const items: Stored[] = []
-  for (const stored of part.index.walk(part)) {
-    if (test(stored.item)) items.push(stored)
-  }
-  source.examined += part.width
   return items
 }
 
@@ -169,34 +152,32 @@ export function sliceItems(
   limit: number,
   fields: Fields,
 ): Stored[] {
-  const { sort, after, offset, backward } = toCourse(order, slice)
-  const found = findFirst(items, sort, after, offset + limit, fields).slice(offset)
-  return backward ? found.reverse() : found
-}
-
-/** Finds the first `count` items after a place in a sort. */
-function findFirst(
-  items: readonly Stored[],
-  sort: readonly SortKey[],
-  after: Place,
-  count: number,
-  fields: Fields,
-): Stored[] {
+  const { sort, after, offset } = toCourse(order, slice)
   const compare = keyComparer(sort, fields)
   const keyed = items.map(stored => ({ stored, key: sortKeyOf(stored.item, sort) }))
   const rest = after ? keyed.filter(({ key }) => compare(key, after) > 0) : keyed
-  if (count > rest.length / 8) {
-    rest.sort((one, other) => compare(one.key, other.key))
-    return rest.slice(0, count).map(({ stored }) => stored)
-  }
+  const sorted = takeLeast(rest, offset + limit, (one, other) => compare(one.key, other.key))
+  return inOrder(
+    sorted.slice(offset).map(({ stored }) => stored),
+    slice,
+  )
+}
+
+/** Sorts so many values, the least ones. */
+function takeLeast<T>(
+  values: T[],
+  count: number,
+  compare: (one: T, other: T) => number,
+): readonly T[] {
+  if (count > values.length / 8) return values.sort(compare).slice(0, count)
   // A page of many: keep the best so far in order, rather than sort all.
-  const best: typeof rest = []
-  for (const each of rest) {
-    const worst = best[count - 1]
-    if (worst && compare(each.key, worst.key) >= 0) continue
-    const at = best.findIndex(other => compare(each.key, other.key) < 0)
-    best.splice(at === -1 ? best.length : at, 0, each)
-    best.length = Math.min(best.length, count)
+  const least: T[] = []
+  for (const value of values) {
+    const worst = least[count - 1]
+    if (worst !== undefined && compare(value, worst) >= 0) continue
+    const at = least.findIndex(other => compare(value, other) < 0)
+    least.splice(at === -1 ? least.length : at, 0, value)
+    least.length = Math.min(least.length, count)
   }
-  return best.map(({ stored }) => stored)
+  return least
 }
