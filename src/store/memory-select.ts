@@ -15,7 +15,7 @@ import type { Slice, Stored } from './store.ts'
 /** What a selection is made from. */
 export interface Source {
   fields: Fields
-  /** At least the one of the ids alone. */
+  /** At smallest the one of the ids alone. */
   indexes: readonly MemoryIndex[]
   /** Grows with every change of an index: what was planned before holds no longer. */
   revision: number
@@ -156,28 +156,28 @@ export function sliceItems(
   const compare = keyComparer(sort, fields)
   const keyed = items.map(stored => ({ stored, key: sortKeyOf(stored.item, sort) }))
   const rest = after ? keyed.filter(({ key }) => compare(key, after) > 0) : keyed
-  const sorted = takeLeast(rest, offset + limit, (one, other) => compare(one.key, other.key))
+  const sorted = findSmallest(rest, offset + limit, (one, other) => compare(one.key, other.key))
   return inOrder(
     sorted.slice(offset).map(({ stored }) => stored),
     slice,
   )
 }
 
-/** Sorts so many values, the least ones. */
-function takeLeast<T>(
+/** Finds the `count` smallest values, in their order. */
+function findSmallest<T>(
   values: T[],
   count: number,
   compare: (one: T, other: T) => number,
 ): readonly T[] {
   if (count > values.length / 8) return values.sort(compare).slice(0, count)
   // A page of many: keep the best so far in order, rather than sort all.
-  const least: T[] = []
+  const smallest: T[] = []
   for (const value of values) {
-    const worst = least[count - 1]
+    const worst = smallest[count - 1]
     if (worst !== undefined && compare(value, worst) >= 0) continue
-    const at = least.findIndex(other => compare(value, other) < 0)
-    least.splice(at === -1 ? least.length : at, 0, value)
-    least.length = Math.min(least.length, count)
+    const at = smallest.findIndex(other => compare(value, other) < 0)
+    smallest.splice(at === -1 ? smallest.length : at, 0, value)
+    smallest.length = Math.min(smallest.length, count)
   }
-  return least
+  return smallest
 }

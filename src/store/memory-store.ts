@@ -59,7 +59,8 @@ export interface MemoryStore extends Store {
 
 /**
  * A store in memory, gone with the process. An item is frozen, and the same object until the next
- * write of it. Lists and counts that an index answers cost the same at any size; others look at all.
+ * write of it. Lists and counts that an index answers cost the same at any size; others look at all that
+ * match. An index answers a sort in one direction.
  * @example
  * import { defineCollection, memoryStore } from 'rest-conventions'
  * import { z } from 'zod'

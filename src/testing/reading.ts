@@ -170,8 +170,8 @@ const filters: Checks = {
   async 'bounds on the creation date and on the id'(store) {
     const [, , { id, version, item }] = await fill(store)
     const created = String(item.created_at)
-    const list = async (...given: Parameters<typeof filter>) =>
-      codes(await listAll(store, [filter(...given)]))
+    const list = async (...condition: Parameters<typeof filter>) =>
+      codes(await listAll(store, [filter(...condition)]))
     assert.equal(await list('id', 'gt', id), 'DEFG')
     assert.equal(await list('id', 'lte', id), 'ABC')
     assert.match(await list('created_at', 'gte', created), /CDEFG/)
