@@ -32,27 +32,21 @@ export function uploadTooLarge(field: string, limit: number): HttpError {
   return new HttpError(413, [{ message, field, type: 'upload_too_large' }])
 }
 
-/** Passes a content on; throws a 413 as soon as it is over the limit. */
+/**
+ * Passes a content on, and adds it to a hash.
+ * @throws HttpError 413, as soon as the content is over the limit.
+ */
 export async function* limitContent(
   content: AsyncIterable<Uint8Array>,
   limit: number,
   field: string,
+  hash?: Hash,
 ): AsyncGenerator<Uint8Array> {
   let size = 0
   for await (const chunk of content) {
     size += chunk.length
     if (size > limit) throw uploadTooLarge(field, limit)
-    yield chunk
-  }
-}
-
-/** Passes a content on and adds it to a hash. */
-export async function* hashContent(
-  content: AsyncIterable<Uint8Array>,
-  hash: Hash,
-): AsyncGenerator<Uint8Array> {
-  for await (const chunk of content) {
-    hash.update(chunk)
+    hash?.update(chunk)
     yield chunk
   }
 }

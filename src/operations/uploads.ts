@@ -1,7 +1,7 @@
 // The uploads of a request: checked, stored, and removed where the request fails; and the sweep of what crashes leave.
 import { createHash } from 'node:crypto'
 import type { BlobStore } from '../blobs/blob-store.ts'
-import { hashContent, limitContent, peekContent } from '../blobs/content.ts'
+import { limitContent, peekContent } from '../blobs/content.ts'
 import { isAccepted, sniffType } from '../blobs/media-type.ts'
 import { removeContents, storeContent } from '../blobs/store-content.ts'
 import { HttpError } from '../errors.ts'
@@ -43,16 +43,16 @@ export class Uploads {
       const message = `${field} does not take files. Files go to: ${names}`
       throw new HttpError(400, [{ message, field, type: 'unexpected_file' }])
     }
-    const peeked = await peekContent(limitContent(content, api.limits.upload, field))
-    const type = sniffType(peeked.start)
+    // To hash a content, to compare it with another request, costs half of an upload.
+    const keyed = request.headers['idempotency-key'] !== undefined
+    const hash = keyed ? createHash('sha256') : undefined
+    const { upload: limit } = api.limits
+    const { start, content: bytes } = await peekContent(limitContent(content, limit, field, hash))
+    const type = sniffType(start)
     if (!isAccepted(type, declared.accept)) {
       const message = `${field} must be ${declared.accept?.join(' or ')}, not ${type}`
       throw new HttpError(400, [{ message, field, type: 'unaccepted_type' }])
     }
-    // To hash a content, to compare it with another request, costs half of an upload.
-    const keyed = request.headers['idempotency-key'] !== undefined
-    const hash = keyed ? createHash('sha256') : undefined
-    const bytes = hash ? hashContent(peeked.content, hash) : peeked.content
     const time = inProcess ? Number.POSITIVE_INFINITY : api.limits.workTime
     const { key, size } = await storeContent(this.#blobs, bytes, time, request.signal).catch(
       error => {
