@@ -51,7 +51,10 @@ export interface List<T> extends AsyncIterable<T> {
   toArray(options?: { readonly max?: number | undefined }): Promise<T[]>
 }
 
-/** An id, or an item that this library gave: then the write is conditional on the version that was read. */
+/**
+ * An id, or an item that this library gave: then the write is conditional on the version that was read.
+ * As in {@link ItemOf}, the type says `id` with `idField: 'identifier'` too.
+ */
 export type Target<D extends Def> = IdOf<D> | { readonly id: IdOf<D> }
 
 /**

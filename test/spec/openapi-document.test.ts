@@ -1,4 +1,5 @@
 // The OpenAPI document: valid, and in agreement with what each path takes.
+import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { carsApi } from '../../examples/cars-api.ts'
@@ -14,9 +15,10 @@ import {
   type Scheme,
 } from '../../src/index.ts'
 import { parseLink } from '../../src/rules/index.ts'
-import { DECLARED, thingsOf } from '../declared.ts'
+import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
 import { checkedDocument, follow, objectionsTo, type Part } from '../openapi.ts'
+import { samples } from '../properties/schemas.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -62,6 +64,31 @@ describe.each(Object.entries(DECLARED))('%s', (_what, declared) => {
       expect.arrayContaining(['/', '/things', '/things/count', '/things/{id}']),
     )
   })
+})
+
+const OPERATIONS = ['list', 'read', 'create', 'replace', 'patch', 'delete'] as const
+
+/** Collections of generated schemas and options. */
+const declarations: fc.Arbitrary<Declared> = fc.record({
+  schema: samples.map(({ schema }) => schema),
+  id: fc.constantFrom('uuid', 'integer'),
+  idField: fc.constantFrom('id', 'identifier'),
+  timestamps: fc.boolean(),
+  operations: fc.subarray([...OPERATIONS], { minLength: 1 }),
+  requirePrecondition: fc.boolean(),
+  maxLimit: fc.integer({ min: 25, max: 200 }),
+})
+
+test('random declarations have valid documents, in agreement with Allow and with what is answered', async () => {
+  await fc.assert(
+    fc.asyncProperty(declarations, async declared => {
+      const things = thingsOf(declared)
+      const { document } = await get(things, '/openapi.json')
+      expect(await objectionsTo(checkedDocument(document))).toEqual([])
+      expect(await disagreements(things, document)).toEqual([])
+    }),
+    { numRuns: 30 },
+  )
 })
 
 describe('the example', () => {
