@@ -4,8 +4,8 @@ import type { ErrorEntry } from '../errors.ts'
 import { parseControlName } from '../formats/form-values.ts'
 import type { FormAction, PageView } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
-import { controlId, findControl, printAction, printForm } from './form.ts'
-import { listControls, listSubmitted, restoreAction, restoreForm } from './form-state.ts'
+import { controlId, printAction, printForm } from './form.ts'
+import { type Control, findControl, flatten, listSubmitted, restoreForm } from './form-state.ts'
 import { printFilters } from './list.ts'
 import { type Markup, markup } from './markup.ts'
 import { printPage } from './page.ts'
@@ -20,6 +20,7 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
   const { kind, operation, actions, breadcrumbs, submitted = [] } = view
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
   const failed = actions.find(action => action.name === operation)
+  const controls = failed ? restoreForm(failed, view) : []
   const shown = chooseForms(status, failed, view)
   // Values without a form are listed, so that they are not lost.
   const lost = failed && shown.includes(failed) ? [] : listSubmitted(submitted)
@@ -31,7 +32,7 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
     phrase,
     view,
     markup`<h1>${printTitle(status, view)}</h1>
-<div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed)}</li>`)}</ul></div>
+<div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
 ${hasFilters && printFilters(view, errors)}
 <div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
 ${lost.length > 0 && markup`<h2>What you sent</h2><div class="card">${printItem(Object.fromEntries(lost), undefined, NOWHERE)}</div>`}
@@ -43,26 +44,24 @@ ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
 function chooseForms(
   status: number,
   failed: FormAction | undefined,
-  { submitted, actions, operation }: PageView,
+  view: PageView,
 ): readonly FormAction[] {
+  const { submitted, actions, operation } = view
   const hidden = status === 401 || status === 404
   const broken = status === 403 || status >= 500
   if (hidden || (broken && !submitted)) return []
-  if (failed) return isComplete(failed, submitted) ? [failed] : []
+  if (failed) return isComplete(failed, view) ? [failed] : []
   const unknownMethod = status === 405 && operation === undefined
   return unknownMethod ? actions.filter(({ kind }) => kind === 'create' || kind === 'action') : []
 }
 
 /** Whether every control was submitted: a blank one in its place would erase the value. */
-function isComplete(
-  { kind, fields = new Map() }: FormAction,
-  submitted: PageView['submitted'],
-): boolean {
-  if (kind === 'create' || kind === 'action') return true
-  if (!submitted) return false
-  const paths = new Set(submitted.map(([name]) => parseControlName(name)[0]))
-  return listControls(fields, restoreForm(fields, submitted)).every(
-    path => paths.has(path) || fields.get(path)?.kind === 'blob',
+function isComplete(action: FormAction, view: PageView): boolean {
+  if (action.kind === 'create' || action.kind === 'action') return true
+  if (!view.submitted) return false
+  const paths = new Set(view.submitted.map(([name]) => parseControlName(name)[0]))
+  return flatten(restoreForm(action, view)).every(
+    ({ path, field }) => paths.has(path) || field.kind === 'blob',
   )
 }
 
@@ -84,10 +83,14 @@ function printTitle(
   return [title, ...above.map(({ name }) => name)].join(': ')
 }
 
-function printError({ message, field }: ErrorEntry, action: FormAction | undefined): Markup {
-  const path = action && findControl(field, action.fields)
-  if (!action || path === undefined) return markup`${message}`
-  return markup`<a href="#${controlId(action.name, path)}">${message}</a>`
+function printError(
+  { message, field }: ErrorEntry,
+  action: FormAction | undefined,
+  controls: readonly Control[],
+): Markup {
+  const control = findControl(field, controls)
+  if (!action || !control) return markup`${message}`
+  return markup`<a href="#${controlId(action.name, control.path)}">${message}</a>`
 }
 
 function printFailedForm(action: FormAction, { status, errors }: Errors, view: PageView): Markup {
@@ -97,7 +100,7 @@ function printFailedForm(action: FormAction, { status, errors }: Errors, view: P
   const tag = insists ? '*' : seen
   const form = printForm({
     action,
-    state: restoreAction(action, view),
+    controls: restoreForm(action, view),
     errors,
     button: insists ? 'Do it all the same' : undefined,
     tag: typeof tag === 'string' ? tag : undefined,

@@ -1,6 +1,6 @@
-// What the controls of a form hold: an item, the blanks of a new one, or a submitted form. A form sent
-// back untouched leaves the item as it is.
-import { parseControlName, printControlName, type Reading } from '../formats/form-values.ts'
+// The controls of a form with what they hold: an item, nothing, or a submitted form. A form sent back
+// untouched leaves the item as it is.
+import { parseControlName, type Reading } from '../formats/form-values.ts'
 import type { FormAction, PageView } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { isDate } from '../schema/dates.ts'
@@ -8,30 +8,29 @@ import type { Field, Fields } from '../schema/fields.ts'
 import { hasOneType, parseScalars } from '../schema/scalars.ts'
 import { getProperty, type Item, isObject, type Json } from '../schema/values.ts'
 
-interface Control {
+/** A control of a form, or the group of controls for an object. */
+export interface Control {
+  readonly name: string
+  /** The dotted path of its field. */
+  readonly path: string
+  readonly field: Field
+  /** What it holds; of a file the address of the present content. */
   readonly text: string
   readonly reading: Reading
-}
-
-/** The controls of a form by the path of their field. */
-export type FormState = ReadonlyMap<string, Control>
-
-const EMPTY: Control = { text: '', reading: 'plain' }
-
-export function getControl(state: FormState, path: string): Control {
-  return state.get(path) ?? EMPTY
+  /** The controls of an object's properties. */
+  readonly group?: readonly Control[] | undefined
 }
 
 /** Names that no control can have: they would be read as another path, or mean something else. */
 const UNREACHABLE = /[.[\]\r\n]|^$|^(?:__proto__|constructor|prototype)$/
 const PROTOCOL: ReadonlySet<string> = new Set([METHOD_PARAMETER, IF_MATCH_PARAMETER])
 
-export function isReachable(name: string): boolean {
+function isReachable(name: string): boolean {
   return !UNREACHABLE.test(name) && !PROTOCOL.has(name)
 }
 
 /** Whether each property of an object has a control. */
-export function isGroup(field: Field): field is Field & Required<Pick<Field, 'properties'>> {
+function isGroup(field: Field): field is Field & Required<Pick<Field, 'properties'>> {
   return (
     field.kind === 'object' &&
     field.open !== true &&
@@ -40,69 +39,78 @@ export function isGroup(field: Field): field is Field & Required<Pick<Field, 'pr
   )
 }
 
-/** Lists the paths of the controls of these fields, in their order on a page. */
-export function listControls(fields: Fields, state: FormState, prefix = ''): string[] {
-  return [...fields].flatMap(([name, field]) => {
-    if (!isReachable(name)) return []
-    const path = prefix + name
-    const group = isGroup(field) && getControl(state, path).reading !== 'json'
-    return group ? listControls(field.properties, state, `${path}.`) : [path]
-  })
-}
-
 /** Fills the controls for an item, or for a new one. */
-export function fillForm(fields: Fields = new Map(), item: Item = {}): FormState {
-  return new Map(fillFields(fields, item, ''))
-}
-
-function fillFields(fields: Fields, item: Item, prefix: string): [string, Control][] {
-  return [...fields].flatMap(([name, field]): [string, Control][] => {
-    if (!isReachable(name) || field.kind === 'blob') return []
-    const path = prefix + name
+export function fillForm(fields: Fields = new Map(), item: Item = {}, prefix = ''): Control[] {
+  return [...fields].flatMap(([name, field]): Control[] => {
+    if (!isReachable(name)) return []
     const value = getProperty(item, name) ?? null
-    if (isGroup(field) && (value === null || fitsGroup(value, field)))
-      return fillFields(field.properties, isObject(value) ? value : {}, `${path}.`)
+    const control = { name, path: prefix + name, field, text: '', reading: 'plain' } as const
+    if (field.kind === 'blob') return [{ ...control, text: findAddress(name, item) }]
+    if (isGroup(field) && (value === null || fitsGroup(value, field))) {
+      const properties = isObject(value) ? value : {}
+      return [{ ...control, group: fillForm(field.properties, properties, `${control.path}.`) }]
+    }
     const reading = chooseReading(field, value)
-    return [[path, { reading, text: value === null ? '' : printText(value, reading) }]]
+    return [{ ...control, reading, text: value === null ? '' : printText(value, reading) }]
   })
 }
 
-/** Restores the controls of a submitted form. */
-export function restoreForm(fields: Fields, submitted: Submitted): FormState {
-  return new Map([...fillForm(fields), ...readControls(submitted)])
+/** Finds the address of a file, or `''`. */
+function findAddress(name: string, item: Item): string {
+  const value = item[name]
+  const url = item[`${name}_url`] ?? (isObject(value) ? value.url : undefined)
+  return typeof url === 'string' ? url : ''
 }
 
-/** Restores the input of an action from the submitted form, or from the query when it reads. */
-export function restoreAction(
-  { method, fields = new Map() }: FormAction,
+/** Restores the controls of an action from the submitted form, or from the query when it reads. */
+export function restoreForm(
+  { method, fields }: FormAction,
   { submitted, parameters }: PageView,
-): FormState {
+): Control[] {
   const query = parameters.map(({ name, value }) => [name, value] as const)
-  return restoreForm(fields, submitted ?? (method === 'GET' ? query : []))
+  const texts = readTexts(submitted ?? (method === 'GET' ? query : []))
+  const restore = (control: Control): Control => {
+    const { path, field, group } = control
+    const known = texts.get(field.kind === 'blob' ? `${path}_url` : path)
+    if (!group) return { ...control, ...known }
+    if (known?.reading === 'json') return { ...control, ...known, group: undefined }
+    return { ...control, group: group.map(restore) }
+  }
+  return fillForm(fields).map(restore)
 }
 
-/** The values of a submitted form, by the paths of their fields. */
+/** Lists controls with those in groups, in their order on a page. */
+export function flatten(controls: readonly Control[]): Control[] {
+  return controls.flatMap(control => (control.group ? flatten(control.group) : [control]))
+}
+
+/** Finds the control for the field of an error: its own, or that of the whole list or object. */
+export function findControl(
+  field: string | undefined,
+  controls: readonly Control[],
+): Control | undefined {
+  const found = controls.find(({ path }) => field === path || field?.startsWith(`${path}.`))
+  return found?.group ? (findControl(field, found.group) ?? found) : found
+}
+
+/** Lists the values of a submitted form, by the paths of their fields. */
 export function listSubmitted(submitted: Submitted): [path: string, text: string][] {
-  return [...readControls(submitted)].flatMap(([path, { text }]): [string, string][] =>
+  return [...readTexts(submitted)].flatMap(([path, { text }]): [string, string][] =>
     PROTOCOL.has(path) ? [] : [[path, text]],
   )
 }
 
 type Submitted = readonly (readonly [name: string, part: unknown])[]
 
-function readControls(submitted: Submitted): FormState {
-  const controls = new Map<string, Control>()
+function readTexts(submitted: Submitted): Map<string, Pick<Control, 'text' | 'reading'>> {
+  const texts = new Map<string, Pick<Control, 'text' | 'reading'>>()
   for (const [name, part] of submitted) {
     if (typeof part !== 'string') continue
     const [path, reading] = parseControlName(name)
-    const known = controls.get(path)
-    controls.set(path, { reading, text: known ? `${known.text}\n${part}` : part })
+    const known = texts.get(path)
+    texts.set(path, { reading, text: known ? `${known.text}\n${part}` : part })
   }
-  return controls
-}
-
-export function controlName(state: FormState, path: string): string {
-  return printControlName(path, getControl(state, path).reading)
+  return texts
 }
 
 /** Whether the controls of its properties can hold an object: it has no other properties. */

@@ -1,60 +1,63 @@
 // Forms for operations and actions: a typed control for every field, with the issues of its value.
 // They need no script: `_method` names the method that a POST stands for.
 import type { ErrorEntry } from '../errors.ts'
-import type { Reading } from '../formats/form-values.ts'
+import { printControlName, type Reading } from '../formats/form-values.ts'
 import type { FieldChoices, FormAction, PageView } from '../formats/page-view.ts'
 import { getHeader } from '../http/message.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
-import { describeField, type Field, type Fields } from '../schema/fields.ts'
-import { type Item, isObject } from '../schema/values.ts'
-import {
-  controlName,
-  type FormState,
-  fillForm,
-  getControl,
-  isGroup,
-  isReachable,
-  listControls,
-} from './form-state.ts'
+import { describeField, type Field } from '../schema/fields.ts'
+import type { Item } from '../schema/values.ts'
+import { type Control, fillForm, findControl, flatten } from './form-state.ts'
 import { type Markup, markup, type Part, raw, toLocalPath } from './markup.ts'
 
 export interface FormOptions {
   readonly action: FormAction
-  /** What the controls hold. Default: the values of `item`, or nothing. */
-  readonly state?: FormState
+  /** Default: the controls for `item`, or empty ones. */
+  readonly controls?: readonly Control[]
   /** The issues of the submitted form. */
   readonly errors?: readonly ErrorEntry[]
   /** The text of the button. Default: by the kind of the action. */
   readonly button?: string | undefined
-  /** The item to change, for its values and the addresses of its files. */
+  /** The item to change. */
   readonly item?: Item | undefined
   /** The entity tag that the item must still have. */
   readonly tag?: string | undefined
 }
 
 /** What the controls of one form share. */
-interface Drawing extends FormOptions {
-  readonly state: FormState
-  readonly fields: Fields
-  /** The first control with an issue gets the focus. */
+interface Drawing {
+  readonly action: FormAction
+  /** Whether the form began with the values of an item. */
+  readonly hasItem: boolean
+  /** The issues at each control, by its path. */
+  readonly issues: ReadonlyMap<string, readonly ErrorEntry[]>
+  /** The path of the first control with an issue, which gets the focus. */
   readonly focus: string | undefined
 }
 
 export function printForm(options: FormOptions): Markup {
-  const { action, item, tag, state = fillForm(action.fields, item), errors = [] } = options
-  const { name, kind, method, href, fields = new Map() } = action
+  const { action, item, tag, controls = fillForm(action.fields, item), errors = [] } = options
+  const { name, kind, method, href } = action
   const reads = method === 'GET'
   const { button = { create: 'Create', change: 'Save', delete: 'Delete', action: name }[kind] } =
     options
   // Files come last: when one is refused, everything else has been read.
-  const files = [...fields].filter(([, field]) => field.kind === 'blob')
-  const ordered = new Map([...fields].filter(([, field]) => field.kind !== 'blob').concat(files))
-  const drawing = { ...options, state, fields, focus: findFirstInvalid(errors, state, ordered) }
-  const look = kind === 'delete' ? 'danger' : kind === 'action' && fields.size === 0 && 'quiet'
+  const files = controls.filter(({ field }) => field.kind === 'blob')
+  const ordered = [...controls.filter(control => !files.includes(control)), ...files]
+  const issues = new Map<string, ErrorEntry[]>()
+  for (const error of errors) {
+    const { path } = findControl(error.field, controls) ?? {}
+    if (path !== undefined) issues.set(path, [...(issues.get(path) ?? []), error])
+  }
+  const isInvalid = ({ path }: Control) =>
+    [...issues.keys()].some(each => path === each || path.startsWith(`${each}.`))
+  const focus = flatten(ordered).find(isInvalid)?.path
+  const drawing = { action, hasItem: item !== undefined, issues, focus }
+  const look = kind === 'delete' ? 'danger' : kind === 'action' && controls.length === 0 && 'quiet'
   return markup`<form method="${reads ? 'get' : 'post'}" action="${href}"${kind === 'change' && OWN_VALUES}${files.length > 0 && raw(' enctype="multipart/form-data"')}>
 ${!reads && method !== 'POST' && hidden(METHOD_PARAMETER, method)}
 ${!reads && tag !== undefined && hidden(IF_MATCH_PARAMETER, tag)}
-${fields.size > 0 && markup`<div class="fields">${printControls(drawing, ordered, '', true)}</div>`}
+${controls.length > 0 && markup`<div class="fields">${ordered.map(each => printControl(drawing, each, true))}</div>`}
 <p><button${look && markup` class="${look}"`}>${button}</button></p>
 </form>`
 }
@@ -71,53 +74,29 @@ export function controlId(form: string, path: string): string {
   return `${form}-${path.replace(/[^\w.-]/g, '_')}`
 }
 
-/** Finds the control of an error's field: its own, or that of the whole list or object. */
-export function findControl(
-  field: string | undefined,
-  fields: Fields = new Map(),
-): string | undefined {
-  if (field === undefined) return undefined
-  const [first = '', ...rest] = field.split('.')
-  const known = fields.get(first)
-  if (!known || !isReachable(first)) return undefined
-  if (!isGroup(known)) return first
-  const below = findControl(rest.join('.') || undefined, known.properties)
-  return below === undefined ? first : `${first}.${below}`
-}
-
-function findFirstInvalid(
-  errors: readonly ErrorEntry[],
-  state: FormState,
-  fields: Fields,
-): string | undefined {
-  const wrong = errors.flatMap(({ field }) => findControl(field, fields) ?? [])
-  return listControls(fields, state).find(path =>
-    wrong.some(each => each === path || path.startsWith(`${each}.`)),
-  )
-}
-
-function printControls(
-  drawing: Drawing,
-  fields: Fields,
-  prefix: string,
-  required: boolean,
-): Markup[] {
-  return [...fields].flatMap(([name, field]) => {
-    if (!isReachable(name)) return []
-    const path = prefix + name
-    const needed = required && !mayBeEmpty(field) && !isKept(drawing, field)
-    if (!isGroup(field) || getControl(drawing.state, path).reading === 'json')
-      return [printControl(drawing, { name, path, field, required: needed })]
-    const inner = printControls(drawing, field.properties, `${path}.`, needed)
-    return [
-      markup`<fieldset id="${controlId(drawing.action.name, path)}"><legend>${name}${mayBeEmpty(field) && OPTIONAL}</legend>${printIssues(drawing, path)}${inner}</fieldset>`,
-    ]
-  })
-}
-
-/** Whether an empty control leaves the value as it is. */
-function isKept({ action }: Drawing, { role }: Field): boolean {
-  return role === 'writeOnly' && action.kind === 'change'
+/** Prints a control, or a group of them. @param inRequired whether the object around it is required. */
+function printControl(drawing: Drawing, control: Control, inRequired: boolean): Markup {
+  const { name, path, field, text, reading, group } = control
+  const { action, issues, focus } = drawing
+  const id = controlId(action.name, path)
+  // An empty control of a write-only property leaves its value as it is.
+  const isKept = field.role === 'writeOnly' && action.kind === 'change'
+  const required = inRequired && !mayBeEmpty(field) && !isKept
+  const messages = printIssues(id, issues.get(path))
+  if (group)
+    return markup`<fieldset id="${id}"><legend>${name}${mayBeEmpty(field) && OPTIONAL}</legend>${messages}${group.map(each => printControl(drawing, each, required))}</fieldset>`
+  // A text that is empty already, a list without elements and the present file satisfy `required`.
+  const mayStayBlank =
+    (field.kind === 'blob' && text !== '') ||
+    (field.kind === 'string' && text === '' && drawing.hasItem) ||
+    reading === 'lines'
+  const hint = isKept ? 'empty: unchanged' : describeControl(field, reading)
+  const described = [hint && `${id}-hint`, messages && `${id}-issue`].filter(Boolean).join(' ')
+  const attributes = markup` id="${id}" name="${printControlName(path, reading)}"${required && !mayStayBlank && raw(' required')}${messages && raw(' aria-invalid="true"')}${focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
+  const wide = reading !== 'plain' || field.kind === 'blob'
+  return markup`<div class="field${wide && ' wide'}"><label for="${id}">${name}${!required && OPTIONAL}</label>
+${printInput(control, action, attributes)}
+${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${messages}</div>`
 }
 
 function mayBeEmpty({ optional, nullable }: Field): boolean {
@@ -126,55 +105,20 @@ function mayBeEmpty({ optional, nullable }: Field): boolean {
 
 const OPTIONAL = raw(' <span class="hint">optional</span>')
 
-interface Control {
-  readonly name: string
-  readonly path: string
-  readonly field: Field
-  readonly required: boolean
-}
-
-function printIssues({ errors = [], fields, action }: Drawing, path: string): Markup | undefined {
-  const issues = errors.filter(({ field }) => findControl(field, fields) === path)
+/** Prints the issues of a control; `undefined` without any. */
+export function printIssues(id: string, issues: readonly ErrorEntry[] = []): Markup | undefined {
   if (issues.length === 0) return undefined
-  return markup`<p class="issue" id="${controlId(action.name, path)}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
+  return markup`<p class="issue" id="${id}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
 }
 
-function printControl(drawing: Drawing, control: Control): Markup {
-  const { name, path, field, required } = control
-  const { state } = drawing
-  const id = controlId(drawing.action.name, path)
-  const issues = printIssues(drawing, path)
-  const { reading } = getControl(state, path)
-  const hint = isKept(drawing, field) ? 'empty: unchanged' : describeControl(field, reading)
-  const described = [hint && `${id}-hint`, issues && `${id}-issue`].filter(Boolean).join(' ')
-  const attributes = markup` id="${id}" name="${controlName(state, path)}"${required && !allowsBlank(drawing, control) && raw(' required')}${issues && raw(' aria-invalid="true"')}${drawing.focus === path && raw(' autofocus')}${described !== '' && markup` aria-describedby="${described}"`}`
-  const wide = reading !== 'plain' || field.kind === 'blob'
-  return markup`<div class="field${wide && ' wide'}"><label for="${id}">${name}${!required && OPTIONAL}</label>
-${printInput(drawing, control, reading, attributes)}
-${hint && markup`<p class="hint" id="${id}-hint">${hint}</p>`}${issues}</div>`
-}
-
-/** A text that is empty already, a list without elements and the present file satisfy `required`. */
-function allowsBlank(drawing: Drawing, { path, field: { kind } }: Control): boolean {
-  const { text, reading } = getControl(drawing.state, path)
-  if (kind === 'blob') return findPresentFile(drawing, path) !== ''
-  return reading === 'lines' || (kind === 'string' && drawing.item !== undefined && text === '')
-}
-
-function printInput(
-  drawing: Drawing,
-  { path, field }: Control,
-  reading: Reading,
-  attributes: Markup,
-): Markup {
-  const { text } = getControl(drawing.state, path)
-  if (field.kind === 'blob') return printFileInput(drawing, path, field, attributes)
+function printInput(control: Control, { name, choices }: FormAction, attributes: Markup): Markup {
+  const { path, field, text, reading } = control
+  if (field.kind === 'blob') return printFileInput(control, attributes)
   if (reading !== 'plain') return printArea(text, reading, attributes)
-  const parents = drawing.action.choices?.get(path)
-  if (parents)
-    return printParentInput(parents, text, attributes, controlId(drawing.action.name, path))
-  const choices = listChoices(field)
-  if (choices) return printSelect(choices, text, attributes)
+  const parents = choices?.get(path)
+  if (parents) return printParentInput(parents, text, attributes, controlId(name, path))
+  const options = listChoices(field)
+  if (options) return printSelect(options, text, attributes)
   const type = field.role === 'writeOnly' ? PASSWORD : (INPUTS[field.kind] ?? raw(' type="text"'))
   return markup`<input${type} value="${text}"${attributes}>`
 }
@@ -233,16 +177,9 @@ export function printSelect(
   )}</select>`
 }
 
-/** The address of the present file, or `''`. */
-function findPresentFile({ item, state }: Drawing, path: string): string {
-  const url = item?.[`${path}_url`] ?? (isObject(item?.[path]) ? item[path].url : undefined)
-  return typeof url === 'string' ? url : getControl(state, `${path}_url`).text
-}
-
 /** Sending the address of the present file keeps it; sending it empty removes the file. */
-function printFileInput(drawing: Drawing, path: string, field: Field, attributes: Markup): Markup {
+function printFileInput({ path, field, text: present }: Control, attributes: Markup): Markup {
   const { accept } = field
-  const present = findPresentFile(drawing, path)
   const address = `${path}_url`
   const choice =
     present !== '' && mayBeEmpty(field)

@@ -8,7 +8,7 @@ import { isObject } from '../schema/values.ts'
 import { docs } from './docs.ts'
 import { printErrorPage } from './error-page.ts'
 import { disclose, printAction, printForm } from './form.ts'
-import { restoreAction } from './form-state.ts'
+import { restoreForm } from './form-state.ts'
 import { printFilters, printPages, printSearch, printTable } from './list.ts'
 import { type Markup, markup, toLocalPath } from './markup.ts'
 import { printPage } from './page.ts'
@@ -159,7 +159,7 @@ ${
     again &&
     disclose(
       `Again: ${again.name}`,
-      printForm({ action: again, state: restoreAction(again, view) }),
+      printForm({ action: again, controls: restoreForm(again, view) }),
     )
   }</div>`
 }

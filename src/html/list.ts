@@ -10,7 +10,14 @@ import type { Field, Fields } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import type { Item, Json } from '../schema/values.ts'
 import { parseSort, printSort } from '../store/sort.ts'
-import { controlId, hidden, listChoices, printParentInput, printSelect } from './form.ts'
+import {
+  controlId,
+  hidden,
+  listChoices,
+  printIssues,
+  printParentInput,
+  printSelect,
+} from './form.ts'
 import { type Markup, markup, raw, toLocalPath } from './markup.ts'
 import { findFileAddress, printFile, printScalar } from './values.ts'
 
@@ -232,9 +239,7 @@ function printFilter(
     const shown = value === '' || (SHOWABLE[type]?.test(value) ?? true) ? type : 'text'
     return markup`<input type="${shown}"${shown === 'number' && raw(' step="any"')} value="${value}" placeholder="${range || hint}"${attributes}>`
   })
-  const message =
-    issues.length > 0 &&
-    markup`<p class="issue" id="${id}-issue">${issues.map(({ message }) => markup`<span>${message}</span>`)}</p>`
+  const message = printIssues(id, issues)
   return parameters.length === 1
     ? markup`<div class="field"><label for="${id}">${label}</label>${inputs}${message}</div>`
     : markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}</span><div class="pair">${inputs}</div>${message}</div>`

@@ -21,8 +21,8 @@ function sentBack(
 ): Item {
   const fields = fieldsOf(schema, 'input')
   const action: FormAction = { name: 'edit', kind: 'change', method, href: '/cars/1', fields }
-  const state = fillForm(fields, item)
-  const html = printForm({ action, state, errors: [], button: 'Save', item }).toString()
+  const controls = fillForm(fields, item)
+  const html = printForm({ action, controls, errors: [], button: 'Save', item }).toString()
   const pairs = (formsOf(html)[0]?.pairs ?? [])
     .filter(([name]) => name !== '_method')
     .map(([name, value]) => [name, emptied(name) ? '' : value] as const)
@@ -189,7 +189,7 @@ describe('a union of texts', () => {
     href: '/cars',
     fields,
   }
-  const html = printForm({ action, state: fillForm(fields), errors: [], button: 'x' }).toString()
+  const html = printForm({ action, button: 'x' }).toString()
 
   it.each([
     [
