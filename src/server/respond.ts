@@ -60,7 +60,7 @@ export function respond(context: RequestContext): Awaitable<void> {
     context.response = response
     return undefined
   }
-  return andThen(primeStream(context, body, length), primed => {
+  return andThen(primeStream(context, body, length, toErrorResponse), primed => {
     response.body = primed
     context.response = response
   })

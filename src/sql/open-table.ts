@@ -3,15 +3,15 @@ import type { Shape } from '../store/store.ts'
 import { buildRowAccess, type RowAccess } from './changes.ts'
 import type { Column } from './columns.ts'
 import { buildCreate, type CreateRow } from './creates.ts'
-import type { ColumnType, SqlDatabase } from './database.ts'
+import { type ColumnType, findDatabase, type SqlDatabase } from './database.ts'
 import { createRecords, type IdempotencyRecords } from './idempotency.ts'
 import { buildReads, type Reads } from './reads.ts'
-import { compile, type Row, type Runner, type Session } from './session.ts'
+import { compile, findSharedDatabase, type Row, type Runner, Session } from './session.ts'
 import type { SqlStoreOptions } from './sql-store.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
 import { TableMapping } from './table-mapping.ts'
 import { createWalk } from './table-walk.ts'
-import { addColumn, isAddable, tableStatements } from './tables.ts'
+import { addColumn, DATABASES, isAddable, tableStatements } from './tables.ts'
 
 /** The operations on a table, once its catalog is read. */
 export interface Table {
@@ -74,6 +74,29 @@ async function prepare(
   }, makes)
 }
 
+/**
+ * Prints the statements that add the columns which a table lacks, each with the default of its schema; for a
+ * required column without one a comment. Nothing is changed.
+ * @param shape of a collection: `cars.definition.shape`.
+ * @param options those of the store.
+ * @throws the database's own error for a table that does not exist.
+ */
+export async function alterTableSql<Database>(
+  shape: Shape,
+  options: SqlStoreOptions<Database>,
+): Promise<string[]> {
+  const { db, database: name = findDatabase(db) ?? 'sqlite', timeout } = options
+  const database = DATABASES[name]
+  const mapping = new TableMapping(shape, database, options)
+  const session = new Session(findSharedDatabase(db), database, timeout)
+  const catalog = await session.read(runner => readCatalog(mapping.table, database, runner))
+  return catalog.findMissing(mapping).map(column => {
+    const statement = addColumn(column, mapping)
+    if (statement) return print(statement, database).sql
+    return `-- ${mapping.table}."${column.column}" is required and has no default: give it one in the schema, or add it with a value for the rows that are there`
+  })
+}
+
 /** The columns of a table, as the catalog lists them. */
 type Catalog = Awaited<ReturnType<typeof readCatalog>>
 
@@ -82,7 +105,7 @@ type Catalog = Awaited<ReturnType<typeof readCatalog>>
  * null where that is unknown; `base`; `ruled`, whether the table has triggers.
  * @throws the database's own error for a table that does not exist.
  */
-export async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
+async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
   const { rows } = await run(compile(database, database.catalog(table)))
   const [first] = rows
   if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))

@@ -37,8 +37,9 @@ export {
   preparePostgres,
   reuseStatements,
 } from './drivers.ts'
+export { alterTableSql } from './open-table.ts'
 export type { TableMappingOptions } from './table-mapping.ts'
-export { alterTableSql, createTableSql, prepareSqlite } from './tables.ts'
+export { createTableSql, prepareSqlite } from './tables.ts'
 
 /** What `sqlStore` takes. */
 export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {

@@ -13,10 +13,9 @@ import {
 } from '../options.ts'
 import type { Shape } from '../store/store.ts'
 import { type Column, encodeValue } from './columns.ts'
-import { type DatabaseName, findDatabase, type SqlDatabase } from './database.ts'
-import { readCatalog } from './open-table.ts'
+import type { DatabaseName, SqlDatabase } from './database.ts'
 import { postgres } from './postgres.ts'
-import { findSharedDatabase, Session, useReader } from './session.ts'
+import { useReader } from './session.ts'
 import type { SqlStoreOptions } from './sql-store.ts'
 import { type Fragment, print, sql } from './sql-text.ts'
 import { sqlite } from './sqlite.ts'
@@ -138,27 +137,4 @@ export function addColumn(column: Column, { database, from }: TableMapping): Fra
 function toLiteral(value: unknown): Fragment {
   if (typeof value === 'string' || typeof value === 'number') return sql.lit(value)
   return sql.raw(String(value))
-}
-
-/**
- * Prints the statements that add the columns which a table lacks, each with the default of its schema; for a
- * required column without one a comment. Nothing is changed.
- * @param shape of a collection: `cars.definition.shape`.
- * @param options those of the store.
- * @throws the database's own error for a table that does not exist.
- */
-export async function alterTableSql<Database>(
-  shape: Shape,
-  options: SqlStoreOptions<Database>,
-): Promise<string[]> {
-  const { db, database: name = findDatabase(db) ?? 'sqlite', timeout } = options
-  const database = DATABASES[name]
-  const mapping = new TableMapping(shape, database, options)
-  const session = new Session(findSharedDatabase(db), database, timeout)
-  const catalog = await session.read(runner => readCatalog(mapping.table, database, runner))
-  return catalog.findMissing(mapping).map(column => {
-    const statement = addColumn(column, mapping)
-    if (statement) return print(statement, database).sql
-    return `-- ${mapping.table}."${column.column}" is required and has no default: give it one in the schema, or add it with a value for the rows that are there`
-  })
 }
