@@ -2,7 +2,8 @@
 // (draft-ietf-httpapi-ratelimit-headers); 429 over the limit (RFC 6585 §4).
 import { HttpError } from '../errors.ts'
 import type { HeaderList } from '../http/message.ts'
-import type { Awaitable } from '../schema/values.ts'
+import { Deadlines } from '../http/timeouts.ts'
+import { type Awaitable, andThen } from '../schema/values.ts'
 import type { Limiter, LimiterResult, Policy, RateLimit } from './rate-limit.ts'
 import type { CountedWindow } from './window-counter.ts'
 
@@ -26,29 +27,32 @@ export function countAgainstLimits(
   key: string,
   kind: 'reads' | 'writes',
 ): Awaitable<HeaderList> {
-  return takeFrom(limit, limit[kind], 0, key, [])
+  return countFrom(0, limit, limit[kind], key, [])
 }
 
-function takeFrom(
+/** Counts for the policies from an index on. */
+function countFrom(
+  at: number,
   limit: RateLimit,
   policies: readonly Policy[],
-  start: number,
   key: string,
   states: State[],
 ): Awaitable<HeaderList> {
-  for (let at = start; ; at++) {
-    const policy = policies[at]
-    if (!policy) return printRateLimitHeaders(limit, states)
-    if (policy.limiter) {
-      return askLimiter(limit, policy, policy.limiter, key).then(state => {
-        if (state) addState(limit, states, state)
-        return takeFrom(limit, policies, at + 1, key, states)
-      })
-    }
-    const now = Date.now()
-    const { used, end } = policy.counter.add(key, now)
-    addState(limit, states, toState(policy, policy.points - used, end, now))
-  }
+  const policy = policies[at]
+  if (!policy) return printRateLimitHeaders(limit, states)
+  return andThen(countFor(policy, limit, key), state => {
+    if (state) states.push(state)
+    if (state?.exceeded) throw tooManyRequests(limit, state, states)
+    return countFrom(at + 1, limit, policies, key, states)
+  })
+}
+
+/** @returns `undefined` where the store of a limiter is down, and requests pass then. */
+function countFor(policy: Policy, limit: RateLimit, key: string): Awaitable<State | undefined> {
+  if (policy.limiter) return askLimiter(limit, policy, policy.limiter, key)
+  const now = Date.now()
+  const { used, end } = policy.counter.add(key, now)
+  return toState(policy, policy.points - used, end, now)
 }
 
 /** @param left how many requests are left; below zero where this one is too many. */
@@ -57,12 +61,9 @@ function toState(policy: Policy, left: number, reset: number, now: number): Stat
   return { policy, remaining: Math.max(0, left), reset, seconds, exceeded: left < 0 }
 }
 
-function addState(limit: RateLimit, states: State[], state: State): void {
-  states.push(state)
-  if (state.exceeded) throw tooManyRequests(limit, state, states)
-}
+/** The answers of limiters that are awaited: no request waits for ever for a store that hangs. */
+const pending = new Deadlines()
 
-/** @returns `undefined` where the store is down and the limit is open then. */
 async function askLimiter(
   { timeout, whenDown }: RateLimit,
   policy: Policy,
@@ -73,27 +74,20 @@ async function askLimiter(
     const now = Date.now()
     return toState(policy, left, now + Math.max(0, msBeforeNext), now)
   }
+  const isDown = (cause?: unknown) => {
+    const message = 'Requests cannot be counted at the moment. Try again later.'
+    const headers = ['Retry-After', '5']
+    return new HttpError(503, [{ message, type: 'unavailable' }], { headers, cause })
+  }
   try {
-    const result = await within(timeout, limiter.consume(`${policy.name}:${key}`))
+    const answer = limiter.consume(`${policy.name}:${key}`)
+    const result = await pending.within(answer, timeout, isDown)
     return stateOf(Math.max(0, result.remainingPoints), result)
   } catch (thrown) {
     if (isResult(thrown)) return stateOf(-1, thrown)
     if (whenDown === 'open') return undefined
-    const message = 'Requests cannot be counted at the moment. Try again later.'
-    throw new HttpError(503, [{ message, type: 'unavailable' }], {
-      headers: ['Retry-After', '5'],
-      cause: thrown,
-    })
+    throw isDown(thrown)
   }
-}
-
-/** A store that hangs is down too: no request waits for it for ever. */
-function within<T>(timeout: number, result: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const fail = () => reject(new Error(`The limiter did not answer within ${timeout} ms`))
-    const timer = setTimeout(fail, timeout)
-    result.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }
 
 function isResult(thrown: unknown): thrown is LimiterResult {

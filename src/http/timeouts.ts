@@ -81,7 +81,7 @@ interface Deadline {
 /** How often deadlines are checked, in milliseconds: one timer for all costs less than one for each. */
 const STEP = 100
 
-class Deadlines {
+export class Deadlines {
   readonly #pending = new Set<Deadline>()
   #timer: NodeJS.Timeout | undefined
 
