@@ -25,7 +25,7 @@ import {
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
-import { isServed, type TableWalk, type Wanted } from './table-walk.ts'
+import { isServed, type TableWalk } from './table-walk.ts'
 
 /** The items of a slice. */
 interface Found {
@@ -69,11 +69,6 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   /** The totals at one state of the database, by their filters. */
   const totals = new Map<string, number>()
   let state: unknown
-
-  /** Whether a list or a count may take long in a database with several connections. */
-  function isSlow(wanted: Wanted): boolean {
-    return !database.serial && !isServed(wanted, mapping)
-  }
 
   function recall(key: string, row: Row | undefined): number | undefined {
     const isKnown = row && isState(row.rest_state) && row.rest_state === state
@@ -158,13 +153,11 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     options: ListOptions | undefined,
   ): Promise<Found> {
     if (slice.limit === 0) return { items: [], count: 0, long: false }
-    const values = await walk?.findIds(session, selection, slice, options)
+    const served = isServed(selection, mapping)
+    const walks = walk && !served
+    const values = walks ? await walk.findIds(session, selection, slice, options) : undefined
     const part = values ? selectIds(values, selection, slice) : { selection, slice, counts }
-    const found = await session.read(
-      runner => readSlice(part, maxBytes, runner),
-      options,
-      isSlow(selection),
-    )
+    const found = await session.read(runner => readSlice(part, maxBytes, runner), options, !served)
     if (!('fits' in found)) return found
     // Reading long rows keeps the driver and this process busy.
     await takeTurn(true)
@@ -187,6 +180,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
       const estimate = plan.read(rows[0] ?? {})
       if (estimate.cost > MAX_COUNT_COST) return estimate.rows
     }
+    const served = isServed({ where: filters.where, search: filters.search }, mapping)
     /** Selects the state of the database, as far as totals are remembered, and the total if wanted. */
     const select = (counts: boolean) =>
       session.read(
@@ -197,13 +191,14 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
           return (await run(compile(database, statement))).rows[0] ?? {}
         },
         options,
-        counts && isSlow({ where: filters.where, search: filters.search }),
+        counts && !served,
       )
     const key = toKey(filters)
-    const before = walk || totals.has(key) ? await select(false) : undefined
+    const walks = walk && !served
+    const before = walks || totals.has(key) ? await select(false) : undefined
     const known = recall(key, before)
     if (known !== undefined) return known
-    const counted = await walk?.count(session, filters, options)
+    const counted = walks ? await walk.count(session, filters, options) : undefined
     if (counted === undefined) return remember(key, await select(true))
     const after = await select(false)
     if (before?.rest_state !== after.rest_state) return counted

@@ -41,7 +41,7 @@ const SIZE_MS = 10_000
 type Key = readonly (Scalar | null)[]
 
 /** A list, or with no sort a count. */
-export type Wanted = Filters & Partial<Pick<Selection, 'sort'>>
+type Wanted = Filters & Partial<Pick<Selection, 'sort'>>
 
 /** In which order a table is walked, and by which filters an index leads there. */
 interface Course {
@@ -57,7 +57,10 @@ type Look = (part: Fragment, run: Runner['run']) => Promise<boolean>
 
 export type TableWalk = ReturnType<typeof createWalk>
 
-/** @param maxScan how many rows one statement may look at. */
+/**
+ * Builds the walks through a table, for lists and counts that no index serves.
+ * @param maxScan how many rows one statement may look at.
+ */
 export function createWalk(mapping: TableMapping, maxScan: number) {
   const { database, columns, from, shape } = mapping
   const id = shape.identity.name
@@ -78,9 +81,8 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return { rows: Number(row?.rows), bytes: Number(row?.bytes) }
   }
 
-  /** Decides whether a list or a count walks. If no index serves it, it waits for its turn here. */
+  /** Waits for a turn, and decides whether a list or a count that no index serves has to walk. */
   async function isNeeded(session: StatementSession, wanted: Wanted, options?: ListOptions) {
-    if (isServed(wanted, mapping)) return false
     await takeTurn(true)
     if (size.until <= performance.now()) {
       const texts = columns.filter(({ long }) => long)
