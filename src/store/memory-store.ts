@@ -4,19 +4,13 @@ import { checkOptions, FUNCTION, type Rules, wholeFrom } from '../options.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import { hasOneType } from '../schema/scalars.ts'
-import type { Awaitable, Item, Json } from '../schema/values.ts'
+import type { Item, Json } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
 import { countSelection, findSlice, type Source } from './memory-select.ts'
-import {
-  MEMORY,
-  type MemoryCalls,
-  registerMemoryStore,
-  runMemoryTransaction,
-} from './memory-transaction.ts'
+import { MEMORY, registerMemoryStore, runMemoryTransaction } from './memory-transaction.ts'
 import { cutPage } from './printed.ts'
-import type { Selection } from './selection.ts'
 import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
 import {
   assemble,
@@ -42,14 +36,6 @@ export interface MemoryStoreOptions {
 }
 
 const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION, keys: wholeFrom(1) }
-
-/** What a transaction has changed. */
-interface Journal {
-  /** The items as they were before it; `undefined` for those that it has created. */
-  readonly rows: Map<Id, Stored | undefined>
-  /** The answers of idempotency keys, kept at its end. */
-  readonly answers: Map<string, Json | undefined>
-}
 
 /** A memory store as tests of its indexes see it. */
 export interface MemoryStore extends Store {
@@ -83,8 +69,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   let uniques: readonly UniqueValues[] = []
   let last: Id | undefined
   let closed = false
-  /** Present while a transaction runs. */
-  let journal: Journal | undefined
 
   function open(options?: StoreOptions): Shape {
     throwIfAborted(options)
@@ -115,27 +99,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const row = build(own, id, values, old)
     for (const unique of uniques) unique.check(row.item, id)
     for (const unique of uniques) unique.replace(old, row.item, id)
-    remember(id, before)
     if (before) replaceRow(before, row)
     else addRow(row)
     return row
-  }
-
-  /** Remembers what an item was before a transaction. */
-  function remember(id: Id, before: Stored | undefined): void {
-    if (journal && !journal.rows.has(id)) journal.rows.set(id, before)
   }
 
   function addRow(row: Stored): void {
     for (const index of source.indexes) index.add(row)
     rows.set(row.id, row)
     source.revision++
-  }
-
-  /** Adds an item that was written before, with its unique values. */
-  function restoreRow(row: Stored): void {
-    for (const unique of uniques) unique.replace(undefined, row.item, row.id)
-    addRow(row)
   }
 
   function replaceRow(old: Stored, row: Stored): void {
@@ -150,30 +122,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return rows.delete(row.id)
   }
 
-  /** Keeps the answer of a claimed key: with the transaction, where one runs. */
   function complete(key: string, answer: Json | undefined): void {
-    const kept = answer === undefined ? undefined : frozen(answer)
-    if (journal) journal.answers.set(key, kept)
-    else records.complete(key, kept)
+    records.complete(key, answer === undefined ? undefined : frozen(answer))
   }
 
-  const calls: MemoryCalls = {
-    get(id, options) {
-      open(options)
-      return rows.get(id)
-    },
-    list(selection, slice, mode, options) {
-      open(options)
-      const limit = slice.limit === 0 ? 0 : slice.limit + 1
-      const { items, total } = findSlice(selection, slice, limit, mode !== 'none', source)
-      const page = toPage(items, slice, mode === 'none' ? undefined : total)
-      return cutPage(page, slice, options?.maxBytes)
-    },
-    count(filters, mode, options) {
-      open(options)
-      return mode === 'none' ? undefined : countSelection(filters, source)
-    },
-    stream: (selection, options) => streamItems(() => findAll(selection), options),
+  const writes: Pick<Store, 'create' | 'update' | 'delete'> = {
     create(values, options) {
       const own = open(options)
       const key = options?.idempotencyKey
@@ -204,36 +157,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         records.requireClaim(key)
         complete(key, buildAnswer(options, undefined))
       }
-      remember(id, row)
       return removeRow(row)
     },
-    complete(key, answer, options) {
-      open(options)
-      if (answer !== undefined) records.requireClaim(key)
-      complete(key, answer)
-    },
   }
-
-  function findAll(selection: Selection): Stored[] {
-    const whole = { limit: rows.size, offset: 0 }
-    return findSlice(selection, whole, rows.size, false, source).items
-  }
-
-  async function* streamItems(find: () => Awaitable<Stored[]>, options?: StoreOptions) {
-    open(options)
-    const items = await find()
-    for (let at = 0; at < items.length; at += BATCH) {
-      open(options)
-      yield items.slice(at, at + BATCH)
-    }
-  }
-
-  /** Lets a call wait while a transaction runs on this store, or others wait for one. */
-  const inTurn =
-    <P extends unknown[], R>(call: (...parameters: P) => Awaitable<R>) =>
-    (...parameters: P): Awaitable<R> =>
-      turns.waiting === 0 ? call(...parameters) : turns.run(() => call(...parameters))
-  const findAllInTurn = inTurn(findAll)
 
   const store: MemoryStore = {
     pages: 'key',
@@ -252,22 +178,54 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       source = { ...source, fields: merged.fields, indexes }
       uniques = merged.unique.map(set => new UniqueValues(set))
       shape = merged
-      for (const row of rows.values()) restoreRow(row)
+      for (const row of rows.values()) {
+        for (const unique of uniques) unique.replace(undefined, row.item, row.id)
+        addRow(row)
+      }
     },
-    get: inTurn(calls.get),
-    list: inTurn(calls.list),
-    count: inTurn(calls.count),
-    stream: (selection, options) => streamItems(() => findAllInTurn(selection), options),
-    create: inTurn(calls.create),
-    update: inTurn(calls.update),
-    delete: inTurn(calls.delete),
+    get(id, options) {
+      open(options)
+      return rows.get(id)
+    },
+    list(selection, slice, mode, options) {
+      open(options)
+      const limit = slice.limit === 0 ? 0 : slice.limit + 1
+      const { items, total } = findSlice(selection, slice, limit, mode !== 'none', source)
+      const page = toPage(items, slice, mode === 'none' ? undefined : total)
+      return cutPage(page, slice, options?.maxBytes)
+    },
+    count(filters, mode, options) {
+      open(options)
+      return mode === 'none' ? undefined : countSelection(filters, source)
+    },
+    async *stream(selection, options) {
+      open(options)
+      const whole = { limit: rows.size, offset: 0 }
+      const { items } = findSlice(selection, whole, rows.size, false, source)
+      for (let at = 0; at < items.length; at += BATCH) {
+        open(options)
+        yield items.slice(at, at + BATCH)
+      }
+    },
+    create: (values, given) =>
+      turns.waiting === 0
+        ? writes.create(values, given)
+        : turns.run(() => writes.create(values, given)),
+    update: (id, version, values, given) =>
+      turns.waiting === 0
+        ? writes.update(id, version, values, given)
+        : turns.run(() => writes.update(id, version, values, given)),
+    delete: (id, version, given) =>
+      turns.waiting === 0
+        ? writes.delete(id, version, given)
+        : turns.run(() => writes.delete(id, version, given)),
     claim(key, fingerprint, options) {
       open(options)
       return records.claim(key, fingerprint)
     },
     complete(key, answer, options) {
       open(options)
-      records.complete(key, answer === undefined ? undefined : frozen(answer))
+      complete(key, answer)
     },
     transaction: runMemoryTransaction,
     async close() {
@@ -279,31 +237,36 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       uniques = []
     },
   }
-  registerMemoryStore(store, {
-    turns,
-    calls,
-    begin() {
-      open()
-      journal = { rows: new Map(), answers: new Map() }
-    },
-    check() {
-      for (const [key, answer] of journal?.answers ?? []) {
-        if (answer !== undefined) records.requireClaim(key)
-      }
-    },
-    commit() {
-      for (const [key, answer] of journal?.answers ?? []) records.complete(key, answer)
-      journal = undefined
-    },
-    undo() {
-      const before = journal?.rows ?? new Map<Id, Stored | undefined>()
-      journal = undefined
-      for (const id of before.keys()) {
-        const row = rows.get(id)
-        if (row) removeRow(row)
-      }
-      for (const row of before.values()) if (row) restoreRow(row)
-    },
+  registerMemoryStore(store, () => {
+    const shape = open()
+    return {
+      turns,
+      shape,
+      source,
+      uniques,
+      now: clock,
+      get last() {
+        return last
+      },
+      set last(id) {
+        last = id
+      },
+      get: id => rows.get(id),
+      build: (id, values, old) => build(shape, id, values, old),
+      requireClaim: records.requireClaim,
+      apply(changes, answers) {
+        for (const id of changes.keys()) {
+          const row = rows.get(id)
+          if (row) removeRow(row)
+        }
+        for (const row of changes.values()) {
+          if (!row) continue
+          for (const unique of uniques) unique.replace(undefined, row.item, row.id)
+          addRow(row)
+        }
+        for (const [key, answer] of answers) complete(key, answer)
+      },
+    }
   })
   return store
 }

@@ -1,5 +1,24 @@
-// Transactions in memory: one runs on a store at a time, and what it has changed is undone where it fails.
-import { type Store, type StoreOptions, throwIfAborted } from './store.ts'
+// Transactions in memory: each store's changes lie over its items until all of them are applied at once.
+import type { Item, Json } from '../schema/values.ts'
+import { chosenId, nextId } from './ids.ts'
+import { findSlice, type Source } from './memory-select.ts'
+import { cutPage } from './printed.ts'
+import { comparer, keyComparer, matcher, sortKeyOf } from './selection.ts'
+import { BATCH } from './shapes.ts'
+import {
+  buildAnswer,
+  type Id,
+  type Page,
+  type Shape,
+  type Slice,
+  type Store,
+  type Stored,
+  type StoreOptions,
+  throwIfAborted,
+  toPage,
+  UniqueError,
+  type WriteOptions,
+} from './store.ts'
 import {
   keepTransactions,
   refuseInTransaction,
@@ -7,35 +26,37 @@ import {
   type Turns,
   untilAborted,
 } from './turns.ts'
+import { UniqueValues } from './unique-values.ts'
 
-/** The methods of a store that a transaction calls at once, while other calls wait for its end. */
-export type MemoryCalls = Pick<
-  Store,
-  'get' | 'list' | 'count' | 'stream' | 'create' | 'update' | 'delete'
-> &
-  Required<Pick<Store, 'complete'>>
+/** What the items of a store become: `undefined` for one that is removed. */
+export type Changes = ReadonlyMap<Id, Stored | undefined>
 
 /** A store in memory, as its transactions see it. */
 export interface MemoryBase {
   readonly turns: Turns
-  readonly calls: MemoryCalls
-  /** Remembers from now on what is changed. @throws UnavailableError for a store that is closed. */
-  begin(): void
-  /** @throws UnavailableError where the claim of an idempotency key has expired meanwhile. */
-  check(): void
-  commit(): void
-  /** Undoes what was changed since it has begun. */
-  undo(): void
+  readonly shape: Shape
+  readonly source: Source
+  readonly uniques: readonly UniqueValues[]
+  /** The last id that the store has made. */
+  last: Id | undefined
+  readonly now: () => number
+  get(id: Id): Stored | undefined
+  /** Makes the next state of an item. */
+  build(id: Id, values: Item, old: Item | undefined): Stored
+  /** @throws UnavailableError for a key without a claim. */
+  requireClaim(key: string): void
+  /** Applies what a transaction has changed; never fails. */
+  apply(changes: Changes, answers: ReadonlyMap<string, Json | undefined>): void
 }
 
 /** All stores in memory are one database. */
 export const MEMORY: object = { name: 'memory' }
 
-const bases = new WeakMap<Store, MemoryBase>()
+const bases = new WeakMap<Store, () => MemoryBase>()
 
-/** Lets a store take part in transactions. */
-export function registerMemoryStore(store: Store, base: MemoryBase): void {
-  bases.set(store, base)
+/** Lets a store take part in transactions. @param open throws where the store takes no calls. */
+export function registerMemoryStore(store: Store, open: () => MemoryBase): void {
+  bases.set(store, open)
   keepTransactions(store)
 }
 
@@ -46,58 +67,210 @@ export async function runMemoryTransaction<T>(
   options: StoreOptions = {},
 ): Promise<T> {
   const members = stores.map(store => {
-    const base = bases.get(store)
-    if (base) return base
+    const open = bases.get(store)
+    if (open) return open()
     throw new TypeError(
       'A transaction in memory takes stores that memoryStore() has made, and no copies of them',
     )
   })
-  const lines = members.map(({ turns }) => turns)
   let begun = false
-  const result = runInTurn(lines, async () => {
-    begun = true
-    throwIfAborted(options)
-    const running = new AbortController()
-    try {
-      for (const base of members) base.begin()
-      const bound = members.map(({ calls }) => bindCalls(calls, running.signal))
-      const result = await untilAborted(work(bound), options)
-      for (const base of members) base.check()
-      for (const base of members) base.commit()
-      return result
-    } catch (error) {
-      for (const base of members) base.undo()
-      throw error
-    } finally {
-      running.abort()
-    }
-  })
+  const result = runInTurn(
+    members.map(({ turns }) => turns),
+    async () => {
+      begun = true
+      throwIfAborted(options)
+      const overlays = members.map(base => new Overlay(base))
+      try {
+        const given = await untilAborted(work(overlays.map(({ store }) => store)), options)
+        for (const overlay of overlays) overlay.check()
+        for (const overlay of overlays) overlay.apply()
+        return given
+      } finally {
+        for (const overlay of overlays) overlay.ended = true
+      }
+    },
+  )
   const inLine = untilAborted(result, options)
   return inLine.catch(error => (begun ? result : Promise.reject(error)))
 }
 
-/** Makes the store that the work of a transaction gets. @param running aborted at its end. */
-function bindCalls(calls: MemoryCalls, running: AbortSignal): Store {
-  const guard =
-    <P extends unknown[], R>(call: (...parameters: P) => R) =>
-    (...parameters: P): R => {
-      if (!running.aborted) return call(...parameters)
-      throw new TypeError('The transaction has ended: its stores take no more calls')
-    }
-  return {
-    pages: 'key',
-    idempotency: 'store',
-    database: MEMORY,
-    attach: refuseInTransaction,
-    claim: refuseInTransaction,
-    close: refuseInTransaction,
-    get: guard(calls.get),
-    list: guard(calls.list),
-    count: guard(calls.count),
-    stream: guard(calls.stream),
-    create: guard(calls.create),
-    update: guard(calls.update),
-    delete: guard(calls.delete),
-    complete: guard(calls.complete),
+/** What one transaction does to one store. */
+class Overlay {
+  readonly store: Store
+  ended = false
+  readonly #base: MemoryBase
+  readonly #changes = new Map<Id, Stored | undefined>()
+  readonly #answers = new Map<string, Json | undefined>()
+  readonly #uniques: readonly UniqueValues[]
+  #last: Id | undefined
+
+  constructor(base: MemoryBase) {
+    this.#base = base
+    this.#last = base.last
+    this.#uniques = base.uniques.map(({ set }) => new UniqueValues(set))
+    this.store = this.#createStore()
   }
+
+  /** @throws UnavailableError where a claim has expired meanwhile. */
+  check(): void {
+    for (const [key, answer] of this.#answers) {
+      if (answer !== undefined) this.#base.requireClaim(key)
+    }
+  }
+
+  apply(): void {
+    this.#base.last = this.#last
+    this.#base.apply(this.#changes, this.#answers)
+  }
+
+  #open(options: StoreOptions | undefined): void {
+    throwIfAborted(options)
+    if (this.ended) throw new TypeError('The transaction has ended: its stores take no more calls')
+  }
+
+  #get(id: Id): Stored | undefined {
+    return this.#changes.has(id) ? this.#changes.get(id) : this.#base.get(id)
+  }
+
+  #put(id: Id, values: Item): Stored {
+    const old = this.#get(id)?.item
+    const row = this.#base.build(id, values, old)
+    for (const [at, unique] of this.#base.uniques.entries()) {
+      const owner = unique.ownerOf(row.item)
+      if (owner !== undefined && owner !== id && !this.#changes.has(owner)) {
+        throw new UniqueError(unique.set)
+      }
+      this.#uniques[at]?.check(row.item, id)
+    }
+    this.#set(id, row)
+    return row
+  }
+
+  #set(id: Id, row: Stored | undefined): void {
+    const before = this.#changes.get(id)
+    for (const unique of this.#uniques) unique.replace(before?.item, row?.item, id)
+    this.#changes.set(id, row)
+  }
+
+  /** The slice of the store's own items, wide enough for what the changes take away, with the changes. */
+  #list(selection: Parameters<Store['list']>[0], slice: Slice, mode: boolean): Page {
+    const { source } = this.#base
+    const limit = slice.limit === 0 ? 0 : slice.limit + 1
+    const offset = 'offset' in slice ? slice.offset : 0
+    const wide: Slice = 'offset' in slice ? { ...slice, offset: 0 } : slice
+    const reach = limit === 0 ? 0 : offset + limit + this.#changes.size
+    const { items, total = 0 } = findSlice(selection, wide, reach, mode, source)
+    const matches = matcher(selection, source.fields)
+    const added: Stored[] = []
+    let count = total
+    for (const [id, row] of this.#changes) {
+      const old = this.#base.get(id)
+      if (old && matches(old.item)) count--
+      if (row && matches(row.item)) {
+        count++
+        if (isInReach(row, selection.sort, wide, source)) added.push(row)
+      }
+    }
+    const compare = comparer(selection.sort, source.fields)
+    const found = [...items.filter(({ id }) => !this.#changes.has(id)), ...added].sort(
+      (one, other) => compare(one.item, other.item),
+    )
+    const backward = 'key' in slice && slice.backward
+    const cut = backward
+      ? found.slice(Math.max(0, found.length - limit))
+      : found.slice(offset, offset + limit)
+    return toPage(cut, slice, mode ? count : undefined)
+  }
+
+  #openWrite(options: WriteOptions | undefined): void {
+    this.#open(options)
+    const key = options?.idempotencyKey
+    if (key !== undefined) this.#base.requireClaim(key)
+  }
+
+  #answer(options: WriteOptions | undefined, row: Stored | undefined): void {
+    const key = options?.idempotencyKey
+    if (key === undefined) return
+    this.#answers.set(key, buildAnswer(options, row))
+  }
+
+  #createStore(): Store {
+    const base = this.#base
+    const { identity } = base.shape
+    return {
+      pages: 'key',
+      idempotency: 'store',
+      database: MEMORY,
+      attach: refuseInTransaction,
+      claim: refuseInTransaction,
+      close: refuseInTransaction,
+      get: (id, options) => {
+        this.#open(options)
+        return this.#get(id)
+      },
+      list: (selection, slice, mode, options) => {
+        this.#open(options)
+        return cutPage(this.#list(selection, slice, mode !== 'none'), slice, options?.maxBytes)
+      },
+      count: (filters, mode, options) => {
+        this.#open(options)
+        if (mode === 'none') return undefined
+        return this.#list({ ...filters, sort: [] }, { limit: 0, offset: 0 }, true).total
+      },
+      stream: (selection, options) => this.#stream(selection, options),
+      create: (values, options) => {
+        this.#openWrite(options)
+        const id = chosenId(identity, values) ?? nextId(identity, this.#last, base.now())
+        if (this.#get(id)) throw new UniqueError([identity.name])
+        const row = this.#put(id, values)
+        if (id !== values[identity.name]) this.#last = id
+        this.#answer(options, row)
+        return row
+      },
+      update: (id, version, values, options) => {
+        this.#openWrite(options)
+        if (this.#get(id)?.version !== version) return undefined
+        const row = this.#put(id, values)
+        this.#answer(options, row)
+        return row
+      },
+      delete: (id, version, options) => {
+        this.#openWrite(options)
+        if (this.#get(id)?.version !== version) return false
+        this.#answer(options, undefined)
+        this.#set(id, undefined)
+        return true
+      },
+      complete: (key, answer, options) => {
+        this.#open(options)
+        if (answer !== undefined) base.requireClaim(key)
+        this.#answers.set(key, answer)
+      },
+    }
+  }
+
+  async *#stream(...[selection, options]: Parameters<Store['stream']>) {
+    for (let key: Json[] | undefined; ; ) {
+      this.#open(options)
+      // A key of what was just read, so of the types that the sort wants.
+      const slice = { limit: BATCH, key, backward: false } as Slice
+      const { items, more } = this.#list(selection, slice, false)
+      if (items.length > 0) yield items
+      if (!more) return
+      // Where more follow there are some.
+      key = sortKeyOf((items.at(-1) as Stored).item, selection.sort)
+    }
+  }
+}
+
+/** Whether an item is where a slice reads: after its key, or before it. */
+function isInReach(
+  { item }: Stored,
+  sort: Parameters<typeof sortKeyOf>[1],
+  slice: Slice,
+  { fields }: Source,
+): boolean {
+  if (!('key' in slice) || !slice.key) return true
+  const order = keyComparer(sort, fields)(sortKeyOf(item, sort), slice.key)
+  return slice.backward ? order < 0 : order > 0
 }

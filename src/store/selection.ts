@@ -4,7 +4,7 @@ import { type Field, type Fields, findField, type Kind } from '../schema/fields.
 import { getValue, type Path } from '../schema/paths.ts'
 import { compareValues, hasOneType, isOfKind } from '../schema/scalars.ts'
 import { type Item, isObject, isScalar, type Json, type Scalar } from '../schema/values.ts'
-import { type Store, TooCostlyError, UnavailableError } from './store.ts'
+import { type Store, TooCostlyError } from './store.ts'
 
 /**
  * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a
@@ -131,7 +131,7 @@ function withinTest({ path, within: { store, fields, where } }: WithinFilter) {
     const id = getValue(item, path)
     if (typeof id !== 'string' && typeof id !== 'number') return false
     const found = store.get(id)
-    if (found instanceof Promise) throw new UnavailableError('A transaction runs on another store')
+    if (found instanceof Promise) throw new TypeError('The stores of a filter share no memory')
     return found !== undefined && test(found.item)
   }
 }
