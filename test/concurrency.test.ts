@@ -180,7 +180,7 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
       expect(await read()).toMatchObject({ total: 1, members: { winner } })
     })
 
-    it('50 runs of an action that adds one: as many as say so have added', async () => {
+    it('50 runs of an action that adds one: the sum is the number of those that succeed', async () => {
       const answers = await times(50, () =>
         handler.request('/counters/one/add', { method: 'POST' }),
       )

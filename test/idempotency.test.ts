@@ -11,7 +11,7 @@ import {
 } from '../src/index.ts'
 import { type Answer, eachHandler, type OpenHandler } from './handlers.ts'
 
-/** Whoever says `Test ann` is ann; without, nobody in particular. */
+/** Authenticates `Test ann` as ann; a request without it is anonymous. */
 const scheme: Scheme = {
   name: 'Test',
   challenge: () => 'Test',
@@ -228,7 +228,7 @@ describe('Idempotency-Key', () => {
       expect(await post(`${path}/add`, { by: 3 }, 'k2')).toMatchObject({ json: { count: 5 } })
     })
 
-    it('an action that gives nothing is done once too', async () => {
+    it('an action without a result is done once too', async () => {
       const path = await created()
       for (let time = 0; time < 3; time++) {
         const answer = await post(`${path}/quiet`, {}, 'k')
@@ -257,7 +257,7 @@ describe('Idempotency-Key', () => {
       expect(await post(`${path}/add`, { by: 2 }, 'k2', headers)).toMatchObject({ status: 412 })
     })
 
-    it('400 for a key that is none', async () => {
+    it('400 for an invalid key', async () => {
       for (const key of ['""', 'x'.repeat(256)]) {
         expect(await post('/things', { name: 'a' }, key)).toMatchObject({
           status: 400,

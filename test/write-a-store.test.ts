@@ -279,7 +279,7 @@ describe('idempotency', () => {
     expect([(await store.claim('key', 'print')).state, opened]).toEqual(['running', 1])
   })
 
-  it('the methods of a store are called on itself: it may be an instance of a class', async () => {
+  it('methods are called on the store itself: it may be an instance of a class', async () => {
     class Counting {
       readonly pages = 'offset'
       readonly idempotency = 'process'
@@ -332,7 +332,7 @@ describe('idempotency', () => {
 
 test('a failing case names the method and what it got', async () => {
   const broken = () => ({ ...memoryStore(), count: () => 5 })
-  const failing = storeCases(broken).find(({ name }) => name.startsWith('every operator'))
+  const failing = storeCases(broken).find(({ name }) => name.startsWith('each operator'))
   await expect(failing?.run()).rejects.toThrow(
     /5 !== 2[\s\S]*The last call: store\.count\(\{\s+where: \[[\s\S]*\nIt returned: 5$/,
   )
@@ -342,7 +342,7 @@ test('a failing case names the method and what it got', async () => {
   )
 })
 
-test('what a store is given may be taken apart and passed on, with what is absent undefined', () => {
+test('a store may destructure its parameters and pass them on: absent options are undefined', () => {
   const { fields } = shapeWith('integer')
   const list = ({ where, search }: Selection, { signal }: StoreOptions) => {
     const options: StoreOptions = { signal }

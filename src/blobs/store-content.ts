@@ -3,7 +3,7 @@ import { withinTime } from '../http/timeouts.ts'
 import type { BlobStore } from './blob-store.ts'
 
 /**
- * Stores a content. What the store keeps after the time is over is removed.
+ * Stores a content. One that is stored too late is removed again.
  * @throws HttpError 503 where the store takes longer than `time` milliseconds for a piece.
  */
 export function storeContent(

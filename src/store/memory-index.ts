@@ -73,7 +73,7 @@ export class MemoryIndex {
     this.#rows.remove(this.#place(this.#toKeys(row)))
   }
 
-  /** Puts an item in the place of what it was. @returns whether it has moved. */
+  /** Replaces an item. @returns whether its position may have changed. */
   replace(old: Stored, row: Stored): boolean {
     const keys = this.#toKeys(row)
     const moves = keys.some((key, at) => compareKey(this.#keyOf(old, at), key) !== 0)

@@ -1,4 +1,4 @@
-// Stored items as JSON: printed once, and what pages are measured by.
+// Prints stored items as JSON, once each, and cuts pages by the size of their items.
 import { printHttpDate } from '../http/date.ts'
 import type { Page, PrintedItem, Slice, Stored } from './store.ts'
 
@@ -28,7 +28,7 @@ export function cutPage(page: Page, slice: Slice, maxBytes: number | undefined):
   let left = maxBytes
   for (const stored of items) left -= (stored.printed ?? printItem(stored)).bytes
   if (left >= 0) return page
-  // As many as are too many are left out, at the end that is read last.
+  // Items are left out at the end that is read last, until the rest fits.
   let kept = items.length
   while (left < 0 && kept > 1) {
     kept--

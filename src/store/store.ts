@@ -294,7 +294,7 @@ export class UniqueError extends Error {
   }
 }
 
-/** Thrown by a store for a change that what else it keeps forbids, such as a foreign key. */
+/** Thrown by a store for a change that its other contents forbid, such as a foreign key. */
 export class ReferenceConflictError extends Error {
   override readonly name = 'ReferenceConflictError'
 
@@ -304,8 +304,8 @@ export class ReferenceConflictError extends Error {
 }
 
 /**
- * Thrown by a store for values that it cannot keep, such as a text too long for an index, or what a
- * check of its own forbids.
+ * Thrown by a store for values that it cannot keep, such as a text too long for an index, or a value that
+ * a check of its table forbids.
  */
 export class UnstorableError extends Error {
   override readonly name = 'UnstorableError'
@@ -318,7 +318,7 @@ export class UnstorableError extends Error {
   }
 }
 
-/** Thrown by a store that cannot be reached at the moment, or has given a claim away: the same call may work later. */
+/** Thrown by a store that cannot be reached, or for a key whose claim has expired: the same call may work later. */
 export class UnavailableError extends Error {
   override readonly name = 'UnavailableError'
 }
@@ -343,7 +343,7 @@ export function toPage(found: readonly Stored[], slice: Slice, total: number | u
   return total === undefined ? { items, more } : { items, more, total }
 }
 
-/** Makes the answer that a write keeps under an idempotency key where it is not said otherwise. */
+/** Makes the answer that a write keeps under an idempotency key by default. */
 export function toAnswer({ id, item, version, updatedAt }: Stored) {
   return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
 }

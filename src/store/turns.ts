@@ -1,4 +1,4 @@
-// Work on stores in memory that must not meet: transactions, and the writes that come while one runs.
+// Lines of work on stores: transactions run one after another, and other calls wait for their end.
 import type { Store, StoreOptions } from './store.ts'
 
 /** The line of one store. */
@@ -45,7 +45,7 @@ export function keepTransactions(store: Store): void {
   Object.defineProperty(store, 'transaction', { enumerable: false })
 }
 
-/** Stands for the methods of a store that a transaction does not have. */
+/** Replaces the methods that a store does not have in a transaction. */
 export function refuseInTransaction(): never {
   throw new TypeError('A transaction takes items alone: call this on the store itself')
 }

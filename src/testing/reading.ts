@@ -151,7 +151,7 @@ async function finds(store: Store, filters: Filters, expected: string): Promise<
 }
 
 const filters: Checks = {
-  async 'every operator on every kind lets through what it says, and counts it'(store) {
+  async 'each operator finds and counts the right items, for each kind of field'(store) {
     await fill(store)
     for (const [each, expected] of FILTERS) await finds(store, { where: [each] }, expected)
   },
@@ -167,7 +167,7 @@ const filters: Checks = {
       await finds(store, { where, search: { text, paths } }, expected)
     }
   },
-  async 'bounds on the creation date and on the id'(store) {
+  async 'filters bound the creation date and the id'(store) {
     const [, , { id, version, item }] = await fill(store)
     const created = String(item.created_at)
     const list = async (...condition: Parameters<typeof filter>) =>
@@ -204,7 +204,9 @@ const order: Checks = {
       assert.equal(codes(await listAll(store, [], sort)), expected, sort)
     }
   },
-  async 'any slice of any sort, forward, backward and by offset, is a part of the whole'(store) {
+  async 'each slice of each sort is the right part of the list: forward, backward and by offset'(
+    store,
+  ) {
     await fill(store)
     for (const [filters, some] of SELECTIONS) {
       for (const [text, order] of SORTS) {
@@ -224,7 +226,9 @@ const order: Checks = {
       }
     }
   },
-  async 'limit 0 gives no items but the total; mode none gives no total, an estimate some'(store) {
+  async 'limit 0 gives the total without items; the mode none gives no total, estimated a number'(
+    store,
+  ) {
     await fill(store)
     const selection = { where: [filter('seats', 'gt', 2)], sort: by('code') }
     const none = { limit: 0, offset: 0 }
@@ -239,7 +243,7 @@ const order: Checks = {
     for (const estimate of [await store.count({ where: [] }, 'estimated'), all.total, total])
       assert.equal(typeof estimate, 'number')
   },
-  async 'a stream gives the whole selection in its order, a batch at a time'(store) {
+  async 'a stream yields the whole selection in order, in batches'(store) {
     await createMany(store, 803)
     const search = { text: '1', paths: [['code']] }
     const selections: readonly Selection[] = [
@@ -317,7 +321,7 @@ function* slicesOf(
 }
 
 const seeks: Checks = {
-  async 'a slice goes on from the key of an item that is gone, or was never there'(store) {
+  async 'a slice continues from the key of a deleted item, or from a key that no item had'(store) {
     const [, { id, version, item }] = await fill(store)
     const sort = by('price')
     const key = [Number(item.price), id]

@@ -35,12 +35,12 @@ const CASES = [...READING, ...WRITING, ...TRANSACTIONS].flatMap(([ids, checks, n
 /**
  * Lists the contract of {@link Store} as cases. A failure names the last call of the store and its result. A
  * store with `pages: 'offset'` need not seek, one whose `idempotency` is not `store` keeps no keys, and one
- * without `transaction` has none: those cases are skipped. Not tried: what outlives the process, what `close` frees, how long
- * idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but of a
+ * without `transaction` has none: those cases are skipped. Not tried: what outlives the process, what `close`
+ * frees, how long idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but of a
  * stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
- * @param make creates a new, empty store at each call.
+ * @param make creates a new, empty store at each call; its methods are replaced by recording ones.
  * @param exceptions names of cases that the store does not pass, each with its reason.
- * @throws TypeError for an exception from a case that there is not.
+ * @throws TypeError for an exception with the name of no case.
  * @example
  * import { memoryStore } from 'rest-conventions'
  * import { storeCases } from 'rest-conventions/testing'

@@ -62,7 +62,7 @@ const atomic: Checks = {
     const id = await transact(store, async tx => (await tx.create({ code: 'X', price: 1 })).id)
     assert.equal((await find(store, id)).item.code, 'X')
   },
-  async 'atomic: of a transaction that fails no write happens'(store) {
+  async 'atomic: no write of a failed transaction happens'(store) {
     const before = await fill(store)
     await undone(store, changeThree)
     assert.deepEqual(await listAll(store), before)
@@ -94,7 +94,7 @@ const atomic: Checks = {
     })
     assert.equal((await find(store, id)).item.price, 2)
   },
-  async 'atomic: values may go from one item to another'(store) {
+  async 'atomic: two items may swap their unique values'(store) {
     const [one, other] = await fill(store)
     await transact(store, async tx => {
       const free = await change(tx, one, { code: 'free', price: 1 })
@@ -156,7 +156,9 @@ const atomic: Checks = {
     const answered = { state: 'done', fingerprint: 'print', answer: { status: 200 } }
     assert.deepEqual(await claim('two'), answered)
   },
-  async 'atomic: a signal undoes the transaction, and what comes after its end is refused'(store) {
+  async 'atomic: a signal undoes the transaction, and its store refuses calls after its end'(
+    store,
+  ) {
     const stop = new AbortController()
     const reason = new Error('stopped')
     let ended: Store | undefined
@@ -175,7 +177,9 @@ const atomic: Checks = {
 }
 
 const isolated: Checks = {
-  async 'isolated: what is read outside is as it was before or after, never between'(store) {
+  async 'isolated: a read outside sees the state before or after a transaction, never between'(
+    store,
+  ) {
     const a = await store.create({ code: 'A', price: 10 })
     const b = await store.create({ code: 'B', price: 10 })
     const outside: Promise<readonly Stored[]>[] = []
@@ -199,7 +203,7 @@ const isolated: Checks = {
     assert.equal(prices.at(-1), '0,20,0')
     for (const each of prices) assert.ok(each === '10,10' || each === '0,20,0', each)
   },
-  async 'isolated: no write from outside is undone with a transaction'(store) {
+  async 'isolated: an undone transaction undoes no write from outside'(store) {
     const kept = await store.create({ code: 'kept', price: 1 })
     const gone = await store.create({ code: 'gone', price: 1 })
     const outside: unknown[] = []
@@ -213,7 +217,7 @@ const isolated: Checks = {
     await Promise.all(outside)
     assert.equal(await allCodes(store), 'BC')
   },
-  async 'isolated: of 24 parallel transactions that count on, each counts'(store) {
+  async 'isolated: each of 24 parallel transactions adds one to a counter'(store) {
     const { id } = await store.create({ code: 'A', price: 0 })
     const count = async (tx: Store) => {
       const stored = await find(tx, id)
@@ -223,7 +227,7 @@ const isolated: Checks = {
     await times(24, () => transact(store, count))
     assert.equal((await find(store, id)).item.price, 24)
   },
-  async 'isolated: of two transactions that read what the other writes, one reads it'(store) {
+  async 'isolated: of two transactions that read what the other writes, one sees the write'(store) {
     // Each takes a seat where one is free: by what they read alone both would take the last.
     await store.create({ code: 'seat', price: 1 })
     const take = (code: string) =>
@@ -269,9 +273,7 @@ const ordered: Checks = {
 }
 
 const within: Checks = {
-  async 'within: a filter lets through the items that refer to items which other filters let through'(
-    store,
-  ) {
+  async 'within: a filter finds items that refer to the items of other filters'(store) {
     const [a, b, c] = (await fill(store)).map(({ id }) => String(id))
     for (const [code, name] of Object.entries({ H: a, I: b, J: c, K: 'no id' }))
       await store.create({ code, name: present(name), price: 1 })
@@ -302,7 +304,7 @@ const within: Checks = {
 }
 
 const chosen: Checks = {
-  async 'atomic: an id that a client chose is taken within the transaction'(store) {
+  async 'atomic: an id that a client chose is refused a second time in the transaction'(store) {
     await transact(store, async tx => {
       await tx.create({ id: 'a', code: 'A', price: 1 })
       await fails(() => tx.create({ id: 'a', code: 'B', price: 1 }), UniqueError)

@@ -41,7 +41,7 @@ async function clashes(work: () => unknown, ...fields: string[]): Promise<void> 
 }
 
 const basics: Checks = {
-  async 'what is stored is what was given, property for property, in the shape’s order'(store) {
+  async 'an item is stored as it was given: the same properties in the same order'(store) {
     const created = await fill(store)
     const listed = await listAll(store)
     for (const [at, { id, item, version, updatedAt }] of created.entries()) {
@@ -72,7 +72,7 @@ const basics: Checks = {
     await clashes(() => store.create({ code: 'B' }), 'code')
     assert.equal((await find(store, other.id)).item.price, 3)
   },
-  async 'what the caller does to its values afterwards changes nothing'(store) {
+  async 'a stored item stays the same when the caller changes its values afterwards'(store) {
     const values = { code: 'A', price: 1, tags: ['one'], model: { name: 'Clio' } }
     const { id } = await store.create(values)
     values.tags.push('two')
@@ -109,7 +109,7 @@ const basics: Checks = {
     assert.equal(await store.delete(id, version), false)
     assert.equal(await store.get(id), undefined)
   },
-  async 'of 100 parallel writers at one version, one wins; of updates and deletes too'(store) {
+  async 'one of 100 parallel writers of one version succeeds, deletions among them too'(store) {
     for (const deletes of [false, true]) {
       const { id, version } = await store.create({ code: 'A', price: 0 })
       const wins = await times<unknown>(100, at =>
@@ -155,7 +155,9 @@ const counted: Checks = {
 }
 
 const chosen: Checks = {
-  async 'ids chosen by the client, in the order of their code points; made where left out'(store) {
+  async 'clients choose ids, sorted by code points; the store makes those that are left out'(
+    store,
+  ) {
     const sorted = ["'; --", '10', '9', 'B', 'b', 'ä/ö?#', '\uFF5E', '\u{1F600}']
     for (const id of [...sorted].reverse()) await store.create({ id, code: id, price: 1 })
     assert.deepEqual(idsOf(await listAll(store)), sorted)
@@ -171,7 +173,7 @@ const chosen: Checks = {
 }
 
 const unique: Checks = {
-  async 'a unique set refuses the same values, and a null or absent one frees it'(store) {
+  async 'a unique set refuses equal values, unless one of them is null or absent'(store) {
     const [first, second] = await fill(store)
     const take = (values: Item) => store.create({ price: 1, ...values })
     await clashes(() => take({ code: 'A' }), 'code')
@@ -185,7 +187,9 @@ const unique: Checks = {
     await change(store, first, { code: 'A', price: 5, model })
     assert.equal(await countAll(store), SAMPLES.length + 2)
   },
-  async 'a deleted or changed item frees its values; of many takers one gets them'(store) {
+  async 'a deleted or changed item frees its unique values, and one of many creates gets them'(
+    store,
+  ) {
     const [first] = await fill(store)
     const { id, version } = await change(store, first, { code: 'moved', price: 1 })
     const takers = Array.from({ length: 20 }, async () => store.create({ code: 'A', price: 1 }))
@@ -203,7 +207,7 @@ async function readKey(store: KeyedStore, key: string) {
 }
 
 const idempotency: Checks<KeyedStore> = {
-  async 'an aborted signal ends what is done to an idempotency key'(store) {
+  async 'an aborted signal ends claim and complete with its reason'(store) {
     const reason = new Error('enough')
     const options = { signal: AbortSignal.abort(reason) }
     await store.claim('claimed', 'print')
@@ -233,7 +237,7 @@ const idempotency: Checks<KeyedStore> = {
     const found = await times(20, () => store.claim('key', 'print'))
     assert.equal(found.filter(({ state }) => state === 'new').length, 1)
   },
-  async 'a create under an idempotency key keeps what it made as the answer'(store) {
+  async 'a create under an idempotency key keeps the created item as the answer'(store) {
     const values = { code: 'A', price: 1 }
     await store.claim('key', 'print')
     const created = await store.create(values, { idempotencyKey: 'key' })
@@ -242,7 +246,7 @@ const idempotency: Checks<KeyedStore> = {
     await clashes(() => store.create(values, { idempotencyKey: 'failing' }), 'code')
     assert.equal(await readKey(store, 'failing'), 'running')
   },
-  async 'a create under an idempotency key that is not claimed, or no longer, adds nothing'(store) {
+  async 'a create under an idempotency key without a claim adds nothing'(store) {
     await store.claim('key', 'print')
     await store.create({ code: 'A', price: 1 }, { idempotencyKey: 'key' })
     await store.claim('freed', 'print')

@@ -229,7 +229,7 @@ it('files: a new folder and a new file are synced in the folder above them', asy
 })
 
 it.each(['ENOSPC', 'EMFILE'])(
-  'files: where the last step fails (%s) nothing is kept, and the client told to come again',
+  'files: where the last step fails (%s) nothing is kept, and the client is asked to retry',
   async code => {
     const own = join(folder, code)
     await mkdir(own)

@@ -187,7 +187,7 @@ test('a blob store that hangs while it removes keeps no answer waiting', async (
   expect((await fetch(new Request(item))).status).toBe(404)
 })
 
-describe('a blob store that takes no more of an upload', () => {
+describe('a blob store that stops reading an upload', () => {
   const upload = async (put: BlobStore['put']) => {
     const kept = memoryBlobs()
     const photos = defineCollection({
@@ -223,7 +223,7 @@ describe('a blob store that takes no more of an upload', () => {
     })
   })
 
-  test('and keeps it all the same, later: it is removed', async () => {
+  test('and stores it later all the same: the content is removed', async () => {
     let done = false
     const blobs: BlobStore = await upload(async function (this: BlobStore, content) {
       const made = await this.put(content)
@@ -335,7 +335,7 @@ test('a content that comes after the time of its request is destroyed', async ()
   await vi.waitFor(() => expect(late.destroyed).toBe(true))
 })
 
-test('a content that is removed before it is read fails its reader, as for a while', async () => {
+test('a content that is removed before it is read fails with an UnavailableError', async () => {
   const blobs = await folderBlobs()
   const { key } = await blobs.put(Readable.from([Buffer.from('abc')]))
   const content = await blobs.get(key)

@@ -178,7 +178,7 @@ describe.each(Object.entries(STORES))('%s', (storeName, make) => {
     })
     afterAll(() => opened.close())
 
-    it('nobody writes: the pages are the whole list in its order, forth, back and by offset', async () => {
+    it('without writes the pages are the whole list in order, forward, backward and by offset', async () => {
       await fc.assert(
         fc.asyncProperty(scene, async each => {
           await clear(opened)
@@ -251,7 +251,7 @@ describe.each(Object.entries(STORES))('%s', (storeName, make) => {
       )
     })
 
-    it('since_id, asked again and again while many create, sees every item once', async () => {
+    it('a reader by since_id sees each item once while many create', async () => {
       await clear(opened)
       const writers = Array.from({ length: 60 }, (_, size) =>
         opened.handler.request('/cars', { method: 'POST', json: { color: 'red', size } }),

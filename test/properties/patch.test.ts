@@ -80,7 +80,7 @@ test('an empty patch changes no byte: neither the item, nor updated_at, nor the 
   )
 })
 
-test('a patch that says what is there already changes no byte', async () => {
+test('a patch with the values that are there changes no byte', async () => {
   await fc.assert(
     fc.asyncProperty(cases, async ({ schema, value, pick }) => {
       const request = open(schema)
@@ -128,7 +128,7 @@ test('a patch of one property leaves all others as they are, byte for byte', asy
   expect(changed).toBeGreaterThan(25)
 })
 
-test('a patch deep inside leaves what stands beside it as it is', async () => {
+test('a patch of a nested property leaves its siblings unchanged', async () => {
   let changed = 0
   await fc.assert(
     fc.asyncProperty(cases, async ({ schema, value, pick }) => {

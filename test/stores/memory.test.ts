@@ -35,7 +35,7 @@ const is = (path: string, operator: Operator, ...values: Filter['values'][number
 })
 
 async function filled(count: number) {
-  const store = memoryStore() as MemoryStore // what users are not told of it
+  const store = memoryStore() as MemoryStore // not a part of the public type
   store.attach(SHAPE)
   for (let at = 0; at < count; at++) {
     await store.create({
@@ -99,7 +99,7 @@ describe('an index answers', async () => {
     expect(await looksOf(() => store.count({ where }, 'exact'))).toBe(0)
   })
 
-  test('and the counter does count where no index fits', async () => {
+  test('a filter that no index answers looks at all items', async () => {
     const where = [is('note', 'in', 'note 7')]
     expect(await looksOf(() => store.count({ where }, 'exact'))).toBe(COUNT)
   })
@@ -118,13 +118,13 @@ describe('an index', () => {
   const idsOf = async (...parameters: Parameters<Awaited<ReturnType<typeof few>>['list']>) =>
     (await (await few(24)).list(...parameters)).items.map(({ item }) => item.id)
 
-  test('is walked for a search where nobody asks how many there are', async () => {
+  test('is walked for a search without a total', async () => {
     const search = { text: 'note 1', paths: [['note']] }
     const found = await idsOf({ where: [], sort: by(''), search }, { limit: 3, offset: 1 }, 'none')
     expect(found).toEqual([11, 12, 13])
   })
 
-  test('of nothing gives nothing, from wherever', async () => {
+  test('of an empty store gives no items', async () => {
     const store = await few(0)
     const selection = { where: [is('color', 'in', 'red')], sort: by('color,price') }
     const slice = { limit: 5, key: ['red', 1, 1], backward: false }
@@ -160,7 +160,7 @@ describe('a store in memory', () => {
     expect(Math.max(...batches)).toBe(200)
   })
 
-  test.each(['price', 'note'])('a stream by %s ends where nobody waits for it', async sort => {
+  test.each(['price', 'note'])('a stream by %s ends when its signal is aborted', async sort => {
     const store = await filled(1234)
     const controller = new AbortController()
     const { signal } = controller
@@ -357,7 +357,7 @@ describe('ids', () => {
     expect(next > last).toBe(true)
   })
 
-  test('carries the time, and passes over what is no UUID', () => {
+  test('a UUIDv7 carries the time; a last id that is not a UUID is ignored', () => {
     expect(nextUuid('car-1', 0x018bcfe56800).slice(0, 13)).toBe('018bcfe5-6800')
     expect(nextUuid(undefined, 5).slice(0, 13)).toBe('00000000-0005')
   })
