@@ -47,7 +47,7 @@ const LONG = 'x'.repeat(60_000)
 const everything = { where: [], sort: by('') }
 
 describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
-  test('of a hundred go into the table by three statements', async () => {
+  test('insert a hundred rows by three statements', async () => {
     const { store, inserted } = await opened(open)
     await closing([store], async () => {
       const calls = Array.from({ length: 100 }, (_, at) => store.create(car(`c${at}`)))
@@ -60,7 +60,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
     })
   })
 
-  test('with long texts go one by one', async () => {
+  test('insert long texts one by one', async () => {
     const { store, inserted } = await opened(open)
     await closing([store], async () => {
       const calls = [LONG, LONG, LONG, ''].map(note => store.create({ ...car('red'), note }))
@@ -71,7 +71,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
     })
   })
 
-  test('each come to their own end', async () => {
+  test('succeed or fail separately', async () => {
     const { store } = await opened(open, { ...SHAPE, unique: [['color']] })
     await closing([store], async () => {
       for (const key of ['key', 'failing']) await store.claim(key, 'print')
@@ -96,7 +96,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
     })
   })
 
-  test('under an idempotency key and without go into the table together', async () => {
+  test('with and without an idempotency key are inserted together', async () => {
     const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' } }
     const { store, inserted } = await opened(open, shape)
     await closing([store], async () => {
@@ -114,7 +114,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
     })
   })
 
-  test('of many columns go in smaller parts', async () => {
+  test('of many columns are inserted in smaller parts', async () => {
     const names = Array.from({ length: 600 }, (_, at) => `column_${at}`)
     const fields = new Map<string, Field>(SHAPE.fields)
     for (const each of names) fields.set(each, { kind: 'string', nullable: false, optional: true })
@@ -133,7 +133,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
 describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
   'creates at the same time on %s',
   (_name, open) => {
-    test('are not held up by others that are given up', async () => {
+    test('do not wait for aborted ones', async () => {
       const others = Array.from({ length: 40 }, () => new AbortController())
       let inserts = 0
       const table = newTable()
@@ -155,7 +155,7 @@ describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
   },
 )
 
-test('rows that a trigger of PostgreSQL keeps out or gives other ids are not answered as others', async () => {
+test('a row that a trigger of PostgreSQL skips or changes never gets the answer of another row', async () => {
   const { db, table, store } = await opened(async onStatement => openPostgres({}, onStatement))
   await closing([store], async () => {
     await sql`create function odd() returns trigger language plpgsql as 'begin
@@ -183,7 +183,7 @@ test('rows that a trigger of PostgreSQL keeps out or gives other ids are not ans
   })
 })
 
-test('a row under an id of its own that a trigger keeps out is an error too', async () => {
+test('a row with a chosen id that a trigger skips is an error too', async () => {
   const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' } }
   const { db, table, store } = await opened(
     async onStatement => openPostgres({}, onStatement),
@@ -224,7 +224,7 @@ test('a table that others refer to is changed by one statement', async () => {
   })
 })
 
-test('a connection that could not wait for the making of tables serves on', async () => {
+test('a connection that timed out while tables were made works again', async () => {
   const url = openPostgres({ max: 1 })
   await url.connection().execute(async lock => {
     await sql`select pg_advisory_lock(7215423909113245)`.execute(lock)
@@ -240,7 +240,7 @@ test('a connection that could not wait for the making of tables serves on', asyn
   await url.destroy()
 })
 
-test('a trigger of PostgreSQL that keeps a row out is an error, not a wait for ever', async () => {
+test('a row that a trigger of PostgreSQL skips is an error, not an endless loop', async () => {
   const { db, table, store } = await opened(async onStatement => openPostgres({}, onStatement))
   await closing([store], async () => {
     await sql`create function nothing() returns trigger language plpgsql as 'begin return null; end'`.execute(

@@ -28,7 +28,7 @@ interface Table {
   ): Promise<Answer>
   say(text: string): Promise<Row[]>
   /** The messages that `onError` was given. */
-  readonly told: string[]
+  readonly errors: string[]
   close(): Promise<void>
 }
 
@@ -47,12 +47,12 @@ async function tableOf(
   for (const statement of made) await say(statement)
   const { id = 'integer', ...rest } = options
   const store = sqlStore({ db, table, version: false, ...rest })
-  const told: string[] = []
+  const errors: string[] = []
   const cars = defineCollection({ name: 'cars', schema, store, id, timestamps: false })
   const { fetch } = defineApi({
     collections: [cars],
     onError: error => {
-      told.push(error instanceof Error ? error.message : String(error))
+      errors.push(error instanceof Error ? error.message : String(error))
     },
   })
   return {
@@ -68,7 +68,7 @@ async function tableOf(
       return { status: answer.status, headers: answer.headers, text: await answer.text() }
     },
     say,
-    told,
+    errors,
     close: () => store.close(),
   }
 }
@@ -132,7 +132,7 @@ const TEXT = z.object({ value: z.string().nullable() })
 const NULLISH = z.object({ value: z.string().nullish() })
 
 /** Columns that cannot be served: the type, and what the error says. */
-const REFUSED: readonly [type: string, schema: z.ZodObject, told: RegExp][] = [
+const REFUSED: readonly [type: string, schema: z.ZodObject, message: RegExp][] = [
   ['real', NUMBER, /"value" is real, .* as a number; serve a view that casts it/],
   ['numeric', NUMBER, /"value" is numeric, .*; serve a view/],
   ['numeric(30,10)', NUMBER, /is numeric\(30,10\), .*; serve a view/],
@@ -212,18 +212,18 @@ describe('columns of others in PostgreSQL', () => {
     `create table TABLE (id int primary key, value ${type})`,
   ]
 
-  it.each(REFUSED)('of the type %s are not served as they are', async (type, schema, told) => {
+  it.each(REFUSED)('of the type %s are not served as they are', async (type, schema, message) => {
     const table = await tableOf(open(), made(type), schema)
     for (const path of ['/cars', '/cars/1', '/cars/count']) {
       const { status, text } = await table.ask('GET', path)
       expect(status).toBe(500)
       expect(text).not.toContain('column')
     }
-    expect(table.told[0]).toMatch(told)
-    expect(table.told[0]).toMatch(
+    expect(table.errors[0]).toMatch(message)
+    expect(table.errors[0]).toMatch(
       /^The table others_\d+: its column "|^The table others_\d+: it has no/,
     )
-    expect(table.told).toHaveLength(3)
+    expect(table.errors).toHaveLength(3)
     await table.close()
   })
 
@@ -294,8 +294,8 @@ describe('columns of others in PostgreSQL', () => {
     expect((await table.ask('GET', '/cars/1')).text).toBe('{"id":1,"value":9007199254740991}')
     expect((await table.ask('GET', '/cars/2')).status).toBe(500)
     expect((await table.ask('GET', '/cars')).status).toBe(500)
-    expect(table.told).toHaveLength(2)
-    expect(table.told[0]).toMatch(/"value" holds 900719925474099\d, beyond 2\^53/)
+    expect(table.errors).toHaveLength(2)
+    expect(table.errors[0]).toMatch(/"value" holds 900719925474099\d, beyond 2\^53/)
     await table.close()
   })
 
@@ -313,7 +313,7 @@ describe('columns of others in PostgreSQL', () => {
     const all = [1, 2].map(() => table.ask('POST', '/cars', { value: 'y' }))
     for (const { status } of await Promise.all(all)) expect(status).toBe(500)
     expect((await table.ask('POST', '/cars', { value: 'y' })).status).toBe(500)
-    expect(table.told.every(each => each.includes('beyond 2^53'))).toBe(true)
+    expect(table.errors.every(each => each.includes('beyond 2^53'))).toBe(true)
     expect((await table.ask('GET', '/cars/count')).text).toBe('{"count":1}')
     await table.close()
   })
@@ -327,7 +327,7 @@ describe('columns of others in PostgreSQL', () => {
       TEXT,
     )
     expect((await table.ask('DELETE', '/cars/1')).status).toBe(500)
-    expect(table.told[0]).toMatch(/its column "id" is the id, but no unique index is on it alone/)
+    expect(table.errors[0]).toMatch(/its column "id" is the id, but no unique index is on it alone/)
     expect(await table.say('select * from TABLE')).toHaveLength(2)
     // As soon as that is mended it is served.
     await table.say('delete from TABLE where tenant = 2')
@@ -337,12 +337,12 @@ describe('columns of others in PostgreSQL', () => {
   })
 
   it('are asked for once, and again once the table is there', async () => {
-    const { say, ask, close, told } = await tableOf(open(), [], TEXT)
+    const { say, ask, close, errors } = await tableOf(open(), [], TEXT)
     expect((await ask('GET', '/cars')).status).toBe(500)
-    expect(told[0]).toMatch(/exist/)
+    expect(errors[0]).toMatch(/exist/)
     await say('create table TABLE (id int primary key, value int)')
     expect((await ask('GET', '/cars')).status).toBe(500)
-    expect(told[1]).toMatch(/"value" is int/)
+    expect(errors[1]).toMatch(/"value" is int/)
     await say('alter table TABLE drop column value')
     await say('alter table TABLE add column value varchar(9)')
     expect((await ask('GET', '/cars')).status).toBe(200)
@@ -450,7 +450,7 @@ describe.each([
   ['PostgreSQL', async () => openPostgres()],
   ['SQLite', () => openDatabase()],
 ] as const)('a view in %s', (database, open) => {
-  it('with two rows of an id has neither of them changed', async () => {
+  it('with two rows of one id: neither of them changes', async () => {
     const table = await tableOf(
       await open(),
       [
@@ -470,8 +470,9 @@ describe.each([
     ] as const) {
       expect((await table.ask(method, '/cars/1', json)).status).toBe(500)
     }
-    expect(table.told).toHaveLength(2)
-    for (const told of table.told) expect(told).toMatch(/has 2 rows with the id 1: none of them/)
+    expect(table.errors).toHaveLength(2)
+    for (const message of table.errors)
+      expect(message).toMatch(/has 2 rows with the id 1: none of them/)
     const values = (await table.say('select value from TABLE order by value')).map(
       ({ value }) => value,
     )
@@ -481,7 +482,7 @@ describe.each([
     await table.close()
   })
 
-  it('is what tables of the store are not: a change of these is one statement', async () => {
+  it('differs from a table of the store, where a change is one statement', async () => {
     const seen: string[] = []
     const log = ({ sql }: CompiledQuery) => seen.push(sql)
     const db = {
@@ -511,7 +512,7 @@ describe('columns of others in SQLite', () => {
       const made = [`create table TABLE (id integer primary key, value ${type})`, SEQUENCES]
       const table = await tableOf(await openDatabase(), made, NULLISH)
       expect((await table.ask('POST', '/cars', { value: '030' })).status).toBe(500)
-      expect(table.told[0]).toMatch(/its column "value" is .*; set { json: false } for it/)
+      expect(table.errors[0]).toMatch(/its column "value" is .*; set { json: false } for it/)
       await table.close()
     },
   )
@@ -521,7 +522,7 @@ describe('columns of others in SQLite', () => {
     const table = await tableOf(await openDatabase(), made, NULLISH)
     await table.say("insert into TABLE values (1, '030')")
     expect((await table.ask('GET', '/cars/1')).status).toBe(500)
-    expect(table.told).toEqual([
+    expect(table.errors).toEqual([
       'The column "value" holds invalid JSON; set { json: false } for it in columns, or declare what it holds',
     ])
     await table.close()

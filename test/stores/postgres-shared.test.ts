@@ -105,7 +105,7 @@ test.each<[string, string, (store: Store) => unknown[]]>([
   },
 )
 
-test('a total is counted once while nobody changes anything', async () => {
+test('a total is counted once while nothing changes', async () => {
   const table = newTable()
   const statements: string[] = []
   const db = openPostgres({}, query => statements.push(query.sql))
@@ -175,7 +175,7 @@ test('a text too long for an index is refused by the name of its field', async (
   })
 })
 
-test('a guess of the total is the planner’s where counting would cost much', async () => {
+test('an estimated total is the planner’s if counting costs much', async () => {
   const table = newTable()
   const store = open(table)
   await closing([store], async () => {

@@ -127,7 +127,7 @@ export function severalStores(database: Database): void {
       })
     })
 
-    test('a total is counted again after a change by anybody', async () => {
+    test('a total is counted again after any change', async () => {
       const table = newTable()
       const stores = [open(table), open(table)]
       await closing(stores, async () => {
@@ -187,7 +187,7 @@ export function severalStores(database: Database): void {
       })
     })
 
-    test('that takes too long ends, even where no connection is free to cancel it', async () => {
+    test('that takes too long ends, even if no connection is free to cancel it', async () => {
       const [table, other] = [newTable(), newTable()]
       const patient = open(table)
       const db = database.connect(3)
@@ -280,7 +280,7 @@ export function severalStores(database: Database): void {
       })
     })
 
-    test('that creates alone, given up while it waits, is not done afterwards', async () => {
+    test('that creates one item and is aborted while it waits is not done afterwards', async () => {
       const table = newTable()
       const store = open(table)
       await closing([store], async () => {
@@ -300,7 +300,7 @@ export function severalStores(database: Database): void {
       })
     })
 
-    test('that shares a commit with others is done with them, once it has begun', async () => {
+    test('that shares a commit with others is done with them once it has begun', async () => {
       const table = newTable()
       const store = open(table)
       await closing([store], async () => {
@@ -323,7 +323,7 @@ export function severalStores(database: Database): void {
       })
     })
 
-    test('that is aborted lets its caller go, even where no connection is free', async () => {
+    test('that is aborted rejects at once, even if no connection is free', async () => {
       const table = newTable()
       const store = open(table)
       await closing([store], async () => {
@@ -343,7 +343,7 @@ export function severalStores(database: Database): void {
     })
   })
 
-  test('a store that is closed ends what is under way first', async () => {
+  test('a store that is closed finishes running calls first', async () => {
     const table = newTable()
     const store = open(table)
     const { id } = await store.create(car('red'))
@@ -359,7 +359,7 @@ export function severalStores(database: Database): void {
     })
   })
 
-  test('of those who wait for the same values one gets them when they are free', async () => {
+  test('of several creates with the same unique values one succeeds', async () => {
     const table = newTable()
     const shape: Shape = { ...SHAPE, identity: { name: 'id', kind: 'text' }, unique: [['color']] }
     const stores = Array.from({ length: 3 }, () => open(table, shape))
@@ -386,7 +386,7 @@ export function severalStores(database: Database): void {
     })
   })
 
-  test('an id goes on after the greatest that is there', async () => {
+  test('ids continue after the greatest existing one', async () => {
     const table = newTable()
     const store = open(table)
     await closing([store], async () => {

@@ -23,7 +23,7 @@ describe('SQLite gives the answer of the store in memory', () => {
     await db.destroy()
   }, 60_000)
 
-  test('for names that none of its paths can say, at any depth', async () => {
+  test('for names that a JSON path cannot contain, at any depth', async () => {
     const db = await openDatabase(':memory:')
     const deep = z.record(z.string(), z.record(z.string(), z.object({ a: z.string() })))
     const schema = z.object({ deep, lists: z.record(z.string(), z.array(z.string())) })
@@ -97,7 +97,7 @@ describe('SQLite gives the answer of the store in memory', () => {
   })
 
   test.each(['value', 'Type', 'key', 'path', 'parent', 'root', 'json', 'rowid'])(
-    'for a field that is called as what SQLite tells of JSON: %s',
+    'for a field with the name of a column of json_each: %s',
     async name => {
       const items = [{ [name]: ['x', 'y'] }, { [name]: ['y'] }, {}]
       for (const table of ['cars', 'e']) await countsAlike([[name, list]], items, [[name]], table)
@@ -171,7 +171,7 @@ describe('SQLite answers by an index', async () => {
 })
 
 describe('a total', () => {
-  test('is counted once, and again after a change by anybody', async () => {
+  test('is counted once, and again after any change', async () => {
     const file = newFile()
     const seen: string[] = []
     const database = new Database(file)
@@ -210,7 +210,7 @@ describe('a total', () => {
 })
 
 describe('a SQLite file', () => {
-  test('gives back items, versions, ids and idempotency answers when it is opened again', async () => {
+  test('returns items, versions, ids and idempotency answers when it is opened again', async () => {
     const file = newFile()
     const open = async () => {
       const store = sqlStore({ db: await openDatabase(file), create: true })
@@ -300,7 +300,7 @@ describe('a SQLite file', () => {
   /** Some turns of the loop, which a driver that waits for a lock would not let go round. */
   const later = () => new Promise(resolve => setTimeout(resolve, 50))
 
-  test('that another process has locked keeps nobody but those who write', async () => {
+  test('that another process has locked blocks only writes', async () => {
     const { store, first, other, colors } = await openLocked()
     const settled: unknown[] = []
     const write = async (work: unknown) => settled.push(await work)
@@ -323,7 +323,7 @@ describe('a SQLite file', () => {
     await store.close()
   })
 
-  test('that another process has locked lets go who gives up, and writes nothing of theirs', async () => {
+  test('that another process has locked ends aborted writes, and writes nothing of them', async () => {
     const { store, first, other, colors } = await openLocked()
     const controller = new AbortController()
     const { signal } = controller
@@ -352,7 +352,7 @@ describe('a SQLite file', () => {
     other.close()
   })
 
-  test('that another process has locked for long makes a write unavailable, and a later one work', async () => {
+  test('that another process has locked for long makes a write unavailable; a later one works', async () => {
     const { store, first, other, colors } = await openLocked()
     const ended = Promise.allSettled([
       store.update(first.id, first.version, { color: 'late', year: 2 }),
@@ -374,7 +374,7 @@ describe('a SQLite file', () => {
     await store.close()
   })
 
-  test('that is full makes a write unavailable, alone and among others, and reads go on', async () => {
+  test('that is full makes writes unavailable, alone and in a batch; reads work', async () => {
     // Without a log Kysely throws at once, before there is a promise.
     const dialect = new SqliteDialect({ database: new Database(newFile()) })
     const db = new Kysely<unknown>({ dialect })
@@ -393,7 +393,7 @@ describe('a SQLite file', () => {
     await store.close()
   })
 
-  test('without its tables fails each call, and each for itself', async () => {
+  test('without its tables fails each call separately', async () => {
     const store = sqlStore({ db: await openDatabase() })
     store.attach(SHAPE)
     const calls = [
@@ -405,7 +405,7 @@ describe('a SQLite file', () => {
     await store.close()
   })
 
-  test('undoes a failed write alone among those that share a commit', async () => {
+  test('undoes only the failed write of those that share a commit', async () => {
     const store = sqlStore({ db: await openDatabase(), create: true })
     store.attach({ ...SHAPE, unique: [['color']] })
     const calls = ['a', 'b', 'a', 'c'].map(color => store.create({ color, year: 1 }))
@@ -464,7 +464,7 @@ describe('a table that exists', () => {
     await store.close()
   })
 
-  test('goes on after the greatest id that is there', async () => {
+  test('continues after the greatest existing id', async () => {
     const db = await openDatabase()
     await sql`create table cars (id integer primary key, color text)`.execute(db)
     await sql`insert into cars values (41, 'red')`.execute(db)
@@ -480,7 +480,7 @@ describe('a table that exists', () => {
     await store.close()
   })
 
-  test('keeps nothing that it has no column for', async () => {
+  test('stores no property without a column', async () => {
     const store = sqlStore({ db: await openDatabase(), create: true })
     store.attach(LEGACY)
     await expect(store.create({ id: 'a', color: 'red', wheels: 4 })).rejects.toThrow(
@@ -490,7 +490,7 @@ describe('a table that exists', () => {
     await store.close()
   })
 
-  const MISTAKES: [string, Shape, object, string][] = [
+  const INVALID: [string, Shape, object, string][] = [
     ['a column for no field', LEGACY, { columns: { colour: 'paint' } }, 'no field "colour"'],
     ['two fields in one column', LEGACY, { columns: { color: 'NOTE' } }, 'twice'],
     [
@@ -513,7 +513,7 @@ describe('a table that exists', () => {
       'no field "key"',
     ],
   ]
-  test.each(MISTAKES)('refuses %s at definition', async (_name, shape, options, message) => {
+  test.each(INVALID)('refuses %s at definition', async (_name, shape, options, message) => {
     const store = sqlStore({ db: await openDatabase(), ...options })
     expect(() => store.attach(shape)).toThrow(TypeError)
     expect(() => store.attach(shape)).toThrow(message)
@@ -521,7 +521,7 @@ describe('a table that exists', () => {
   })
 })
 
-test('a field that is added asks for its column, and the version before goes on beside it', async () => {
+test('a new field needs its column; the version without it works meanwhile', async () => {
   const db = await openDatabase(':memory:')
   const schema = z.object({ color: z.string() })
   const version = (of: z.ZodObject) => {
@@ -548,7 +548,7 @@ test('a field that is added asks for its column, and the version before goes on 
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-test('a collection whose schema takes any properties says so at definition', () => {
+test('a collection with a loose schema is a TypeError at definition', () => {
   const store = sqlStore({
     db: new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(':memory:') }) }),
   })

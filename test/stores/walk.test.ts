@@ -56,7 +56,7 @@ test.each([
   ['/items?text[like]=*1*1*&sort=-price&limit=1000', undefined],
   ['/items/search?q=text+11&sort=price', undefined],
   ['/items?color=green&sort=text', 0],
-])('%s is looked at in slices, and is what memory gives', async (path, total) => {
+])('%s is read in slices, with the answer of the store in memory', async (path, total) => {
   const sql = await served(20)
   const memory = serveStore(memoryStore())
   await Promise.all([sql.fill(COUNT), memory.fill(COUNT)])
@@ -91,7 +91,7 @@ test.each([
   await store.close()
 })
 
-test('a small table is looked at at once', async () => {
+test('a small table is read by one statement', async () => {
   const { store, ask, fill, statements } = await served(undefined)
   await fill(COUNT)
   statements.length = 0
@@ -119,7 +119,7 @@ test('others are served between the slices', async () => {
   await store.close()
 })
 
-test('a walk that takes too long is 503, and names what has no index', async () => {
+test('a walk that takes too long is 503, and names the fields without an index', async () => {
   const { store, ask, fill } = await served(1, { workTime: 1 })
   await fill(5000)
   const { status, json } = await ask('/items?sort=text&color=red')
