@@ -8,7 +8,7 @@ export type HeaderList = string[]
 
 /** The bytes of a body, read once. */
 export interface BodyStream extends AsyncIterable<Uint8Array> {
-  /** Gives the whole body where all of it came with the head; else nothing is read. To be called first. */
+  /** Reads the whole body where all of it arrived with the head; otherwise it reads nothing. To be called first. */
   readonly whole?: () => Promise<Uint8Array | undefined>
 }
 

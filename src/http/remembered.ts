@@ -1,4 +1,4 @@
-// Results by text. Clients choose the texts, so only so many are kept, and only short ones.
+// A cache of results by text. Clients choose the texts, so it keeps a limited number of short ones.
 
 export class Remembered<T> {
   readonly #results = new Map<string, T>()
@@ -11,7 +11,7 @@ export class Remembered<T> {
     this.#longest = longest
   }
 
-  /** Gives the result of a text, made where it is not kept. */
+  /** Returns the result of a text, computed where it is not kept. */
   get(text: string, make: (text: string) => T): T {
     const known = this.#results.get(text)
     if (known !== undefined || this.#results.has(text)) return known as T // it has the text

@@ -41,12 +41,12 @@ class KnownHeaders {
   'x-request-id' = undefined
 }
 
-// Nothing on `Object.prototype` is taken for a header that was sent.
+// A polluted `Object.prototype` must not look like a header of the request.
 Object.setPrototypeOf(KnownHeaders.prototype, null)
 
 type MutableHeaders = { -readonly [Name in keyof RequestHeaders]: RequestHeaders[Name] }
 
-/** Creates headers to be filled; what is not set is `undefined`. */
+/** Creates empty headers; those that are not set are `undefined`. */
 export function createHeaders(): MutableHeaders {
   // Any other name gives `undefined` too: the prototype is null.
   return new KnownHeaders() as object as MutableHeaders

@@ -1,4 +1,4 @@
-// Every request ends: how long a client may take over its body, and how long the work may take.
+// The time limits that end every request: for its body, for the work, and for storing an upload.
 import { type ErrorType, HttpError, incompleteBody } from '../errors.ts'
 import type { Awaitable } from '../schema/values.ts'
 import type { Limits } from './limits.ts'

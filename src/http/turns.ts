@@ -1,25 +1,25 @@
-// One line for all work that can wait: what is queued behind other requests of its connection, the next
-// piece of a stream, and what looks at much. Between two turns the event loop is reached, and who has come
-// meanwhile is served first: libuv accepts one connection in each pass of the event loop.
+// One queue for all work that can wait: pipelined requests, the next pieces of streams, slices of long
+// scans. Between two turns the event loop runs, and new requests are served first: libuv accepts one
+// connection in each pass of the event loop.
 
 const line: (() => void)[] = []
-/** Whether this pass of the event loop has its turn, or somebody waits for the next one. */
+/** Whether this pass of the event loop has its turn, or the next one is scheduled. */
 let scheduled = false
-/** Whether a connection or a request has come since somebody last looked. */
+/** Whether a connection or a request has arrived since the last check. */
 let arrived = false
-/** Until when those who come are served before the next turn, by `performance.now()`; 0 while a turn lasts. */
+/** Until when new requests are served before the next turn, by `performance.now()`; 0 while a turn lasts. */
 let until = 0
 
 /** When the last turn began. */
 let began = 0
 
-/** Others are served first for as long as the last turn took, within these milliseconds. */
+/** New requests are served first for as long as the last turn took, within these milliseconds. */
 const MIN_PATIENCE_MS = 5
 const MAX_PATIENCE_MS = 50
 
 /**
  * Takes the one turn of this pass of the event loop, or waits for one, first come first served.
- * @param long whether what follows takes long: then even the first waits until nobody comes.
+ * @param long whether the work takes long: then even the first waits while requests arrive.
  */
 export function takeTurn(long = false): Promise<void> | undefined {
   const waits = scheduled || (long && arrived)
@@ -30,7 +30,7 @@ export function takeTurn(long = false): Promise<void> | undefined {
   })
 }
 
-/** Says that a connection or its first request has come: others may wait to be accepted. */
+/** Notes that a connection or its first request has arrived: others may wait to be accepted. */
 export function noteArrival(): void {
   arrived = true
 }
@@ -55,7 +55,7 @@ function serveNext(): void {
   next()
 }
 
-/** Whether those who come are still served first. */
+/** Whether new requests are still served first. */
 function isPatient(): boolean {
   const now = performance.now()
   if (until === 0) until = now + Math.min(Math.max(now - began, MIN_PATIENCE_MS), MAX_PATIENCE_MS)

@@ -12,6 +12,7 @@ import {
   ALLOW_ALL,
   buildRawResponse,
   type ParserError,
+  type RawResponse,
   toRawResponse,
   writeRawResponse,
 } from './raw-response.ts'
@@ -112,9 +113,7 @@ export function harden<S extends Server>(server: S, options: HardenOptions = {})
     const socket = duplex as Socket // A net.Socket or TLSSocket, as Node documents.
     const issue: Issue = { message: 'This server is not a proxy', type: 'method_not_allowed' }
     const bare = buildRawResponse(405, issue, request.url ?? '', ALLOW_ALL)
-    const before = newest.get(socket)
-    if (!before || before.writableFinished) writeRawResponse(socket, bare)
-    else before.once('close', () => writeRawResponse(socket, bare))
+    writeAfter(newest.get(socket), socket, bare)
   })
   server.on('clientError', (error: ParserError, duplex: Duplex) => {
     const socket = duplex as Socket // A net.Socket or TLSSocket, as Node documents.
@@ -152,12 +151,8 @@ function respondToBroken(
     return
   }
   const broken = toRawResponse(error)
-  if (!response || (response.writableFinished && response.req.complete)) {
-    writeRawResponse(socket, broken)
-  } else if (response.req.complete) {
-    // An earlier request still waits for its response: this one comes after it.
-    response.once('close', () => writeRawResponse(socket, broken))
-  } else if (response.headersSent) {
+  if (!response || response.req.complete) writeAfter(response, socket, broken)
+  else if (response.headersSent) {
     // The broken request has its response: a second one would be taken for that of another request.
     socket.destroy()
   } else {
@@ -165,4 +160,10 @@ function respondToBroken(
     if (response.socket !== null) writeRawResponse(socket, broken)
     else response.once('socket', () => writeRawResponse(socket, broken))
   }
+}
+
+/** Writes a response after the one to an earlier request, which may still wait for it. */
+function writeAfter(before: ServerResponse | undefined, socket: Socket, raw: RawResponse): void {
+  if (!before || before.writableFinished) writeRawResponse(socket, raw)
+  else before.once('close', () => writeRawResponse(socket, raw))
 }

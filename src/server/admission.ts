@@ -1,4 +1,4 @@
-// Before a request goes on: whether a browser was made to send it, who sends it, and how much that client may ask.
+// The checks before a request is read further: cross-site requests, credentials, rate limits.
 import { addressKey, principalKey } from '../auth/client-key.ts'
 import { countAgainstLimits } from '../auth/count-request.ts'
 import { isCrossSite } from '../auth/cross-site.ts'
@@ -17,8 +17,8 @@ export function isSafe(method: string): boolean {
 }
 
 /**
- * The steps by which every request to an api is admitted; those that it does not need are not there.
- * @param method absent for paths and methods that do not exist: it may be any.
+ * Lists the steps that every request to an api passes first; steps that the api does not need are left out.
+ * @param method absent for unknown paths and methods.
  */
 export function admissionSteps(api: ApiDefinition, method?: string): Step[] {
   const steps: Step[] = []

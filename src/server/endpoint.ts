@@ -1,5 +1,5 @@
-// What a request passes through, in this order: compiled once for each route and method. A step that a
-// route does not need is not in its list.
+// The steps of a request in their order, compiled once for each route and method. A step that a route
+// does not need is not in its list.
 import { type HeaderList, isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Route } from '../model/routes.ts'
@@ -119,7 +119,7 @@ function steps(...slots: readonly (Step | Step[] | false | undefined)[]): Step[]
   return slots.flat().filter(slot => typeof slot === 'function')
 }
 
-/** Nothing is here for a principal that may do nothing here. */
+/** Hides a target from a principal that may do nothing to it. @throws HttpError 404 */
 function refuseHidden(context: RequestContext): void {
   const { target, match } = context
   if (target && match && listAuthorizedMethods(context, target, match.methods).size === 0)
@@ -188,14 +188,10 @@ function describe(route: Route): Step {
     context.negotiated = negotiate(context)
     const methods = authorizedMethods(context, route)
     const { api } = context
-    const whole = describeTarget({ target: route.pattern, methods: route.methods }, api)
-    const lost = [...route.methods.keys()].filter(method => !methods.has(method))
-    const data = {
-      ...Object.fromEntries(
-        Object.entries(whole).filter(([name]) => !lost.includes(name.toUpperCase())),
-      ),
-      ...nameBelow(context),
-    }
+    const described = describeTarget({ target: route.pattern, methods: route.methods }, api)
+    const isVisible = (method: string) => !route.methods.has(method) || methods.has(method)
+    const visible = Object.entries(described).filter(([name]) => isVisible(name.toUpperCase()))
+    const data = { ...Object.fromEntries(visible), ...nameBelow(context) }
     context.result = {
       status: 200,
       headers: [...methodHeaders(methods, api.formats), ...api.cors.preflight],

@@ -1,5 +1,5 @@
-// What a request was, for metrics, traces and logs: told through node:diagnostics_channel, and only
-// where somebody listens.
+// Events of requests and responses, for metrics, traces and logs: published on node:diagnostics_channel,
+// where somebody subscribes.
 import { randomUUID } from 'node:crypto'
 import { channel } from 'node:diagnostics_channel'
 import type { Principal } from '../auth/scheme.ts'
@@ -7,7 +7,7 @@ import type { HttpError } from '../errors.ts'
 import type { HttpRequest } from '../http/message.ts'
 import type { RequestContext } from '../operations/context.ts'
 
-/** Told when the target of a request is known, before credentials are looked at. */
+/** Published when the target of a request is known, before credentials are checked. */
 export interface RequestEvent {
   /** The client's `X-Request-Id`, or one made here. */
   readonly id: string
@@ -20,9 +20,9 @@ export interface RequestEvent {
   readonly route: string | undefined
 }
 
-/** Told when the answer is made; its body may still have to be sent. */
+/** Published when the response is made; its body may still have to be sent. */
 export interface ResponseEvent extends RequestEvent {
-  /** The method that counted, `_method` applied. */
+  /** The effective method, `_method` applied. */
   readonly method: string
   /** The status that was sent. */
   readonly status: number
@@ -30,13 +30,13 @@ export interface ResponseEvent extends RequestEvent {
   readonly operation: string | undefined
   readonly collection: string | undefined
   readonly principal: Principal | undefined
-  /** The refusal or failure, if the request ended with one; its `cause` is for the log alone. */
+  /** The error, if the request ended with one; its `cause` is for the log alone. */
   readonly error: HttpError | undefined
   /** Milliseconds. */
   readonly duration: number
 }
 
-/** The channels, for those who subscribe by name. */
+/** The names of the channels. */
 export const REQUEST_CHANNEL = 'rest-conventions:request'
 export const RESPONSE_CHANNEL = 'rest-conventions:response'
 
@@ -44,38 +44,33 @@ export const requests = channel(REQUEST_CHANNEL)
 export const responses = channel(RESPONSE_CHANNEL)
 
 /**
- * Calls a listener for every request of every api in this process. One that throws or rejects, as where
- * metrics cannot be sent, fails nothing: that is told to `console.error`.
- * @returns what ends that.
+ * Calls a listener for every request of every api in this process. An error that it throws, or rejects
+ * with, is printed by `console.error` and fails nothing.
+ * @returns a function that ends the subscription.
  */
 export function onRequest(listener: (event: RequestEvent) => void): () => void {
   // Only handle.ts publishes here.
   return subscribe(requests, message => listener(message as RequestEvent))
 }
 
-/** The same for every answer. */
+/** Calls a listener for every response, in the same way. */
 export function onResponse(listener: (event: ResponseEvent) => void): () => void {
   return subscribe(responses, message => listener(message as ResponseEvent))
 }
 
 function subscribe(to: typeof requests, listener: (message: unknown) => unknown): () => void {
-  const tell = (message: unknown) => {
+  const call = async (message: unknown) => {
     try {
-      const told = listener(message)
-      if (told instanceof Promise) told.catch(complain)
+      await listener(message)
     } catch (error) {
-      complain(error)
+      // Thrown by a subscriber of a channel, it would end the process.
+      console.error('[rest-conventions] A listener of onRequest or onResponse failed', error)
     }
   }
-  to.subscribe(tell)
+  to.subscribe(call)
   return () => {
-    to.unsubscribe(tell)
+    to.unsubscribe(call)
   }
-}
-
-/** What a channel's subscriber throws would end the process. */
-function complain(error: unknown): void {
-  console.error('[rest-conventions] A listener of onRequest or onResponse failed', error)
 }
 
 const REQUEST_ID = /^[\w.:=+/@-]{1,128}$/
@@ -85,7 +80,7 @@ export function parseRequestId(text: string | undefined): string | undefined {
   return text !== undefined && REQUEST_ID.test(text) ? text : undefined
 }
 
-/** The id of a request, for logs; made when it is first needed. */
+/** Returns the id of a request, for logs; it is created when it is first needed. */
 export function getRequestId(context: RequestContext): string {
   context.requestId ??= randomUUID()
   return context.requestId

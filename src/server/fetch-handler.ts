@@ -14,7 +14,7 @@ import { limitBodyTime } from '../http/timeouts.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
 
-/** @param host what a host server calls with besides: all of it goes to `clientAddress`, and nowhere else. */
+/** @param host further arguments of the host server, which `clientAddress` gets. */
 export type Fetch = (request: Request, ...host: readonly unknown[]) => Promise<Response>
 
 export function fetchHandler(runtime: ServerRuntime): Fetch {
@@ -22,7 +22,7 @@ export function fetchHandler(runtime: ServerRuntime): Fetch {
   return async (request, ...host) => {
     const address = api.clientAddress?.(request, ...host) ?? undefined
     const answer = await handle(runtime, new FetchRequest(api, request, address))
-    // Without falling through there always is one.
+    // Only a host's `next` leaves a request without an answer.
     return answer ? toResponse(answer) : new Response(null, { status: 404 })
   }
 }
@@ -47,10 +47,10 @@ class FetchRequest implements HttpRequest {
     this.target = request.url.slice(start)
     this.headers = readHeaders(request.headers, host)
     this.headerCount = Object.values(this.headers).filter(value => value !== undefined).length
-    // What the host server has read is not there any more.
+    // The host server may have read the body already.
     const body = request.body && limitBodyTime(request.body, api.limits)
     this.body = request.bodyUsed ? { parsed: undefined } : (body ?? undefined)
-    // A list of a header, as anybody may write it, is no address.
+    // A list from a header is not an address: anyone may write it.
     const known = address !== undefined && isIP(address) > 0 ? address : undefined
     const connection = { address: known, secure: protocol === 'https:' }
     const client = resolveClient(this.headers, connection, api.trustProxy)
@@ -73,7 +73,7 @@ class FetchRequest implements HttpRequest {
       this.#controller ??= controllerOf(this.#request)
       this.#controller.abort(reason)
     } catch {
-      // In Workers the time of one may be found over while another is answered, which may not touch it.
+      // In Workers no request may touch another, as the check of all deadlines does.
     }
   }
 }
@@ -121,6 +121,6 @@ function streamOf(body: StreamBody): ReadableStream<Uint8Array> {
       await chunks.return?.()
     },
   }
-  // Nothing more is read before it is asked for.
+  // A chunk is read only when the client takes it.
   return new ReadableStream(source, { highWaterMark: 0 })
 }

@@ -1,4 +1,4 @@
-// One request from its plain data to its answer: the only place where what was thrown becomes an answer.
+// Handles one request, from plain data to its response: the only place where thrown errors become responses.
 import { HttpError } from '../errors.ts'
 import type { HttpRequest, HttpResponse } from '../http/message.ts'
 import { SUPPRESS_PARAMETER } from '../http/method-override.ts'
@@ -25,7 +25,7 @@ export interface ServerRuntime extends Runtime {
 
 /**
  * Answers a request; never throws, and gives no promise where nothing waits.
- * @param fallThrough whether a path that is not the api's is left to the host: `undefined` then.
+ * @param fallThrough whether unknown paths are left to the host: then the result is `undefined`.
  */
 export function handle(
   runtime: ServerRuntime,
@@ -78,7 +78,7 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
   return true
 }
 
-/** A path that cannot be read is not the api's where a host may take it. */
+/** Finds the route of a path; a malformed path is left to the host where it may take it. */
 function findMatch(router: Router<Endpoints>, path: string, fallThrough: boolean) {
   try {
     return router.match(path)
@@ -88,7 +88,7 @@ function findMatch(router: Router<Endpoints>, path: string, fallThrough: boolean
   }
 }
 
-/** Runs the steps, each after the one before; waits only for those that gave a promise. */
+/** Runs the steps in their order; waits only for those that return a promise. */
 function run(context: RequestContext): Awaitable<HttpResponse> {
   while (context.position < context.steps.length) {
     const step = context.steps[context.position++]
@@ -103,7 +103,7 @@ function run(context: RequestContext): Awaitable<HttpResponse> {
 async function fail(context: RequestContext, thrown: unknown): Promise<HttpResponse> {
   if (!context.performing) await context.uploads?.discard()
   let error = translateStoreError(thrown)
-  // A client that was not served for lack of time or room is not counted.
+  // A 503 for lack of time or capacity is not counted.
   if (!(error instanceof HttpError && error.status === 503)) {
     try {
       await countRequest(context)
@@ -117,7 +117,7 @@ async function fail(context: RequestContext, thrown: unknown): Promise<HttpRespo
   try {
     response = respondWithError(context, answer)
   } catch (broken) {
-    // A format that cannot print even this: JSON can.
+    // Where the format cannot print even the error, JSON can.
     context.negotiated = AS_JSON
     answer = toErrorResponse(context, broken)
     response = respondWithError(context, answer)

@@ -30,17 +30,14 @@ export function createHandlers(api: ApiDefinition): Handlers & { readonly runtim
         `${below} is the path of a collection and of a document. Rename the collection.`,
       )
   }
-  const workload = createWorkload(api.limits)
-  const notFound = compileNotFound(api)
-  const transaction = runTransaction
   const runtime: ServerRuntime = {
     api,
     router,
-    workload,
+    workload: createWorkload(api.limits),
     createResource,
-    transaction,
+    transaction: runTransaction,
     documents,
-    notFound,
+    notFound: compileNotFound(api),
   }
   return { handler: nodeHandler(runtime), fetch: fetchHandler(runtime), runtime }
 }

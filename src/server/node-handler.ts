@@ -20,14 +20,14 @@ import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
 import { askForBody, countUnsent, isClosed, sendAnswer, takenOver } from './send.ts'
 
-/** Called with `next` it leaves every path that is not its own to what follows. */
+/** With `next`, unknown paths are left to the host server. */
 export type Handler = (
   request: IncomingMessage,
   response: ServerResponse,
   next?: (error?: unknown) => void,
 ) => void
 
-/** What host servers add to the request: the path before a mount, a body that they have parsed, its files. */
+/** A request with the properties that host servers add: the path before a mount, a parsed body, its files. */
 type HostRequest = IncomingMessage & {
   originalUrl?: unknown
   body?: unknown
@@ -60,12 +60,11 @@ function answerTo(
   const received = new NodeRequest(runtime.api, request, response)
   const send = (answer: HttpResponse | undefined) => {
     if (answer) return sendAnswer(request, received.unread, response, answer)
-    // In a turn of its own: what it throws is not ours to swallow.
+    // On the next tick: an error that it throws belongs to the host server.
     if (next) process.nextTick(next)
     return undefined
   }
-  // A connection that broke while the answer was written, or a streamed body that did.
-  // What was written before leaves first.
+  // The connection or the body broke off while the answer was written. What was written leaves first.
   const fail = () => void setImmediate(() => response.destroy())
   try {
     const answer = handle(runtime, received, next !== undefined)
@@ -127,7 +126,7 @@ class NodeRequest implements HttpRequest {
     return takeTurn()
   }
 
-  /** Made when somebody asks: most requests end without. */
+  /** Created when it is first read: most requests end without. */
   get signal(): AbortSignal {
     this.#controller ??= controllerOf(this.#response)
     return this.#controller.signal
@@ -160,7 +159,7 @@ function controllerOf(response: ServerResponse): AbortController {
   return controller
 }
 
-/** What a mount took from the front of the path. */
+/** Finds the part of the path that a mount has removed. */
 function prefixOf(original: string, url: string): string {
   const { path: whole } = splitTarget(original)
   const { path: rest } = splitTarget(url)
@@ -196,7 +195,7 @@ class NodeBody implements BodyStream {
   }
 
   async whole(): Promise<Uint8Array | undefined> {
-    // Node gives what came with the head right after the listener has returned.
+    // Node delivers what arrived with the head right after the listener returns.
     await undefined
     if (this.#request.readableLength !== this.left) return undefined
     const first = this.#read()
@@ -221,7 +220,7 @@ class NodeBody implements BodyStream {
     let wake: (() => void) | undefined
     const onMore = () => wake?.()
     try {
-      // What tells the end comes after the last byte: to wait for it takes 6 % of a create.
+      // Node reports the end after the last byte: to wait for it takes 6 % of a create.
       while (this.left > 0) {
         const chunk = this.#read()
         if (chunk) yield chunk
@@ -243,5 +242,5 @@ class NodeBody implements BodyStream {
   }
 }
 
-/** After these there is something to read, or the end. */
+/** The events after which there is something to read, or the body has ended. */
 const MORE = ['readable', 'end', 'error', 'close']

@@ -1,5 +1,5 @@
-// The head of a request, read within the limits: its path, its parameters, the method that counts, the
-// address of the api; then what its headers say to the operation.
+// The head of a request, read within the limits: its path, its parameters, the effective method, the
+// address of the api; then the headers that the operation needs.
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { resolveBaseUrl } from '../http/base-url.ts'
 import { readPreconditions, withoutNotModified } from '../http/conditional.ts'
@@ -21,7 +21,7 @@ import type { OperationContext, RequestContext } from '../operations/context.ts'
 import { chooseWriteResponse } from '../operations/write-results.ts'
 import { memoize } from '../schema/memoize.ts'
 
-/** The path below the api's own prefix; `undefined` where it does not begin with it. `OPTIONS *` means the root. */
+/** Removes the api's prefix from a path; `undefined` where the path does not begin with it. `OPTIONS *` means the root. */
 export function belowPrefix(path: string, prefix: string, method: string): string | undefined {
   if (path === '*' && method === 'OPTIONS') return '/'
   if (prefix === '') return path
@@ -31,7 +31,7 @@ export function belowPrefix(path: string, prefix: string, method: string): strin
 
 /**
  * Reads the head: parameters, base URL, method override.
- * @param addressed whether the answer has addresses in it, for which a `Host` is needed.
+ * @param addressed whether the answer contains addresses, which need a `Host`.
  * @throws HttpError 400, 414, 431
  */
 export function readHead(context: RequestContext, addressed = true): void {
@@ -89,7 +89,7 @@ function readParameters(query: string, limits: Limits): Parameter[] {
   return parameters
 }
 
-/** Each method that the head names besides its own: `X-HTTP-Method-Override` and `_method`. */
+/** Lists the methods that the head names besides its own: `X-HTTP-Method-Override` and `_method`. */
 function listOverrides(
   { headers }: HttpRequest,
   parameters: readonly Parameter[],
@@ -117,7 +117,7 @@ function findBase({ api, request }: RequestContext, addressed: boolean): string 
   return bases(api).get(key, () => resolveBaseUrl(api, request, addressed))
 }
 
-/** Reads the preconditions, which a form may say too. @throws HttpError 400 */
+/** Reads the preconditions from the headers, or `_if_match` from a form. @throws HttpError 400 */
 export function readConditions(context: RequestContext): void {
   const { request, method, submitted, suppressed } = context
   const headers = submitted ? withIfMatch(request.headers, submitted) : request.headers
@@ -127,7 +127,7 @@ export function readConditions(context: RequestContext): void {
     suppressed && isRead(method) ? withoutNotModified(preconditions) : preconditions
 }
 
-/** Reads what the head says to the operation, once the effective method and a form are known. @throws HttpError 400 */
+/** Reads the headers that the operation needs, once the effective method and a form are known. @throws HttpError 400 */
 export function prepareOperation(context: OperationContext): void {
   readConditions(context)
   const { request, method, suppressed } = context

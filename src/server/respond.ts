@@ -26,14 +26,14 @@ import { buildView } from './build-page-view.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
 
-/** Makes the answer of the context's result: 304 where a read finds what the client has already. @throws HttpError 412 */
+/** Turns the context's result into a response: 304 where the client has the current representation. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
   const { api, result, suppressed, negotiated, preconditions, method } = context
   if (!result) throw new Error('No step gave a result')
   const { validators, headers } = result
   const isReading = isRead(method) && (result.status === 200 || result.status === 206)
   const { representation } = result
-  // The tag of a format whose pages depend on more than the item covers the bytes: known once printed.
+  // The tag of such a format covers the bytes: it is known once they are printed.
   const hashed = isReading && negotiated?.format.hashed === true && representation !== undefined
   const unmodified =
     isReading &&
@@ -66,10 +66,10 @@ export function respond(context: RequestContext): Awaitable<void> {
   })
 }
 
-/** Answers of so few bytes are sent however much waits for slow clients. */
+/** Answers up to so many bytes are sent however much slow clients leave unread. */
 const SMALL = 64 * 1024
 
-/** Refuses a large read where clients have left too much unread. What is written is answered. @throws HttpError 503 */
+/** Refuses a large read where clients have left too much unread; writes are always answered. @throws HttpError 503 */
 function requireSendable({ api, request, method }: RequestContext, length: number): void {
   const { unsent = 0 } = request
   if (!isRead(method) || unsent + length <= api.limits.unsent) return
@@ -151,7 +151,7 @@ function print(
   return { body, length: body instanceof Uint8Array ? body.length : undefined }
 }
 
-/** Adds what stands on every answer, whatever became of the request. */
+/** Adds the headers of every answer, errors included. */
 function addCommon(
   headers: HeaderList,
   context: RequestContext,
@@ -161,7 +161,7 @@ function addCommon(
   if (version?.deprecated !== undefined)
     addDeprecation(headers, context, version, version.deprecated)
   headers.push(...printCorsHeaders(api.cors, request.headers.origin))
-  // A file is what it is, whatever is accepted.
+  // A file does not depend on `Accept`.
   const varied = printVary(api, negotiated !== undefined && extension === undefined, vary)
   if (varied !== '') headers.push('Vary', varied)
   if (limitHeaders) headers.push(...limitHeaders)
@@ -175,7 +175,7 @@ const varies = memoize(
   (_api: ApiDefinition) => new Map<readonly string[], readonly [string, string]>(),
 )
 
-/** Prints what the answer depended on, for caches: exactly what was consulted. */
+/** Prints `Vary`: the request headers that were consulted. */
 function printVary(api: ApiDefinition, negotiated: boolean, vary = NO_NAMES): string {
   const known = varies(api)
   let printed = known.get(vary)
@@ -191,7 +191,7 @@ function printVary(api: ApiDefinition, negotiated: boolean, vary = NO_NAMES): st
 
 const NO_CACHE = 'no-cache, max-age=0'
 
-/** The collection's own value counts for what its operations give. */
+/** Finds the value of `Cache-Control`: the collection's own for its operations. */
 function cacheControlOf({ principal, operation, target }: RequestContext): string {
   if (operation === '' || !target || target.kind === 'root')
     return principal ? `private, ${NO_CACHE}` : NO_CACHE
@@ -221,7 +221,7 @@ export function toErrorResponse(context: RequestContext, thrown: unknown): HttpE
   }
   const reference = randomUUID()
   const error = internalError(thrown, reference)
-  // What fails because the client went away is nobody's failure.
+  // A failure after the client went away is not reported.
   if (!context.request.aborted) report(context, thrown, error, reference)
   return error
 }
@@ -239,7 +239,7 @@ export function respondWithError(context: RequestContext, error: HttpError): Htt
   return withBody(context, sent, headers, { kind: 'errors', status, errors, message })
 }
 
-/** The entries of an error with the messages of the api. A function of it that fails changes nothing. */
+/** Replaces the messages of an error by those of the api. Where a function of the api throws, the message stays. */
 function replaceMessages(context: RequestContext, error: HttpError): HttpError['errors'] {
   const { messages } = context.api
   if (!messages) return error.errors
@@ -257,8 +257,8 @@ function replaceMessages(context: RequestContext, error: HttpError): HttpError['
 }
 
 /**
- * Errors are negotiated like anything else, and JSON where nothing fits or nothing can be read. The
- * extension counts before there is a match, and without one.
+ * Negotiates the format of an error; `undefined` where no format fits or `Accept` is malformed. The
+ * extension counts without a route too.
  */
 function negotiateError(context: RequestContext): Negotiated | undefined {
   const { api, runtime, request } = context

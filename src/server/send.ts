@@ -13,7 +13,7 @@ import {
 /** Requests that wait for `100 Continue` before they send a body: see harden.ts. */
 export const expecting = new WeakSet<IncomingMessage>()
 
-/** Asks for the body of a request that waits; nobody who is refused by the headers alone is asked. */
+/** Asks a client that waits for `100 Continue` for the body; a request that its headers fail is never asked. */
 export function askForBody(request: IncomingMessage, response: ServerResponse): void {
   if (expecting.delete(request) && !response.headersSent) response.writeContinue()
 }
@@ -52,7 +52,7 @@ export function sendAnswer(
   else {
     // A text of as many bytes as characters is ASCII; to write it as such gains 6 % of a page's time.
     response.write(body, body.length === length ? 'latin1' : 'utf8')
-    // At once it would send an empty text along, by `writev`: 6 % of a read's instructions.
+    // Ending at once would write an empty text too, by `writev`: 6 % of a read's instructions.
     process.nextTick(endSent, response)
   }
   if (!request.readableEnded) drain(request, unread)
@@ -96,8 +96,8 @@ async function sendStream(
 }
 
 /**
- * A body that ends with its connection (RFC 9112 §6.3), as one of unknown length does in HTTP/1.0, which proxies
- * speak: where it fails the connection is reset, since one that is closed would say that this was all.
+ * Resets the connection where a body fails that ends with its connection (RFC 9112 §6.3), as bodies of
+ * unknown length do in HTTP/1.0, which proxies speak: a plain close would mean that the body is whole.
  */
 async function* untilClose(
   body: StreamBody,
@@ -106,7 +106,7 @@ async function* untilClose(
   try {
     yield* body
   } catch (error) {
-    // Only TCP can be reset. TLS that ends without a word of it is known to be broken off (RFC 8446 §6.1).
+    // Only TCP can be reset. TLS that ends without `close_notify` is known to be broken off (RFC 8446 §6.1).
     if (socket?.remoteAddress !== undefined && !('encrypted' in socket)) socket.resetAndDestroy()
     throw error
   }
@@ -119,7 +119,7 @@ export function countUnsent(): number {
   return unsent
 }
 
-/** Ends an answer when its bytes have left: Node takes an ended one for idle, and closes it with the server. */
+/** Ends an answer when its bytes have left: Node closes the connection of an ended one as idle when the server stops. */
 function endSent(response: ServerResponse): void {
   const { socket } = response
   if (!socket || socket.writableLength === 0) response.end()
@@ -137,7 +137,7 @@ function endSent(response: ServerResponse): void {
 const LINGER_BYTES = 256 * 1024
 const LINGER_TIME = 2000
 
-/** Reads the little that is left, so that the connection serves on; one that does not send it is ended. */
+/** Reads the rest of a short body, so that the connection can be used again; a client that does not send it is cut off. */
 function drain(request: IncomingMessage, unread: number): void {
   request.resume()
   if (unread === 0) return
@@ -171,8 +171,7 @@ async function linger(
 }
 
 /**
- * Headers that go with what a host server has said already: who may read its answers is its word, and
- * what they vary by is not lost.
+ * Merges the headers with those that a host server has set: its CORS headers win, and its `Vary` is kept.
  */
 function mergeHostHeaders(
   response: ServerResponse,
@@ -190,9 +189,9 @@ function mergeHostHeaders(
 }
 
 /**
- * Each field once, with all its values, in an object: of a list Node 20 sends the last of repeated fields
- * alone where a host has said others, and middleware that replaces `writeHead` (on-headers 1.0, which
- * compression, express-session and morgan used) takes it for pairs.
+ * Groups the values of each field in an object. Of a list Node 20 sends only the last of repeated fields
+ * where a host has set headers, and middleware that replaces `writeHead` (on-headers 1.0, which
+ * compression, express-session and morgan used) reads it as pairs.
  */
 function groupFields(headers: HeaderList): OutgoingHttpHeaders {
   const fields = new Map<string, [name: string, value: string | string[]]>()
