@@ -34,10 +34,13 @@ import type { Store } from './store/store.ts'
 export type Collections = Readonly<Record<string, AnyCollection>>
 
 /** Collections by name, or a list of them: the calls of a list are typed by the collection, not by its name. */
-type Given = Collections | readonly AnyCollection[]
+type CollectionsOption = Collections | readonly AnyCollection[]
 
 /** One version: its collections under `/v<number>/`. */
-export interface VersionOptions<V extends number = number, C extends Given = Given> {
+export interface VersionOptions<
+  V extends number = number,
+  C extends CollectionsOption = CollectionsOption,
+> {
   /** A whole number from 1. */
   readonly version: V
   readonly collections: C
@@ -62,7 +65,7 @@ type ActionsOption<C> = {
 
 /** What `defineApi` takes: the collections, or versions of them, and the policies of all. */
 export type ApiOptions<
-  C extends Given = Given,
+  C extends CollectionsOption = CollectionsOption,
   V extends readonly VersionOptions[] = readonly VersionOptions[],
 > = Policies &
   (
@@ -140,7 +143,7 @@ const VERSION_RULES: Rules<VersionOptions> = {
 
 /** The options of `defineApi` without the types of its collections. */
 interface PlainApiOptions extends Policies {
-  readonly collections?: Given
+  readonly collections?: CollectionsOption
   readonly version?: number | undefined
   readonly versions?: readonly VersionOptions[] | undefined
   readonly hooks?: Readonly<Record<string, Hooks | undefined>> | undefined
@@ -169,7 +172,7 @@ const API_RULES: Rules<PlainApiOptions> = {
  * const answer = await api.fetch(new Request('https://api.example/cars'))
  */
 export function defineApi<
-  C extends Given = never,
+  C extends CollectionsOption = never,
   const V extends readonly VersionOptions[] = never,
 >(options: ApiOptions<C, V>): [V] extends [never] ? Api<Named<C>> : VersionedApi<V> {
   // What the options say of their collections is for the type checker.
@@ -194,8 +197,8 @@ export function defineApi<
     return {
       collection: (collection: string | AnyCollection) =>
         runtime.createResource(scope, nameOf(collection)),
-      transaction: (work: (tx: Transaction) => Promise<unknown>, given?: TransactionOptions) =>
-        runtime.transaction(scope, work, given),
+      transaction: (work: (tx: Transaction) => Promise<unknown>, options?: TransactionOptions) =>
+        runtime.transaction(scope, work, options),
     }
   }
   const stores = new Set(
@@ -248,12 +251,12 @@ function buildVersion(
   }
 }
 
-/** The collections of one version, with what `defineApi` gives for them by name. */
-function relate(given: Given, { hooks = {}, actions = {} }: ByName) {
+/** Relates the collections of one version, with the hooks and actions that `defineApi` declares by name. */
+function relate(collections: CollectionsOption, { hooks = {}, actions = {} }: ByName) {
   const found = new Map<string, CollectionDefinition>()
-  for (const [key, { name, definition }] of Object.entries(given)) {
+  for (const [key, { name, definition }] of Object.entries(collections)) {
     assertValid(
-      Array.isArray(given) || key === name,
+      Array.isArray(collections) || key === name,
       `defineApi: the collection "${name}" stands under the key "${key}". Use its name as the key.`,
     )
     assertValid(!found.has(name), `Two collections have the name "${name}"`)

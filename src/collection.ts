@@ -44,21 +44,21 @@ export interface Collection<D extends Def = Def> extends AnyCollection, Handlers
   readonly def: D
 }
 
-/** An item of a collection as it is given: `ItemOf<typeof cars>`. */
+/** An item of a collection, as operations return it: `ItemOf<typeof cars>`. */
 export type ItemOf<C extends AnyCollection> = types.ItemOf<C['def']>
 
-/** What `create` and `replace` of a collection take: `NewOf<typeof cars>`. */
+/** The input of `create` and `replace` of a collection: `NewOf<typeof cars>`. */
 export type NewOf<C extends AnyCollection> = types.NewOf<C['def']>
 
-/** What `patch` of a collection takes: `ChangesOf<typeof cars>`. */
+/** The input of `patch` of a collection: `ChangesOf<typeof cars>`. */
 export type ChangesOf<C extends AnyCollection> = types.ChangesOf<C['def']>
 
 type None = Readonly<Record<never, never>>
 
 /**
- * Defines a collection: what its items are and where they live. Its handlers serve it alone, at
+ * Defines a collection: its items and the store where they live. Its handlers serve it alone, at
  * `/<name>`; `defineApi` serves it among others.
- * @throws TypeError for a mistake in the declaration.
+ * @throws TypeError for an issue in the declaration.
  * @example
  * import { defineCollection, memoryStore } from 'rest-conventions'
  * import { z } from 'zod'
@@ -83,7 +83,7 @@ export function defineCollection<
 > {
   const title = typeof options?.name === 'string' ? options.name : 'A collection'
   checkOptions(title, options, COLLECTION_RULES)
-  // The names in the options are those of the schema: from here on they are texts.
+  // The types of the options are for the type checker alone.
   const declaration = options as unknown as Declaration
   const definition = definitionOf(declaration)
   declaration.store.attach(definition.shape)
@@ -307,7 +307,7 @@ function holdsText({ kind, options = [] }: Field): boolean {
   return /^(?:string|date|date-time|any)$/.test(kind) || options.some(holdsText)
 }
 
-/** A `Cache-Control` for who has credentials: nothing in it lets a shared cache keep the answer (RFC 9111 §5.2.2). */
+/** Builds the `Cache-Control` for clients with credentials: no shared cache may keep the answer (RFC 9111 §5.2.2). */
 function privately(cacheControl: string): string {
   const others = splitList(cacheControl).filter(
     directive => !/^(?:public|private|s-maxage)(?:=|$)/i.test(directive),
@@ -315,7 +315,7 @@ function privately(cacheControl: string): string {
   return ['private', ...others].join(', ')
 }
 
-/** `cars` → `car`, `entries` → `entry`, `boxes` → `box`; a name without a plural ending → `item`. */
+/** Builds the name of one item: `cars` → `car`, `entries` → `entry`, `boxes` → `box`; a name without a plural ending → `item`. */
 export function singular(name: string): string {
   if (/[^aeiou]ies$/.test(name)) return `${name.slice(0, -3)}y`
   if (/(?:ss|sh|ch|x|z)es$/.test(name)) return name.slice(0, -2)

@@ -11,7 +11,7 @@ import {
   memoryBlobs,
   memoryStore,
 } from '../src/index.ts'
-import type { BlobGiven, BlobRecord } from '../src/schema/blob.ts'
+import type { BlobRecord, BlobValue } from '../src/schema/blob.ts'
 import { carValues, example, seed } from './fixture.ts'
 
 async function withCars(count = 3) {
@@ -74,7 +74,7 @@ describe('in-process calls', () => {
     const data = Buffer.from('hello').toString('base64')
     const made = await calls.create({ comment: 'a', photo: { data }, thumb: null })
     expectTypeOf(made.photo).toEqualTypeOf<BlobRecord>()
-    expectTypeOf<Parameters<typeof calls.create>[0]['thumb']>().toEqualTypeOf<BlobGiven | null>()
+    expectTypeOf<Parameters<typeof calls.create>[0]['thumb']>().toEqualTypeOf<BlobValue | null>()
     const { id, created_at: _created, updated_at: _updated, ...values } = await calls.read(made.id)
     const again = await calls.replace(id, { ...values, comment: 'b' })
     expect(again).toMatchObject({ comment: 'b', photo: made.photo })

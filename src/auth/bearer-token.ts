@@ -25,7 +25,7 @@ interface BearerOptions {
   readonly open?: () => Promise<unknown>
 }
 
-/** Creates a scheme of bearer tokens; `check` throws an HttpError 401 for a token that does not count. */
+/** Creates a scheme of bearer tokens; `check` throws an HttpError 401 for an invalid token. */
 export function createBearerScheme(
   { issuer, realm = 'api', needsBaseUrl = false, open }: BearerOptions,
   check: (token: string, baseUrl: string) => Promise<Principal>,

@@ -54,7 +54,7 @@ export interface RateLimitOptions {
   readonly policies: readonly RateLimitPolicy[]
   /** While the limiter's store is down: `closed` (default) answers 503, `open` lets requests pass uncounted. */
   readonly whenDown?: 'open' | 'closed' | undefined
-  /** Milliseconds that a {@link Limiter} of yours may take; then its store counts as down. Default 1,000. */
+  /** How many milliseconds a custom {@link Limiter} may take before its store counts as down. Default 1,000. */
   readonly timeout?: number | undefined
   /** How `X-RateLimit-Reset` is printed: seconds since 1970 (default), or ISO 8601. */
   readonly reset?: 'epoch' | 'iso' | undefined
@@ -76,7 +76,7 @@ export interface Policy {
 
 /** The options checked, the counters created. */
 export interface RateLimit {
-  /** The shortest window first: what it refuses does not use up the longer ones. */
+  /** The shortest window first: a request that it refuses does not count for the longer ones. */
   readonly policies: readonly Policy[]
   /** Those that count reads, and those that count writes. */
   readonly reads: readonly Policy[]

@@ -6,7 +6,7 @@ import { checkOptions, HEADER_NAME, listOf } from '../options.ts'
 /** The authenticated party that makes a request. */
 export interface Principal {
   readonly id: string
-  /** What it may do. Default: nothing that needs a scope. */
+  /** Its scopes. Default none. */
   readonly scopes?: readonly string[] | undefined
   readonly [claim: string]: unknown
 }

@@ -9,7 +9,7 @@ import type { Store, TotalMode } from '../store/store.ts'
 import type { Def, MadeIds, StoredOf } from './def.ts'
 import type { Operation } from './definition.ts'
 import type { FieldRole, OwnerOptions } from './field-roles.ts'
-import type { Gives, Hooks, OwnDef, RunContext } from './hooks.ts'
+import type { ActionResult, Hooks, OwnDef, RunContext } from './hooks.ts'
 import type { Filters, PathOf } from './list-query.ts'
 import type { ReferenceOptions } from './references.ts'
 import type { Member, Resource } from './resource.ts'
@@ -112,7 +112,7 @@ type ActionsOption<D extends Def, On, In, Out, Methods> = TakenNames & {
      * Its result is answered with 200; `undefined` with 303 to the item or the collection. Where it is left out,
      * `defineApi({ actions })` declares it.
      */
-    run?(context: RunContext<D, Member<On, K>, Member<In, K>>): Awaitable<Gives<D, Out[K]>>
+    run?(context: RunContext<D, Member<On, K>, Member<In, K>>): Awaitable<ActionResult<D, Out[K]>>
   }
 }
 

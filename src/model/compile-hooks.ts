@@ -56,11 +56,11 @@ export function compileHooks(
   })
 }
 
-function byOperation<Hook>(given: object | undefined, names: readonly string[]): Map<string, Hook> {
+function byOperation<Hook>(hooks: object | undefined, names: readonly string[]): Map<string, Hook> {
   const found = new Map<string, Hook>()
-  for (const name of given ? names : []) {
+  for (const name of hooks ? names : []) {
     const own: unknown =
-      typeof given === 'function' ? given : Reflect.get(given ?? {}, FOLLOWERS.get(name) ?? name)
+      typeof hooks === 'function' ? hooks : Reflect.get(hooks ?? {}, FOLLOWERS.get(name) ?? name)
     // `checkOptions` has seen that it is a function; its types are those of its declaration.
     if (own !== undefined) found.set(name, own as Hook)
   }
@@ -73,11 +73,11 @@ function byOperation<Hook>(given: object | undefined, names: readonly string[]):
  */
 export function replaceHooks(
   { name, hooks, actions }: CollectionDefinition,
-  given: Hooks | undefined,
+  declared: Hooks | undefined,
 ): CompiledHooks {
-  if (!given) return hooks
+  if (!declared) return hooks
   const where = `defineApi: hooks: ${name}`
   if (hooks !== NO_HOOKS)
     throw new TypeError(`${where}: the collection declares hooks too. Declare all in one place.`)
-  return compileHooks(where, given, actions.keys())
+  return compileHooks(where, declared, actions.keys())
 }

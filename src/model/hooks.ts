@@ -159,10 +159,10 @@ export interface Hooks<D extends Def = UnknownDef, N = AnyNames> {
   readonly error?: ((event: OperationEvent, error: unknown) => unknown) | undefined
 }
 
-type Given<In> = In extends SomeSchema ? Output<In> : undefined
+type CheckedInput<In> = In extends SomeSchema ? Output<In> : undefined
 
 /** The result of `run`, by the action's `output`. */
-export type Gives<D extends Def, Out> = Out extends 'item'
+export type ActionResult<D extends Def, Out> = Out extends 'item'
   ? StoredOf<D>
   : Out extends SomeSchema
     ? Output<Out>
@@ -171,18 +171,18 @@ export type Gives<D extends Def, Out> = Out extends 'item'
 /** The context of an action's `run`; an action on an item has the item too. */
 export type RunContext<D extends Def, On, In, N = AnyNames> = On extends 'item'
   ? OnItem<D, N> & {
-      readonly input: Given<In>
+      readonly input: CheckedInput<In>
       /**
        * Applies a merge patch to the item, if it has not changed since it was read.
        * @throws ConflictError where it was changed meanwhile.
        */
       readonly update: (changes: Merge<Input<D['schema']>>) => Promise<StoredOf<D>>
     }
-  : HookContext<D, N> & { readonly input: Given<In> }
+  : HookContext<D, N> & { readonly input: CheckedInput<In> }
 
 /** The functions that `defineApi({ actions })` declares for one collection. */
 export type RunOf<D extends Def, N> = {
   readonly [K in keyof D['on']]?: (
     context: RunContext<D, D['on'][K], Member<D['input'], K>, N>,
-  ) => Awaitable<Gives<D, Member<D['output'], K>>>
+  ) => Awaitable<ActionResult<D, Member<D['output'], K>>>
 }

@@ -40,7 +40,7 @@ interface Place {
   /** What the message begins with: `cars: `. */
   readonly where: string
   readonly path: readonly string[]
-  /** How many values it is inside of: 1 for a property of the item. */
+  /** How many values are around it: 1 for a property of the item. */
   readonly depth: number
   /** Whether it is below a `z.union`, where every object must say what it does with other properties. */
   readonly inUnion: boolean
@@ -135,7 +135,7 @@ function checkDefault(value: unknown, schema: Schema, place: Place): void {
   )
 }
 
-/** What some work gives; `undefined` where it throws. */
+/** Returns the result of some work, or `undefined` where it throws. */
 function attempt<T>(work: () => T): T | undefined {
   try {
     return work()

@@ -1,11 +1,11 @@
-// `blob()`: declares a binary property, and what an item holds of one.
+// `blob()` declares a binary property; a stored item has a record of its content.
 import { z } from 'zod'
 import { checkOptions, listOf, type Rules } from '../options.ts'
 import type { Fields } from './fields.ts'
 import { type Item, isObject, type Json } from './values.ts'
 
 /** A binary property in the input of a program: a file, Base64, its address, or the record that was read. */
-export type BlobGiven = Blob | { readonly data: string } | { readonly url: string } | BlobRecord
+export type BlobValue = Blob | { readonly data: string } | { readonly url: string } | BlobRecord
 
 /** Whether a value has files. */
 export function hasFiles(value: unknown): value is object {
@@ -21,7 +21,7 @@ export async function readFiles(value: object): Promise<unknown> {
   return Object.fromEntries(await Promise.all(properties))
 }
 
-/** What `blob()` takes. */
+/** The options of `blob()`. */
 export interface BlobOptions {
   /** The accepted media types, such as `image/*`; compared with the type of the bytes. Default: any. */
   readonly accept?: readonly string[] | undefined
@@ -29,7 +29,7 @@ export interface BlobOptions {
   readonly inlineBelow?: number | undefined
 }
 
-/** What a stored item holds of a binary property; the key is the entity tag of the download. */
+/** The value of a binary property in a stored item; the key is the entity tag of the download. */
 export interface BlobRecord {
   readonly key: string
   /** The media type read from the bytes. */
@@ -37,7 +37,7 @@ export interface BlobRecord {
   /** In bytes. */
   readonly size: number
   readonly updated_at: string
-  /** The name of the client's file; printed in `Content-Disposition` only. */
+  /** The name of the file that the client sent; only `Content-Disposition` has it. */
   readonly name?: string
 }
 
@@ -87,7 +87,7 @@ const BLOB_RULES: Rules<BlobOptions> = {
  * const schema = z.object({ comment: z.string(), photo: blob({ accept: ['image/*'] }) })
  * const photos = defineCollection({ name: 'photos', schema, store: memoryStore(), blobs: memoryBlobs() })
  */
-export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobGiven> {
+export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobValue> {
   checkOptions('blob', options, BLOB_RULES)
   const schema = z.strictObject({
     key: z.string(),
@@ -98,5 +98,5 @@ export function blob(options: BlobOptions = {}): z.ZodType<BlobRecord, BlobGiven
   })
   binaries.add(schema, { options })
   // Every input has become a record before the schema checks it.
-  return schema as unknown as z.ZodType<BlobRecord, BlobGiven>
+  return schema as unknown as z.ZodType<BlobRecord, BlobValue>
 }

@@ -1,4 +1,4 @@
-// The field table: what a schema says of each property, and how one is found by name or path.
+// The field table of a schema: the properties of its items, found by name or path.
 import { type Issue, nearest } from '../errors.ts'
 import type { Path } from './paths.ts'
 import type { Json, Scalar } from './values.ts'
@@ -18,13 +18,13 @@ export type Kind =
   | 'any'
   | 'blob'
 
-/** What is known of one property of an item, read from its schema. */
+/** A property of an item, as its schema declares it. */
 export interface Field {
   readonly kind: Kind
   readonly nullable: boolean
   /** Whether an item may lack it. */
   readonly optional: boolean
-  /** The only values: of an enum or of literals. */
+  /** The allowed values of an enum or of literals. */
   readonly choices?: readonly Scalar[]
   /** Whether its texts are UUIDs, kept in lower case. */
   readonly uuid?: boolean
@@ -40,11 +40,11 @@ export interface Field {
   readonly accept?: readonly string[]
   /** Up to this size in bytes a binary property has its content inline too. */
   readonly inlineBelow?: number
-  /** What an item has where it was created without a value, if that is always the same. */
+  /** The default value, if it is always the same. */
   readonly default?: Json
   /** Set by the server alone: ignored on write. */
   readonly serverOwned?: boolean
-  /** Of what a client may write: whether nobody reads it, or nobody changes it. */
+  /** The role of a property that clients write: none of them reads it, or none changes it. */
   readonly role?: 'writeOnly' | 'immutable'
 }
 
@@ -118,7 +118,7 @@ export function listPaths(fields: Fields, prefix = ''): string[] {
   ])
 }
 
-/** What the values of a kind are, in messages. */
+/** Descriptions of the values of a kind, for messages. */
 const DESCRIPTIONS: Readonly<Record<Exclude<Kind, 'union'>, string>> = {
   string: 'a text',
   any: 'a text',

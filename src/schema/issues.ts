@@ -1,4 +1,4 @@
-// What zod found wrong, in the words of people: one entry for each issue, with its field and type.
+// Converts zod's issues to messages that people understand, each with its field and type.
 import type { z } from 'zod'
 import { type Issue, MAX_ISSUES, nearest } from '../errors.ts'
 import {
@@ -10,7 +10,7 @@ import {
 } from './fields.ts'
 import { hasOneType } from './scalars.ts'
 
-/** The codes of zod for a value of another type, which an absent value has too. */
+/** zod's codes for a value of another type. An absent value has one of them too. */
 const WRONG_TYPE: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
 
 /**
@@ -39,7 +39,7 @@ export function toIssues(
   })
 }
 
-/** The issue of a property that is not declared. */
+/** Creates the issue of an unknown property. */
 export function unknownProperty(field: string, known: Fields | undefined): Issue {
   const near = nearest(field.slice(field.lastIndexOf('.') + 1), known?.keys() ?? [])
   const hint = near === undefined ? '' : `: did you mean ${near}?`
@@ -57,7 +57,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   )
 }
 
-/** What would be right, to stand behind the name of the field: `must be at least 0`. */
+/** Says what would be right, to follow the name of the field: `must be at least 0`. */
 function describeIssue(issue: z.core.$ZodIssue, field: Field | undefined): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -97,7 +97,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'an object',
 }
 
-/** What is counted of a value that is no number. */
+/** The units of the size of a text or a list. */
 const UNITS: Readonly<Record<string, string>> = { string: 'character', array: 'item' }
 
 function mustBe(

@@ -1,4 +1,4 @@
-// What a program made, as JSON gives it back.
+// Converts values of programs to JSON.
 import { type Issue, throwIfAny } from '../errors.ts'
 import type { Json } from './values.ts'
 

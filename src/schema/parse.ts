@@ -16,13 +16,13 @@ export const OWN_MESSAGES = {
   },
 }
 
-/** What zod's own English says of this. The function is another one for each import of the locale. */
+/** An issue with a known English message: the functions of a locale differ for each import, so that only texts compare. */
 const PROBE: z.core.$ZodRawIssue = { code: 'invalid_type', expected: 'string', input: 0 }
 const ENGLISH = /^Invalid input: expected string, received number$/
 
 function isEnglish(localeError: z.core.$ZodErrorMap | undefined): boolean {
-  const said = localeError?.(PROBE)
-  return !said || ENGLISH.test(typeof said === 'string' ? said : said.message)
+  const result = localeError?.(PROBE)
+  return !result || ENGLISH.test(typeof result === 'string' ? result : result.message)
 }
 
 /** Compiles the parser of a schema: it answers at once unless the schema has an asynchronous check. */

@@ -1,4 +1,4 @@
-// Finds properties that a schema does not declare: zod drops them, and a client must hear of them.
+// Finds properties that a schema does not declare: zod drops them silently, and the client must know.
 import type { z } from 'zod'
 import { type Issue, MAX_ISSUES } from '../errors.ts'
 import { unknownProperty } from './issues.ts'
@@ -6,7 +6,7 @@ import { getProperty, isObject, isScalar, type Json, sameJson } from './values.t
 import { buildField, type Schema } from './zod-fields.ts'
 
 /**
- * Adds an issue for each unknown property of a value. One that the current value has too may be sent back.
+ * Adds an issue for each unknown property of a value, except those that the current value has too.
  * @param prefix what stands before the names: `model.`.
  */
 export type UnknownFinder = (
@@ -115,8 +115,8 @@ function inOption(
 }
 
 /**
- * What each element of a list was before: one that the list had anywhere is that one still; any other is
- * a change of the one in its place.
+ * Finds the earlier value of each element of a list: an equal element anywhere in the earlier list, else the
+ * element at the same index.
  */
 export function elementsBefore(
   current: Json | undefined,

@@ -18,11 +18,11 @@ import { buildField, type Schema } from './zod-fields.ts'
 
 /** Checks values against a collection's schema; all issues of a value in one `HttpError` 400. */
 export interface Validator {
-  /** A new item: defaults filled in. */
+  /** Checks a new item and fills in its defaults. */
   create(value: unknown): Awaitable<Item>
-  /** The whole of an existing item: what is absent is removed or takes its default. */
+  /** Checks a replacement: an absent property is removed or takes its default. */
   replace(current: Item, value: Json): Awaitable<Item>
-  /** An item as a patch left it: what the patch did not touch stays as it is, byte for byte. */
+  /** Checks a patched item: the parts that the patch did not touch stay byte for byte. */
   patch(current: Item, patched: Json): Awaitable<Item>
 }
 
@@ -64,7 +64,7 @@ function without(value: Json, others: Item): Json {
 }
 
 /**
- * Compiles the check of an object that a client sent: it gives what the schema makes of it.
+ * Compiles the check of an input that must be an object. It returns the result of the schema.
  * @throws HttpError 400 with every issue, unknown properties included.
  */
 export function buildChecker(schema: Schema): (value: unknown, current?: Json) => Awaitable<Item> {
@@ -88,29 +88,29 @@ export function buildChecker(schema: Schema): (value: unknown, current?: Json) =
 }
 
 /**
- * Puts every part that a patch left alone back as it was: no default comes in where nobody wrote.
- * @param given what validation gave of the patched value.
+ * Restores every part that a patch did not touch, so that no default fills it in.
+ * @param validated the patched value after validation.
  */
 function restore(
   current: Json | undefined,
   patched: Json | undefined,
-  given: Json,
+  validated: Json,
   field: Field | undefined,
 ): Json {
-  if (current === undefined || patched === undefined) return given
+  if (current === undefined || patched === undefined) return validated
   if (sameJson(current, patched)) return current
-  if (Array.isArray(patched) && Array.isArray(given)) {
+  if (Array.isArray(patched) && Array.isArray(validated)) {
     const before = elementsBefore(current, patched)
-    return given.map((each, at) => {
+    return validated.map((each, at) => {
       const wanted = patched[at]
       // A schema may have sorted the list, or put something in.
       return isAlike(each, wanted) ? restore(before[at], wanted, each, field?.element) : each
     })
   }
-  if (!isObject(current) || !isObject(patched) || !isObject(given)) return given
-  const switched = field?.kind === 'union' && isSwitched(current, given, field)
+  if (!isObject(current) || !isObject(patched) || !isObject(validated)) return validated
+  const switched = field?.kind === 'union' && isSwitched(current, validated, field)
   const restored: Item = {}
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(validated)) {
     const before = getProperty(current, name)
     const wanted = getProperty(patched, name)
     if (before !== undefined || wanted !== undefined || switched)
@@ -119,7 +119,7 @@ function restore(
   if (switched) return restored
   for (const [name, value] of Object.entries(patched)) {
     // Unknown to the schema, and as it was: anything else is an issue.
-    if (!Object.hasOwn(given, name) && Object.hasOwn(current, name)) restored[name] = value
+    if (!Object.hasOwn(validated, name) && Object.hasOwn(current, name)) restored[name] = value
   }
   return restored
 }
@@ -134,11 +134,11 @@ function isAlike(one: Json | undefined, other: Json | undefined): boolean {
   )
 }
 
-/** Whether a property that tells the options of a union apart has changed. */
-function isSwitched(current: Item, given: Item, { properties }: Field): boolean {
+/** Whether a discriminator of a union has changed. */
+function isSwitched(current: Item, validated: Item, { properties }: Field): boolean {
   return [...(properties ?? [])].some(
     ([name, { choices, options }]) =>
       (choices ?? options?.some(each => each.choices)) &&
-      !sameJson(getProperty(current, name), getProperty(given, name)),
+      !sameJson(getProperty(current, name), getProperty(validated, name)),
   )
 }

@@ -11,7 +11,7 @@ export type Scalar = string | number | boolean
 /** A value, or a promise where something has to wait. */
 export type Awaitable<T> = T | Promise<T>
 
-/** Goes on with a value, at once where it is there already: an `await` would cost every read a turn. */
+/** Continues with a value, at once unless it is a promise: an `await` would cost every read a turn. */
 export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable<R>): Awaitable<R> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
@@ -21,7 +21,7 @@ export function getProperty(value: Json | undefined, name: string): Json | undef
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** A copy of an item without these properties. */
+/** Copies an item without these properties. */
 export function omit(item: Item, names: ReadonlySet<string>): Item {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name)))
 }

@@ -10,8 +10,8 @@ import type { Scalar } from './values.ts'
 export type Schema = z.core.$ZodType
 
 /**
- * Any zod schema, told by what it takes and gives alone: where types are parameters, to compare all
- * of {@link Schema} would cost the type checker ten times as much.
+ * Any zod schema, by its input and output types alone. As the bound of a type parameter, {@link Schema} would cost
+ * the type checker ten times as much.
  */
 export interface SomeSchema {
   readonly _zod: { readonly output: unknown; readonly input: unknown }
@@ -20,7 +20,7 @@ export interface SomeSchema {
 export type Output<S extends SomeSchema> = S['_zod']['output']
 export type Input<S extends SomeSchema> = S['_zod']['input']
 
-/** The same schema, with all of its type. */
+/** Returns the schema with its full type. */
 export function toZod(schema: SomeSchema): Schema {
   return schema as Schema // nothing but zod makes a schema
 }
@@ -28,7 +28,7 @@ export function toZod(schema: SomeSchema): Schema {
 /** The definition of a schema, as zod keeps it. */
 export type Def = z.core.$ZodTypes['_zod']['def']
 
-/** The schemas inside a schema; those of properties with their names. */
+/** Lists the schemas inside a schema; those of properties with their names. */
 export function listParts(
   def: Def,
 ): readonly (readonly [name: string | undefined, part: Schema])[] {
@@ -56,11 +56,11 @@ function unnamed(...parts: readonly (Schema | null | undefined)[]): [undefined, 
   return parts.flatMap(part => (part ? [[undefined, part]] : []))
 }
 
-/** Which side of a schema: what it takes, or what it gives (and stores keep). */
+/** A side of a schema: its input, or its output, which stores keep. */
 type Side = 'input' | 'output'
 
 /**
- * The fields of an object schema, in its order. A union of objects has the fields of all of them.
+ * Builds the fields of an object schema, in its order. A union of objects has the fields of all of them.
  * @throws TypeError where the schema is not an object.
  */
 export function fieldsOf(schema: SomeSchema, side: Side = 'output'): Fields {
@@ -129,7 +129,7 @@ export function buildField(schema: Schema, side: Side, above: readonly Schema[] 
   }
 }
 
-/** The default of a schema as JSON; a function that gives another value each time has none. */
+/** Reads the default of a schema as JSON; a function that returns another value each time has none. */
 function findDefault(def: { readonly defaultValue: unknown }): Pick<Field, 'default'> {
   const [value, again] = [JSON.stringify(def.defaultValue), JSON.stringify(def.defaultValue)]
   return value === undefined || value !== again ? {} : { default: JSON.parse(value) }
@@ -146,7 +146,7 @@ function toTextKind(format: string | undefined): Kind {
   return format === 'date' ? 'date' : 'string'
 }
 
-/** The field of an enum or of literals; of values of several types a union. */
+/** Builds the field of an enum or of literals: a union for values of several types. */
 function toChoice(values: readonly unknown[]): Field {
   const nullable = values.includes(null)
   const options = (['string', 'number', 'boolean'] as const).flatMap((kind): Field[] => {
@@ -160,7 +160,7 @@ function toChoice(values: readonly unknown[]): Field {
     : { kind: 'union', options, nullable, optional: false }
 }
 
-/** A union with `null` is nullable; of options that one field can hold, that field. */
+/** Builds the field of a union: a union with `null` is nullable, and options of one kind are one field. */
 function mergeOptions(options: readonly Field[]): Field {
   const isNull = (option: Field) => option.kind === 'any' && option.nullable && !option.optional
   const nullable = options.some(option => option.nullable)
@@ -173,7 +173,7 @@ function mergeOptions(options: readonly Field[]): Field {
   return { kind: 'union', options: distinct, nullable, optional, ...(properties && { properties }) }
 }
 
-/** Options with one more, which another may hold already, or come to hold. */
+/** Adds an option, or joins it with an option of its kind. */
 function addOption(options: readonly Field[], option: Field): readonly Field[] {
   for (const [at, known] of options.entries()) {
     const joined = joinFields(known, option)
@@ -182,7 +182,7 @@ function addOption(options: readonly Field[], option: Field): readonly Field[] {
   return [...options, option]
 }
 
-/** The field that holds what either of two of one kind holds; objects that differ stay apart. */
+/** Joins two fields of one kind to a field for the values of both; `undefined` for objects that differ. */
 function joinFields(one: Field, other: Field): Field | undefined {
   const { nullable, optional } = one
   if (isDeepStrictEqual(one, { ...other, nullable, optional })) return one
@@ -194,7 +194,7 @@ function joinFields(one: Field, other: Field): Field | undefined {
   return { kind: one.kind, nullable, optional, ...(choices && { choices }) }
 }
 
-/** The properties of all options of a union, or `undefined` where one is not an object. */
+/** Merges the properties of all options of a union; `undefined` where one is not an object. */
 function mergeProperties(options: readonly Field[]): Fields | undefined {
   const merged = new Map<string, Field>()
   for (const { properties } of options) {
