@@ -2,7 +2,7 @@
 // them, and adds the headers they look for.
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { getHeader } from '../http/message.ts'
-import { type Parameter, printParameters, single } from '../http/parameters.ts'
+import { type Parameter, printParameters, readWholeNumber, single } from '../http/parameters.ts'
 import type { Dialect, DialectList } from '../query.ts'
 import { isObject } from '../schema/values.ts'
 
@@ -119,7 +119,7 @@ export const jsonServer: Dialect = {
     const issues: Issue[] = []
     const of = (name: string) => single(parameters, name, issues)
     const [start, end, size, page] = ['_start', '_end', '_limit', '_page'].map(name =>
-      whole(name, of(name)),
+      readWholeNumber(name, of(name), issues),
     )
     const [names, orders] = [of('_sort')?.split(',') ?? [], of('_order')?.split(',') ?? []]
     throwIfAny(issues)
@@ -144,14 +144,6 @@ export const jsonServer: Dialect = {
 }
 
 const OWN = new Set(['_start', '_end', '_limit', '_page', '_sort', '_order'])
-
-function whole(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  if (/^\d{1,15}$/.test(text)) return Number(text)
-  throw new HttpError(400, [
-    { message: `${name} must be a whole number from 0`, field: name, type: 'invalid_number' },
-  ])
-}
 
 function filterParameter(each: Parameter): Parameter {
   const suffix = /_(?:gte|lte|ne|like)$/.exec(each.name)?.[0]

@@ -127,9 +127,9 @@ function readElement(element: Element, shape: Shape, path: string, issues: Issue
       const expected = wanted === 'object' ? 'an object' : 'a list'
       return fail(`must be ${expected}: elements, no text between them`, 'invalid_type')
     }
-    return wanted === 'object'
-      ? readObject(children, shape, path, issues)
-      : children.map((child, at) => readElement(child, shape.element(), below(path, at), issues))
+    if (wanted === 'object') return readObject(children, shape, path, issues)
+    const elements = shape.element()
+    return children.map((child, at) => readElement(child, elements, below(path, at), issues))
   }
   if (children.length > 0)
     return fail(`must be ${describeField(shape.field)}, not elements`, 'invalid_type')

@@ -66,8 +66,6 @@ function createShape(field: Field): Shape {
   const options = optionsOf(field)
   const types = new Set(options.map(({ kind }) => TYPES[kind]))
   const [first] = types
-  const properties = new Map<string, Shape>()
-  let element: Shape | undefined
   return {
     field,
     only: types.size === 1 ? first : undefined,
@@ -75,20 +73,9 @@ function createShape(field: Field): Shape {
       ({ kind, choices }) => kind === 'any' || (kind === 'string' && !choices),
     ),
     structure: types.has('array') && !types.has('object') ? 'array' : 'object',
-    property(name) {
-      const known = properties.get(name)
-      if (known) return known
-      const shape = shapeOf(unite(options.map(option => findProperty(option, name))))
-      // Clients choose names that the schema lacks: those must not pile up.
-      if (options.some(option => option.properties?.has(name))) properties.set(name, shape)
-      return shape
-    },
-    element() {
-      element ??= shapeOf(
-        unite(options.map(option => (option.kind === 'array' ? option.element : undefined))),
-      )
-      return element
-    },
+    property: name => shapeOf(unite(options.map(option => findProperty(option, name)))),
+    element: () =>
+      shapeOf(unite(options.map(({ kind, element }) => (kind === 'array' ? element : undefined)))),
   }
 }
 
