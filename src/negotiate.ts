@@ -74,7 +74,7 @@ export function chooseFormat(
   if (extension !== undefined)
     return toNegotiated(formats.find(each => isWriter(each) && each.extensions.includes(extension)))
   if (accept.length > maxLength) throw tooLong(`Accept may have at most ${maxLength} characters`)
-  return recall(formats, accept)
+  return remembered(formats).get(accept, () => byAccept(formats.filter(isWriter), accept))
 }
 
 function toNegotiated(format: Format | undefined): Negotiated | undefined {
@@ -92,19 +92,13 @@ function tooLong(message: string): HttpError {
   return new HttpError(400, [{ message, field: 'accept', type: 'header_too_long' }])
 }
 
-const kept = memoize(
+/** Results by `Accept`: negotiator takes a third of the time of a read. */
+const remembered = memoize(
   (_formats: readonly Format[]) => new Remembered<Negotiated | undefined>(200, 256),
 )
 
-/** Returns the earlier result for the same `Accept`: negotiator takes a third of the time of a read. */
-function recall(formats: readonly Format[], accept: string): Negotiated | undefined {
-  return kept(formats).get(accept, () => {
-    const writers = formats.filter(isWriter)
-    return accept.trim() === '' ? toNegotiated(writers[0]) : byAccept(writers, accept)
-  })
-}
-
 function byAccept(writers: readonly Format[], accept: string): Negotiated | undefined {
+  if (accept.trim() === '') return toNegotiated(writers[0])
   if (accept.split(',', MAX_TYPES + 1).length > MAX_TYPES) {
     throw tooLong(`Accept may name at most ${MAX_TYPES} media types`)
   }

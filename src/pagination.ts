@@ -103,7 +103,6 @@ type LinkParameter = Pick<Parameter, 'name' | 'raw'>
 export class LinkQuery {
   readonly #parameters: readonly LinkParameter[]
   #address = ''
-  #start = ''
   #bare = ''
 
   /** @param parameters without those that name a place. */
@@ -111,26 +110,24 @@ export class LinkQuery {
     this.#parameters = parameters
   }
 
-  /** The start of a link to an address, up to the parameters that name the place. */
-  start(address: string): string {
+  /** Prints a link to an address without a place. */
+  bare(address: string): string {
     if (address !== this.#address) {
       this.#address = address
       this.#bare = printTarget(address, this.#parameters)
-      this.#start = `${this.#bare}${this.#parameters.length === 0 ? '?' : '&'}`
     }
-    return this.#start
+    return this.#bare
   }
 
-  /** A link to an address with a limit of its own. */
+  /** Prints the start of a link to an address, up to the parameters that name the place. */
+  start(address: string): string {
+    return `${this.bare(address)}${this.#parameters.length === 0 ? '?' : '&'}`
+  }
+
+  /** Prints a link to an address with another limit. */
   sized(address: string, place: string): string {
     const others = this.#parameters.filter(({ name }) => name !== 'limit')
     return `${printTarget(address, others)}${others.length === 0 ? '?' : '&'}${place}`
-  }
-
-  /** A link to an address without a place. */
-  bare(address: string): string {
-    this.start(address)
-    return this.#bare
   }
 }
 

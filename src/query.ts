@@ -69,7 +69,7 @@ export interface DialectList {
 
 const CAPS = buildLimits()
 
-/** Clients add `_=<time>` to get past caches: a list or an item without such a field ignores it. */
+/** Clients add `_=<time>` to bypass caches: a list or an item without such a field ignores it. */
 export const CACHE_BUSTER = '_'
 
 interface ReadSort {

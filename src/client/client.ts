@@ -46,16 +46,16 @@ interface PlainOptions extends SendOptions {
   readonly methods?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
   /** Names of ids that are not `id`, by collection. Default none. */
   readonly ids?: Readonly<Record<string, string>> | undefined
-  /** How many replies are kept, to be asked for again by their `ETag`. Default 100. */
+  /** How many replies are kept, to be revalidated by their `ETag`. Default 100. */
   readonly cache?: number | undefined
 }
 
-/** The options of {@link createClient}; what the types of the api cannot tell a running program is required. */
+/** The options of {@link createClient}. Those that a program cannot read from types at run time are required. */
 export type ClientOptions<A, V = VersionOf<A>> = PlainOptions &
   (V extends number ? { readonly version: V } : unknown) &
   Needed<NamedOf<A, V>>
 
-/** What all collections need together is asked first: most need nothing. */
+/** The options that some collection needs. It looks at all collections at once first: most need nothing. */
 type Needed<Named extends Collections> = (Named[keyof Named]['def']['key'] extends 'id'
   ? unknown
   : { readonly ids: KeysOf<Named> }) &
@@ -78,7 +78,7 @@ type MethodsOf<Named extends Collections> = {
   >
 }
 
-/** The names of the actions that say another method than POST. */
+/** The names of the actions with another method than POST. */
 type OtherMethods<Methods> = Methods extends unknown
   ? {
       [K in keyof Methods]: unknown extends Methods[K]
@@ -90,10 +90,10 @@ type OtherMethods<Methods> = Methods extends unknown
   : never
 
 /**
- * Creates a client of an api: each collection is a `Resource`, as in process. Nothing is asked before the
- * first call, and nothing of the server is part of the bundle: `createClient<typeof api>` takes its types.
+ * Creates a client of an api: each collection is a `Resource`, as in process. It sends nothing before the
+ * first call, and bundles nothing of the server: `createClient<typeof api>` reads types alone.
  *
- * Objects that a client gives are frozen: an unchanged reply is the same object again.
+ * Objects that a client returns are frozen: an unchanged reply is the same object again.
  * @param url the root of the api, without its version.
  * @example
  * import { defineApi, defineCollection, memoryStore } from 'rest-conventions'
@@ -124,6 +124,6 @@ export function createClient<A, V extends VersionOf<A> = VersionOf<A>>(
     }
     return createResource(place, shared)
   }
-  // Types say which collections there are; any other name is answered 404.
+  // The types name the collections; the server answers any other name with 404.
   return createProxy({}, create) as Client<A, V>
 }

@@ -1,4 +1,4 @@
-// The errors that the client throws: those of the server with all their issues, and lost conditions.
+// The errors that the client throws: error responses with all their issues, and conflicts.
 import type { ErrorEntry } from '../errors.ts'
 import type { Conflict } from '../model/conflict-error.ts'
 
@@ -6,7 +6,7 @@ import type { Conflict } from '../model/conflict-error.ts'
 export class HttpError extends Error {
   override readonly name: string = 'HttpError'
   readonly status: number
-  /** The issues of the response; of a response that is not the api's one with the status. */
+  /** The issues of the response. A response that is not the api's has one issue, with its status. */
   readonly errors: readonly ErrorEntry[]
   /** The headers of the response: `Retry-After`, `WWW-Authenticate` … */
   readonly headers: Headers
@@ -20,8 +20,8 @@ export class HttpError extends Error {
 }
 
 /**
- * Thrown where the item of a conditional write has another version by now. Nothing was written. The status
- * is 412; 409 where the work of an action lost.
+ * Thrown if the item of a conditional write has changed since it was read. Nothing was written. The status
+ * is 412, or 409 if the item changed while an action ran.
  */
 export class ConflictError extends HttpError implements Conflict {
   override readonly name = 'ConflictError'

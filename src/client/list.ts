@@ -8,9 +8,9 @@ export interface Received<T> {
 }
 
 export interface ReadOptions {
-  /** Whether the total is asked for. */
+  /** Whether to request the total. */
   readonly counts?: boolean
-  /** Whether the page is one of a walk, which is not kept for another time unless it is the whole list. */
+  /** Whether the page belongs to a walk: it is cached only if it is the whole list. */
   readonly walks?: boolean
   readonly stop?: AbortSignal
 }
@@ -18,14 +18,14 @@ export interface ReadOptions {
 /** Reads the page of a query string. */
 export type ReadPage<T> = (query: string, options: ReadOptions) => Promise<Received<T>>
 
-/** The most items that one request of a walk asks for; a collection may give fewer. */
+/** The limit of each request of a walk; a collection may return fewer items. */
 const PAGE_SIZE = 100
 const MAX_ITEMS = 10_000
 
 /**
  * Creates a list.
- * @param print prints the query string, with a limit or without any.
- * @param limit the most items of the list.
+ * @param print prints the query string, with a limit or without one.
+ * @param limit the maximum number of items.
  */
 export function createList<T>(
   read: ReadPage<T>,
@@ -60,7 +60,7 @@ export function createList<T>(
         const next = findLink(headers, 'next')
         const more = next !== undefined && left > value.length
         ahead = more ? read(next, options) : undefined
-        // Its failure is thrown when its turn comes.
+        // The next turn of the loop throws its failure.
         ahead?.catch(() => {})
         yield* value.slice(0, left)
         left -= value.length
@@ -86,7 +86,7 @@ export function createList<T>(
   }
 }
 
-/** Finds the query string of a link. Its path is ours, by whatever name the server stands behind a proxy. */
+/** Finds the query string of a link. Its path is not used: behind a proxy it may be another one. */
 export function findLink(headers: Headers, relation: string): string | undefined {
   const links = headers.get('link') ?? ''
   const end = links.indexOf(`>; rel="${relation}"`)

@@ -5,7 +5,7 @@ const OPERATORS = /^(?:eq|ne|gte?|lte?|n?in|like|prefix|exists)$/
 /**
  * Prints parameters and filters as a query string, with the `?`; empty where there are none. An object whose
  * keys are all operators is a condition; any other object holds conditions of its properties.
- * @param id the name of the id: no item lacks one, so that nothing matches an empty list.
+ * @param id the name of the id. An empty list becomes a filter for items without an id: it matches nothing.
  * @param where filters for fields whose names are parameters.
  */
 export function printQuery(query: object, id: string, where?: unknown): string {

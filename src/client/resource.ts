@@ -25,22 +25,22 @@ export interface Place {
 type Item = Readonly<Record<string, unknown>>
 type Id = string | number
 
-/** Stands for the collection where an item could be written to. */
+/** The target of a create, and of an action on the collection. */
 const COLLECTION = Symbol('collection')
 
 type Target = Id | Item | typeof COLLECTION
 
 const OPTIONS = ['signal', 'ifMatch', 'unconditional', 'principal']
 
-/** How often `change` begins anew, and for how many milliseconds it waits before: the first time, and at most. */
+/** How often `change` tries, and the first and the longest wait before it tries again, in milliseconds. */
 const MAX_CHANGES = 100
 const FIRST_CHANGE_WAIT = 10
 const MAX_CHANGE_WAIT = 1_000
 
-/** Creates the resource of a collection. Actions are known by their use alone: any other name is one. */
+/** Creates the resource of a collection. Every other name of a property is an action. */
 export function createResource({ name, url, id, methods }: Place, shared: Shared): Resource {
   const { send, cache, cacheSize } = shared
-  /** Of each item that was received its entity tag, with quotes; of a list's item the query of its fields. */
+  /** The entity tag of each received item, with quotes; for an item of a list the query that selects its fields. */
   const sources = new WeakMap<object, string>()
 
   const toUrl = (target: unknown): string => {
@@ -53,7 +53,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     throw new TypeError(`The ${id} of ${name} must be a text or a number, not ${String(value)}`)
   }
 
-  /** Gets an address, by way of the cache. A page of a walk is not kept unless it is the whole list. */
+  /** Reads an address through the cache. A page of a walk is cached only if it is the whole list. */
   async function get(
     address: string,
     signal?: AbortSignal,
@@ -68,15 +68,15 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     const keeps = reply.headers.has('etag') && !(walks && findLink(reply.headers, 'next'))
     cache.delete(entry)
     if (keeps) cache.set(entry, reply)
-    // The first one is the one that was longest of no use.
+    // The first one was not used for the longest time.
     for (const oldest of cache.keys()) if (cache.size > cacheSize) cache.delete(oldest)
     return reply
   }
 
-  /** Remembers the version of an item, and gives the item. */
+  /** Remembers the version of an item, and returns the item. */
   const remember = ({ value, headers }: Reply): Item => {
     if (isObject(value) && id in value) sources.set(value, tagOf(headers) ?? '')
-    return value as Item // The server's word: nothing is checked again.
+    return value as Item // as the types of the api say
   }
 
   const read = async (target: unknown, { signal }: CallOptions = {}): Promise<Item> =>
@@ -87,7 +87,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     const readPage = async (text: string, { counts, walks, stop }: ReadOptions) => {
       const prefer = counts ? undefined : 'count=none'
       const page = await get(url + path + text, anyOf(signal, stop), prefer, walks)
-      const received = page as Reply & Received<Item> // The server's word, as above.
+      const received = page as Reply & Received<Item> // as the types of the api say
       for (const item of received.value) {
         if (!sources.has(item)) sources.set(item, selected)
       }
@@ -99,8 +99,8 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
   }
 
   /**
-   * Finds the version of an item. A list's item has none: it is read again.
-   * @throws HttpError 412 where that is not as it was listed.
+   * Finds the version of an item. An item of a list has none: it is read again.
+   * @throws HttpError 412 if it has changed since it was listed.
    */
   async function findTag(target: Item, signal?: AbortSignal): Promise<string | undefined> {
     const source = sources.get(target)
@@ -112,7 +112,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     throw new HttpError(412, [{ message, code: 412, type: 'changed_meanwhile' }], new Headers())
   }
 
-  /** Sends a write, under the condition that its target or its options name. */
+  /** Sends a write, with the condition of its target or its options. */
   async function write(
     method: string,
     target: Target,
@@ -134,7 +134,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
     )
   }
 
-  /** Writes, and where the condition is lost reads what there is instead. */
+  /** Writes; on a conflict it reads the current item for the error. */
   const writeOnce: typeof write = async (method, target, mine, options, path) => {
     try {
       return await write(method, target, mine, options, path)
@@ -142,7 +142,7 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
       const isGone = isObject(target) && isStatus(error, 404) && !options?.unconditional
       if (target === COLLECTION || !(isGone || isConflict(error))) throw error
       const theirs = await read(target, { signal: options?.signal }).catch(toUndefined)
-      // An action may miss something else.
+      // A 404 of an action may be about something else.
       throw isGone && theirs ? error : new ConflictError(error, { mine, theirs })
     }
   }
@@ -166,13 +166,13 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
   }
 
   /**
-   * Runs an action. What is not an object, or came from here, is its target; then comes its input, if there
-   * is one, and what has no other names than options have is taken for options.
+   * Runs an action. Its target is an id or an item that this client returned; the input and the options
+   * follow. A single object with the names of options alone is the options.
    */
-  async function act(action: string, given: readonly unknown[]): Promise<unknown> {
-    const [first] = given
+  async function act(action: string, words: readonly unknown[]): Promise<unknown> {
+    const [first] = words
     const hasTarget = isObject(first) ? sources.has(first) : first !== undefined
-    const rest = hasTarget ? given.slice(1) : given
+    const rest = hasTarget ? words.slice(1) : words
     const [body = {}, options = {}] = rest.length === 1 && isOptions(rest[0]) ? [{}, rest[0]] : rest
     const target = hasTarget ? (first as Target) : COLLECTION
     const method = methods[action] ?? 'POST'
@@ -185,8 +185,8 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
   const actions = createProxy(
     {},
     action =>
-      (...given: readonly unknown[]) =>
-        act(action, given),
+      (...words: readonly unknown[]) =>
+        act(action, words),
   )
 
   const resource = {
@@ -208,11 +208,11 @@ export function createResource({ name, url, id, methods }: Place, shared: Shared
       writeOnce('DELETE', target, undefined, options),
     actions,
   }
-  // The types of the collection say what the untyped functions take and give.
+  // The types of the collection describe these untyped functions.
   return createProxy(resource, action => actions[action]) as unknown as Resource
 }
 
-/** Creates an object whose unknown properties are made when they are first read. */
+/** Creates an object that makes its unknown properties when they are first read. */
 export function createProxy<T extends object>(known: T, make: (name: string) => unknown) {
   return new Proxy(known as T & Record<string, unknown>, {
     get(made, name) {
@@ -233,7 +233,7 @@ function foreignObject(name: string): TypeError {
   )
 }
 
-/** A proxy that compresses makes a tag weak, which no condition of a write takes. */
+/** Reads the entity tag as a strong one: a proxy that compresses makes it weak, and `If-Match` needs it strong. */
 function tagOf(headers: Headers): string | undefined {
   return headers.get('etag')?.replace(/^W\//, '')
 }
@@ -256,12 +256,12 @@ function isConflict(error: unknown): error is HttpError {
   )
 }
 
-/** Takes the error of an item that is gone. */
+/** Returns nothing for a 404, and throws any other error. */
 function toUndefined(error: unknown): undefined {
   if (!isStatus(error, 404)) throw error
 }
 
-/** A value with files is a form, its other properties are parts of JSON. */
+/** Converts a value with files to a form; its other properties are parts of JSON. */
 function toBody(value: unknown): unknown {
   if (!isObject(value) || !Object.values(value).some(each => each instanceof Blob)) return value
   const form = new FormData()

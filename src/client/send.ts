@@ -1,4 +1,4 @@
-// One request, sent until it is answered: credentials, time-outs, retries, errors.
+// Sends a request until there is an answer: credentials, time-outs, retries, errors.
 import type { ErrorEntry } from '../errors.ts'
 import { HttpError } from './errors.ts'
 
@@ -22,7 +22,7 @@ export interface SendOptions {
 export interface Message {
   readonly method: string
   readonly url: string
-  /** What is written to: of one place either all writes of a method take keys, or none. */
+  /** The name of the target of a write: either all writes with one method and place accept keys, or none. */
   readonly place?: string
   readonly headers?: Readonly<Record<string, string | undefined>>
   /** A `FormData`, or a value to be sent as JSON. */
@@ -37,10 +37,10 @@ export interface Reply {
   readonly value: unknown
 }
 
-/** Milliseconds before the first retry; each further one waits twice as long, up to the second figure. */
+/** Milliseconds before the first retry. Each later one waits twice as long, up to the second figure. */
 const FIRST_WAIT = 100
 const MAX_WAIT = 10_000
-/** A `Retry-After` of more milliseconds is left to the program. */
+/** Milliseconds: with a longer `Retry-After` the error is thrown. */
 const MAX_RETRY_AFTER = 60_000
 
 export type Send = (message: Message) => Promise<Reply>
@@ -62,7 +62,7 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
       method,
       headers: Object.entries(sent).filter((each): each is [string, string] => !!each[1]),
       body: body ?? null,
-      // A redirect may turn a write into a GET, whose answer would be taken for the item.
+      // A redirect may turn a write into a GET, whose answer would look like the item.
       redirect: place ? 'manual' : 'follow',
       signal: anyOf(signal, isForm ? undefined : AbortSignal.timeout(timeout)),
     })
@@ -95,7 +95,7 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
     }
   }
 
-  /** Asks OPTIONS, once for each place: a write is sent again only where its key is known to count. */
+  /** Sends OPTIONS once for each place: a write is repeated only if the server knows its key. */
   async function takesKeys(method: string, place: string, url: string): Promise<boolean> {
     const name = `${method} ${place}`
     const known = takers.get(name)
@@ -110,7 +110,7 @@ export function createSend({ auth, retries = 5, timeout = 30_000, ...options }: 
   return send
 }
 
-/** Milliseconds that a retry must wait; `NaN` where the error is final. */
+/** Finds how many milliseconds a retry must wait; `NaN` for an error that is final. */
 function findWait(error: unknown): number {
   if (!(error instanceof HttpError)) return 0
   const { status, errors, headers } = error
@@ -127,7 +127,7 @@ export function anyOf(...signals: readonly (AbortSignal | undefined)[]): AbortSi
   return AbortSignal.any(signals.filter(each => each !== undefined))
 }
 
-/** Waits unless the signal ends it. */
+/** Waits, unless the signal aborts. */
 export function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -142,12 +142,12 @@ export function wait(milliseconds: number, signal: AbortSignal | undefined): Pro
   })
 }
 
-/** Not `randomUUID`: browsers have that over https alone. */
+/** Creates a random key. Not by `randomUUID`: browsers have that over https alone. */
 function createKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-')
 }
 
-/** Parses and freezes; `undefined` is anything that is not JSON, such as the page of a proxy. */
+/** Parses and freezes JSON; `undefined` for anything else, such as the page of a proxy. */
 function parse(text: string): unknown {
   try {
     return freeze(JSON.parse(text))
@@ -156,7 +156,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** The same object may be given again: nobody may change it. */
+/** Freezes a value and all in it: the cache may return it again. */
 function freeze<T>(value: T): T {
   if (typeof value === 'object' && value) for (const each of Object.values(value)) freeze(each)
   return Object.freeze(value)

@@ -33,7 +33,7 @@ export const simpleRest: Dialect = {
 const PAGE = new Set(['offset', 'limit', 'cursor', 'range', '_start', '_end', '_limit', '_page'])
 
 /**
- * Asks for as many items as there are ids, where no page is asked for: clients that look up
+ * Adds a `limit` of as many items as there are ids, unless the query names a page: clients that look up
  * references expect all of them.
  * @throws HttpError 400 for more ids than a page may have.
  */
@@ -54,7 +54,7 @@ const READERS: ReadonlyMap<string, (value: unknown) => Parameter[]> = new Map([
   ['filter', value => filterParameters(value)],
 ])
 
-/** A value that does not begin like an array or an object is in our own language. */
+/** Reads a parameter of JSON; a value that begins like neither array nor object is in our own language. */
 function readJson(each: Parameter): Parameter[] {
   const { name, value } = each
   const read = READERS.get(name)
@@ -96,15 +96,15 @@ const MAX_LEVELS = 32
 function filterParameters(value: unknown, path = '', levels = MAX_LEVELS): Parameter[] {
   if (!isObject(value)) throw invalid('filter', 'it must be an object')
   if (levels === 0) throw invalid('filter', `it is nested deeper than ${MAX_LEVELS} levels`)
-  return Object.entries(value).flatMap(([name, given]) => {
-    if (name === 'q' && path === '' && typeof given !== 'object') {
-      return [parameter('q', String(given))]
+  return Object.entries(value).flatMap(([name, operand]) => {
+    if (name === 'q' && path === '' && typeof operand !== 'object') {
+      return [parameter('q', String(operand))]
     }
-    if (isObject(given)) return filterParameters(given, `${path}${name}.`, levels - 1)
+    if (isObject(operand)) return filterParameters(operand, `${path}${name}.`, levels - 1)
     const [, field = name, operator = ''] = /^([^[\]]+)(\[[^[\]]*\])$/.exec(name) ?? []
     const whole = `filter[${path}${field}]`
-    if (given === null) return [parameter(`${whole}[exists]`, 'false')]
-    const values: unknown[] = Array.isArray(given) ? given : [given]
+    if (operand === null) return [parameter(`${whole}[exists]`, 'false')]
+    const values: unknown[] = Array.isArray(operand) ? operand : [operand]
     if (values.length === 0 || values.some(each => typeof each === 'object')) {
       throw invalid('filter', `${path}${field} must have a value, or a list of at least one`)
     }
@@ -123,19 +123,19 @@ export const jsonServer: Dialect = {
     )
     const [names, orders] = [of('_sort')?.split(',') ?? [], of('_order')?.split(',') ?? []]
     throwIfAny(issues)
-    const given = parameters.filter(({ name }) => !OWN.has(name)).map(filterParameter)
+    const rewritten = parameters.filter(({ name }) => !OWN.has(name)).map(filterParameter)
     const limit = size ?? (end === undefined ? undefined : Math.max(0, end - (start ?? 0)))
     const offset = start ?? (page === undefined ? undefined : Math.max(0, page - 1) * (limit ?? 10))
     if (names.length > 0) {
       const keys = names.map((name, at) =>
         orders[at]?.toLowerCase() === 'desc' ? `-${name}` : name,
       )
-      given.push(parameter('sort', keys.join(',')))
+      rewritten.push(parameter('sort', keys.join(',')))
     }
-    if (offset !== undefined) given.push(parameter('offset', String(offset)))
+    if (offset !== undefined) rewritten.push(parameter('offset', String(offset)))
     if (limit !== undefined || page !== undefined)
-      given.push(parameter('limit', String(limit ?? 10)))
-    return withLimit(given, list)
+      rewritten.push(parameter('limit', String(limit ?? 10)))
+    return withLimit(rewritten, list)
   },
   headers(headers) {
     const total = getHeader(headers, 'X-Result-Count')

@@ -160,7 +160,7 @@ export interface Format {
    * @throws HttpError 400 for a malformed body, 413 for more than the limits allow.
    */
   read?(body: AsyncIterable<Uint8Array>, context: ReadContext): Awaitable<Json>
-  /** Converts a value that a host server has parsed; without it the value is taken as JSON. */
+  /** Converts a value that a host server has parsed; without it the value must be JSON. */
   receive?(parsed: unknown, context: ReadContext): Json
 }
 

@@ -1,5 +1,5 @@
-// The JSON values that every format accepts: what each store gives back byte for byte, and no name
-// that reaches an object's prototype.
+// Checks the JSON values that every format accepts: each store returns them byte for byte, and no name
+// reaches an object's prototype.
 import { type ErrorType, HttpError, type Issue } from '../errors.ts'
 import { toPlainJson } from '../schema/json.ts'
 import { type Item, isObject, type Json } from '../schema/values.ts'

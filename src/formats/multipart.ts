@@ -35,7 +35,7 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   const parser = busboy({
     headers: { 'content-type': `multipart/form-data; boundary="${boundary}"` },
     defParamCharset: 'utf8',
-    // busboy cuts at a limit: one more byte tells too long from just fitting.
+    // busboy cuts at a limit: one more byte shows that there was more.
     limits: { fieldSize: limits.body + 1, fileSize: limits.upload + 1, parts: limits.parts + 1 },
   })
   const reader = new PartReader(context)

@@ -33,7 +33,7 @@ export interface JsonPatchOptions {
   readonly maxDepth?: number
   /** How many characters of JSON the operations may add, move, copy and test together. */
   readonly maxSize?: number
-  /** Properties that no operation may read: none tests, copies or moves them. */
+  /** Properties that no operation may test, copy or move. */
   readonly writeOnly?: ReadonlySet<string>
 }
 
@@ -50,8 +50,8 @@ const DEFAULTS: Required<JsonPatchOptions> = {
  * @throws HttpError 400 for an invalid JSON Patch; 409 where it does not fit the target: a path that
  * does not exist, a `test` that fails; 413 for too many operations, or too large ones.
  */
-export function jsonPatch(target: Json, patch: Json, given: JsonPatchOptions = {}): Json {
-  const options = { ...DEFAULTS, ...given }
+export function jsonPatch(target: Json, patch: Json, limits: JsonPatchOptions = {}): Json {
+  const options = { ...DEFAULTS, ...limits }
   const { maxOperations } = options
   if (!Array.isArray(patch)) throw malformed('A JSON Patch is a list of operations')
   if (patch.length > maxOperations) throw tooMuch(`have at most ${maxOperations} operations`)

@@ -20,7 +20,7 @@ export interface ListRequest {
   readonly query: Query
   readonly window: Window
   readonly links: LinkQuery
-  /** Whether the query says which page: a `Range` is ignored then, and no whole list is meant. */
+  /** Whether the query names a page: then a `Range` is ignored, and a format that streams prints a page. */
   readonly namesPage: boolean
   /** The value of `fields`, which tells representations apart. */
   readonly fieldsText: string
@@ -35,8 +35,8 @@ interface ReadRequest extends ListRequest {
 
 /**
  * Reads a list request.
- * @param range the `Range` header, where it counts.
- * @param text the raw text of the parameters: what was read of it is remembered.
+ * @param range the `Range` header, if the request may have one.
+ * @param text the raw text of the parameters: the key under which the result is remembered.
  * @throws HttpError 400 with all issues together.
  */
 export type ListReader = (
@@ -82,7 +82,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
     }
   }
 
-  /** Gives a remembered request another place; `undefined` where the place is to be read with all the rest. */
+  /** Moves a remembered request to another place; `undefined` if the whole query must be read. */
   function atPlace(known: ReadRequest, { name, value }: Place): ListRequest | undefined {
     const { limit } = known.window
     if (name === 'offset') {
@@ -93,7 +93,7 @@ export function compileListReader(options: ListReaderOptions): ListReader {
     return cursor && { ...known, namesPage: true, window: { by: 'cursor', cursor, limit } }
   }
 
-  /** @param place what was cut from the text; there may be more, in another form. */
+  /** @param place the parameter that was cut from the text; the query may have more of them. */
   function remember(rest: string, place: Place | undefined, request: ReadRequest): void {
     const { window } = request
     if (window.by === 'range' || (!place && request.places > 0) || request.places > 1) return

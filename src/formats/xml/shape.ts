@@ -90,7 +90,7 @@ function findProperty(field: Field, name: string): Field | undefined {
 
 /** Unites the fields that a union's options have under one name. */
 function unite(fields: readonly (Field | undefined)[]): Field | undefined {
-  const given = [...new Set(fields.filter(field => field !== undefined))]
-  if (given.length <= 1) return given[0]
-  return { kind: 'union', nullable: true, optional: true, options: given }
+  const options = [...new Set(fields.filter(field => field !== undefined))]
+  if (options.length <= 1) return options[0]
+  return { kind: 'union', nullable: true, optional: true, options }
 }
