@@ -100,7 +100,7 @@ describe('actions', () => {
     const path = (action = '') => `${made().path}${action && `/${action}`}`
     const etag = async () => (await handler.request(path())).headers.get('etag') ?? ''
 
-    it('a safe one needs no precondition, and changes nothing', async () => {
+    it('a GET action needs no precondition and changes nothing', async () => {
       expect(await handler.request(path('look'))).toMatchObject({ status: 200, json: { total: 3 } })
       expect(await handler.request(path('look'), { method: 'HEAD' })).toMatchObject({
         status: 200,
@@ -112,7 +112,7 @@ describe('actions', () => {
       expect(await handler.request(path('look'), { method: 'POST' })).toMatchObject({ status: 405 })
     })
 
-    it('one that may change something needs it where the collection says so', async () => {
+    it('any other action needs a precondition where the collection requires one', async () => {
       expect(await handler.request(path('add'), { method: 'POST' })).toMatchObject({
         status: 428,
         json: { errors: [{ field: 'if-match' }] },
@@ -177,7 +177,7 @@ describe('actions', () => {
       })
     }
 
-    it('the query is no input of one that may change something', async () => {
+    it('an action that is not GET takes no input from the query', async () => {
       const init = { method: 'PATCH', headers: ANY }
       expect(await handler.request(`${path('annotate')}?note=a`, init)).toMatchObject({
         status: 400,
@@ -188,7 +188,7 @@ describe('actions', () => {
       })
     })
 
-    it('what update() leaves alone stays as it is', async () => {
+    it('update() keeps the properties that it does not name', async () => {
       await handler.request(path('annotate'), {
         method: 'PATCH',
         headers: ANY,
@@ -199,7 +199,7 @@ describe('actions', () => {
       })
     })
 
-    it('what update() may not store is refused, and nothing changes', async () => {
+    it('update() refuses invalid values and changes nothing', async () => {
       const before = await handler.request(path())
       expect(await handler.request(path('spoil'), { method: 'POST', headers: ANY })).toMatchObject({
         status: 400,
@@ -208,7 +208,7 @@ describe('actions', () => {
       expect((await handler.request(path())).text).toBe(before.text)
     })
 
-    it('an empty body counts as none, with and without a length', async () => {
+    it('an empty body counts as no body, with and without a length', async () => {
       const { port, close } = await listen(made().api.handler)
       for (const length of ['Content-Length: 0', 'Transfer-Encoding: chunked']) {
         for (const type of ['', 'Content-Type: application/json\r\n']) {
@@ -223,7 +223,7 @@ describe('actions', () => {
       expect((await handler.request(path('add'), empty)).status).toBe(200)
     })
 
-    it('one on a collection does nothing for the tag of an item', async () => {
+    it('an action on a collection refuses the tag of an item', async () => {
       const before = await handler.request('/counters')
       const headers = { 'if-match': await etag() }
       expect(await handler.request('/counters/time', { method: 'POST', headers })).toMatchObject({
@@ -236,7 +236,7 @@ describe('actions', () => {
       ).toBe(200)
     })
 
-    it('If-None-Match: * fails on an item that is there, whatever is required', async () => {
+    it('If-None-Match: * fails on an existing item, even where no precondition is required', async () => {
       const headers = { 'if-none-match': '*' }
       const json = { name: 'other' }
       expect((await handler.request(path(), { method: 'PUT', headers, json })).status).toBe(412)
@@ -262,7 +262,7 @@ describe('actions', () => {
       expect(await handler.request(path())).toMatchObject({ json: { total: 50 } })
     })
 
-    it('one that gives nothing is no redirect for who could not follow it', async () => {
+    it('an action without a result does not redirect a client that could not follow', async () => {
       const headers = { 'if-match': await etag() }
       const quiet = await handler.request(path('quiet'), { method: 'POST', headers })
       expect(quiet).toMatchObject({ status: 200, json: { total: 4 } })
@@ -286,7 +286,7 @@ describe('actions', () => {
       })
     }
 
-    it('one of an item that gives nothing is answered as a change: 303, or as Prefer says', async () => {
+    it('an action on an item without a result is answered as a change: 303, or as Prefer says', async () => {
       const run = (prefer?: string) =>
         handler.request(path('quiet'), {
           method: 'POST',
@@ -304,7 +304,7 @@ describe('actions', () => {
       expect(((await handler.request(path())).json as Item).total).toBe(6)
     })
 
-    it('one of the collection that gives nothing: 303 to the collection', async () => {
+    it('an action on the collection without a result: 303 to the collection', async () => {
       const answer = await handler.request('/counters/erase', { method: 'DELETE' })
       expect(answer).toMatchObject({ status: 303, text: '' })
       expect(answer.headers.get('location')).toBe(`${handler.base}/counters`)
@@ -315,7 +315,7 @@ describe('actions', () => {
       expect(minimal).toMatchObject({ status: 204 })
     })
 
-    it('one that removed its item: 303 to the collection', async () => {
+    it('an action that removed its item: 303 to the collection', async () => {
       // In process no precondition is asked of the program itself.
       const answer = await handler.request(path('end'), { method: 'POST', headers: ANY })
       expect(answer.status).toBe(303)
@@ -423,7 +423,7 @@ describe('an action that changes a reference', () => {
       return { api }
     },
     handler => {
-      it('may name only what is there', async () => {
+      it('names existing items only', async () => {
         const sell = (owner_id: number) =>
           handler.request('/cars/1/sell', { method: 'POST', json: { owner_id } })
         expect(await sell(99)).toMatchObject({
@@ -479,7 +479,7 @@ describe('a hook that gives an item another parent', () => {
       return { api }
     },
     handler => {
-      it('has the answer lead to where the item is', async () => {
+      it('the answer redirects to the new address of the item', async () => {
         const made = await handler.request('/owners/1/cars', { method: 'POST', json: {} })
         expect([made.status, made.headers.get('location')]).toEqual([201, `${handler.base}/cars/1`])
         expect(made.headers.get('content-location')).toBe(`${handler.base}/cars/1`)

@@ -32,7 +32,7 @@ async function withCars(count = 3) {
 }
 
 describe('in-process calls', () => {
-  it('give what HTTP gives', async () => {
+  it('return what HTTP answers', async () => {
     const { calls, http, items } = await withCars()
     const id = String(items[0]?.id)
     expect(await calls.read(id)).toEqual((await http('GET', `/cars/${id}`)).json)
@@ -51,7 +51,7 @@ describe('in-process calls', () => {
     expect(await http('GET', `/cars/${id}`)).toMatchObject({ status: 404 })
   })
 
-  it('an empty list of values is fulfilled by nothing, and none of them by everything', async () => {
+  it('an empty list of values matches nothing, and its negation everything', async () => {
     const { calls } = await withCars()
     const nothing = [{ id: [] }, { id: { in: [] } }, { color: [] }, { color: { in: [] } }]
     for (const filters of nothing) {
@@ -210,7 +210,7 @@ describe('in-process calls', () => {
     })
   }
 
-  it('refuse numbers that JSON cannot hold, and drop undefined members', async () => {
+  it('refuse numbers that JSON cannot hold, and drop undefined properties', async () => {
     const { calls } = await withCars(0)
     for (const price of [Number.NaN, Number.POSITIVE_INFINITY]) {
       await expect(calls.create({ ...carValues(0), price })).rejects.toMatchObject({
@@ -224,7 +224,7 @@ describe('in-process calls', () => {
     expect(Object.keys(made)).not.toContain('price')
   })
 
-  it('are handed out to actions, as the same principal, with the same signal', async () => {
+  it('actions call as the same principal with the same signal', async () => {
     const seen: unknown[] = []
     const hooks = {
       before: ({
@@ -262,7 +262,7 @@ describe('in-process calls', () => {
     ])
   })
 
-  it('take an undefined principal or signal for none, as hooks and actions hand them on', async () => {
+  it('an undefined principal or signal counts as left out', async () => {
     const seen: unknown[] = []
     const things = defineCollection({
       name: 'things',
@@ -333,7 +333,7 @@ describe('in-process calls', () => {
     expect(await api.collection('things').create({})).toMatchObject({ n: 2 })
   })
 
-  it('a collection that there is not is a TypeError', async () => {
+  it('an unknown collection is a TypeError', async () => {
     const { api } = await withCars(0)
     // @ts-expect-error a collection that there is not
     const find = () => api.collection('trucks')

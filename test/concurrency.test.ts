@@ -153,7 +153,7 @@ describe.each(Object.entries(STORES))('on %s', (_store, make) => {
       expect(await read('new')).toMatchObject({ total: winner })
     })
 
-    it('50 PATCHes without precondition, each of another member: all are applied', async () => {
+    it('50 PATCHes without precondition, each of another property: all are applied', async () => {
       const answers = await times(MEMBERS, at =>
         handler.request('/counters/one', {
           method: 'PATCH',

@@ -232,7 +232,7 @@ describe('the arguments of hooks', () => {
       })
     }
 
-    it('nothing of what is refused before: no path, no method, no format, no body that can be read', async () => {
+    it('do not run for a request without a valid path, method, format or body', async () => {
       const targets: [string, Init][] = [
         ['/nothing', {}],
         ['/things', { method: 'DELETE' }],
@@ -305,7 +305,7 @@ describe('what a before hook returns', () => {
       })
     })
 
-    it('means nothing to what has no value', async () => {
+    it('has no effect on an operation without a value', async () => {
       expect(await handler.request(path())).toMatchObject({ status: 200 })
       expect(await handler.request('/things')).toMatchObject({ status: 200, json: [{}] })
       expect(await handler.request(path(), { method: 'DELETE' })).toMatchObject({ status: 200 })
@@ -426,7 +426,7 @@ describe('what a before hook returns', () => {
 describe.each<[string, () => Store | Promise<Store>]>([
   ['memory', () => memoryStore()],
   ['SQLite', async () => sqlStore({ db: await openDatabase(), create: true })],
-])('what hooks may change of items in %s', (_, make) => {
+])('hooks of items in %s', (_, make) => {
   const wrong = new Error('changed')
   /** A hook that changes items, and fails where it has. */
   const changing = (of: (event: OperationEvent, result: unknown) => unknown) => {
@@ -457,7 +457,7 @@ describe.each<[string, () => Store | Promise<Store>]>([
   }
   const values = () => ({ name: 'a', model: { name: 'b' } })
 
-  it('nothing of an item, before or after', async () => {
+  it('cannot change an item, before or after', async () => {
     const before = changing(({ item }) => item)
     const after = changing((_event, result) => result)
     const things = await served({ before: event => before(event, undefined), after })
@@ -471,13 +471,13 @@ describe.each<[string, () => Store | Promise<Store>]>([
     expect(await things.delete(id)).toMatchObject({ name: 'c', model: { name: 'touched' } })
   })
 
-  it('nothing in an action, without hooks too', async () => {
+  it('cannot change the item of an action, without hooks too', async () => {
     const things = await served({})
     const { id } = await things.create(values())
     expect(await things.both(id)).toBe(false)
   })
 
-  it('all of the value, at any depth, also where it is as it was', async () => {
+  it('can change the whole value, at any depth', async () => {
     const things = await served({
       before: ({ operation, value }) => {
         if (operation === 'patch') Object(value).model.name += '!'
@@ -489,7 +489,7 @@ describe.each<[string, () => Store | Promise<Store>]>([
     expect(await things.read(id)).toMatchObject({ name: 'c', model: { name: 'b!!' } })
   })
 
-  it('a list as a list: what a program gets it may sort', async () => {
+  it('leave the list that a program gets unfrozen', async () => {
     const things = await served({ after: () => undefined })
     await things.create(values())
     expect(Object.isFrozen(await things.list())).toBe(false)
@@ -537,7 +537,7 @@ describe('what a hook throws', () => {
     }
   })
 
-  it('nothing was changed by what was refused', async () => {
+  it('a refused request has changed nothing', async () => {
     const { api, item } = await refusing()
     const request = (method: string, body?: object) =>
       api.fetch(

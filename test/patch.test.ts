@@ -48,7 +48,7 @@ describe('JSON Merge Patch, RFC 7396 appendix A', () => {
     })
   }
 
-  it('leaves the order of members as it was', () => {
+  it('keeps the order of properties', () => {
     const merged = mergePatch({ a: 1, b: { c: 2, d: 3 }, e: 4 }, { b: { c: 5 }, a: 0 })
     expect(JSON.stringify(merged)).toBe('{"a":0,"b":{"c":5,"d":3},"e":4}')
   })

@@ -160,7 +160,7 @@ describe.each(Object.keys(DATABASES))('on %s', name => {
     expect(await count('cars')).toBe(0)
   })
 
-  it('nothing refers to what is gone, however writes and deletions meet', async () => {
+  it('no item refers to a deleted one, however writes and deletions meet', async () => {
     const { request, create } = await open(name, 'cascade', 'restrict')
     for (let round = 0; round < 8; round++) {
       const car = await create('cars', { name: 'A' })
