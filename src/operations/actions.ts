@@ -24,8 +24,8 @@ import { addApplied, buildChangedResult, keepAnswer, once } from './write-result
 import { update } from './writes.ts'
 
 /**
- * Runs an action: 200 with what it gives. An item of the collection is answered as that item is everywhere.
- * Where it gives nothing it is answered as a change of the item is, and without an item 303 to the collection.
+ * Runs an action and answers 200 with its result. An item of the collection is answered as it is everywhere.
+ * An action without a result is answered as a change of its item is; without an item by a 303 to the collection.
  */
 export function act(
   context: OperationContext,
@@ -45,7 +45,7 @@ function isSafe({ method }: ActionDefinition): boolean {
   return method === 'GET'
 }
 
-/** What an action gave: an item of the collection, a value, or nothing. */
+/** The result of an action: an item of the collection, a value, or nothing. */
 interface Outcome {
   readonly stored?: Stored | undefined
   readonly data?: Json | undefined
@@ -100,7 +100,7 @@ async function findActedOn(
   return undefined
 }
 
-/** Finds the item that an action with `output: 'item'` gave. @throws TypeError for anything else. */
+/** Finds the item that an action with `output: 'item'` returned. @throws TypeError for anything else. */
 async function findGiven(
   context: OperationContext,
   { name }: ActionDefinition,
@@ -132,7 +132,7 @@ async function buildGivenResult(
   }
 }
 
-/** The same request at an item, where that is now. */
+/** Copies the context for an item, at its current address. */
 function findItemContext(context: OperationContext, { id, item }: Stored): OperationContext {
   const { action: _action, ...place } = context.target
   return atCurrentParent(derive(context, { target: { ...place, kind: 'item', id } }), item)
@@ -142,7 +142,7 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   const { action: _action, id, ...place } = context.target
   const stored =
     id === undefined ? undefined : await context.storeOf(place.collection).get(id, context.request)
-  // An action may do more than its caller, who gets no item that it could not read.
+  // An action may reach items that its client may not read.
   const item = stored && findItemContext(context, stored)
   if (item && (await isReachable(item, stored.item)))
     return { ...(await buildChangedResult(item, stored)), stored: undefined }
@@ -192,7 +192,7 @@ async function run(
   if (known) return { stored: known }
   if (value === undefined || value === null) return { data: value }
   if (action.givesItem) return { stored: await findGiven(context, action, value) }
-  // It may have dates and undefined properties: it is kept and sent as JSON.
+  // A value may have dates and undefined properties: it is kept and sent as JSON.
   return { data: JSON.parse(JSON.stringify(value)) as Json }
 }
 
@@ -212,7 +212,7 @@ async function changeItem(
   if (sameJson(values, ownValues(collection, stored.item))) return stored
   const changed = await update(context, stored, values)
   if (changed) return changed
-  // `*` holds of the item as it is now, too.
+  // `*` matches the changed item, too.
   const { ifMatch } = context.preconditions
   const status = ifMatch && ifMatch !== '*' ? 412 : 409
   const now = await context.storeOf(collection).get(stored.id, context.request)
@@ -227,7 +227,7 @@ async function changeItem(
 
 /** Checks the input of an action: from the query where the method is GET, else from the body. */
 async function checkInput(context: OperationContext, action: ActionDefinition): Promise<unknown> {
-  // A context in process gives the input of any action as a value.
+  // In process the input of any action is a value.
   const { value: input, issues } =
     context.body ?? (action.method === 'GET' ? queryInput(context, action) : { value: {} })
   return withReadIssues(issues, async () => {

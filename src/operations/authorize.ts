@@ -12,8 +12,8 @@ export function collectionOf(target: Target): CollectionDefinition | undefined {
 }
 
 /**
- * Refuses what the client may not do. Of several operations, one that it may do is enough: which one is
- * requested stands in a body that is still to be read.
+ * Refuses a client that may do none of these operations. There are several where the body, which is read
+ * later, says which one is requested.
  * @throws HttpError 401, 403, or 404 where the collection hides what exists
  */
 export function authorize(context: RequestContext, operations: readonly string[]): void {
@@ -22,7 +22,7 @@ export function authorize(context: RequestContext, operations: readonly string[]
   const collection = collectionOf(target)
   const rules = operations.map(operation => findAccessRule(api, collection, operation))
   if (rules.some(rule => satisfies(rule, principal))) return
-  // A form may stand for no operation at all here: that is a 405, once it is read.
+  // A form may name an operation that does not exist here: that is a 405, once it is read.
   const needed = rules.find(rule => rule !== 'public')
   if (!needed) return
   const metadata = metadataAddress(api, base)
@@ -54,7 +54,7 @@ export function listAuthorizedMethods(
   return new Map([...methods].filter(([, operation]) => context.can(collection, operation)))
 }
 
-/** The 404 of a target whose existence is hidden: nothing in it may tell that there is one. */
+/** Builds the 404 of a hidden target: the same as where nothing exists. */
 export function hideTarget(context: RequestContext): HttpError {
   context.match = undefined
   context.target = undefined
@@ -68,7 +68,7 @@ export function noSuchPath({ api, request }: RequestContext): HttpError {
   return new HttpError(404, [{ message, type: 'no_such_path' }])
 }
 
-/** The path that a host server or a proxy takes away: what `baseUrl` has before the own prefix. */
+/** Finds the path that a host server or a proxy removes: what `baseUrl` has before the api's prefix. */
 function hiddenMount({ baseUrl = '', prefix }: ApiDefinition): string {
   const { path } = splitBase(baseUrl)
   return path.endsWith(prefix) ? path.slice(0, path.length - prefix.length) : ''
@@ -77,7 +77,7 @@ function hiddenMount({ baseUrl = '', prefix }: ApiDefinition): string {
 /** The path of the protected resource's metadata (RFC 9728). */
 export const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
-/** Where the metadata of the protected resource is (RFC 9728), below the base; `undefined` without an issuer. */
+/** Prints the address of the protected resource's metadata (RFC 9728); `undefined` without an issuer. */
 export function metadataAddress({ schemes }: ApiDefinition, base: string): string | undefined {
   return schemes.some(({ issuer }) => issuer !== undefined) ? base + METADATA_PATH : undefined
 }

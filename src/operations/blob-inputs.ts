@@ -103,8 +103,8 @@ function isUnchanged(
 }
 
 /**
- * Moves every null for a binary property of a merge patch to the property that items have: a merge of
- * another one would lose it.
+ * Moves each null for a binary property in a merge patch to the property that items have: the merge would
+ * lose it in another one.
  * @throws HttpError 400 for two different changes of one property.
  */
 export function patchBlobs(
@@ -127,12 +127,12 @@ export function patchBlobs(
   return moved
 }
 
-/** The properties of a body that may hold a binary property. */
+/** Lists the properties of a body that may hold a binary property. */
 function listInputProperties(name: string): string[] {
   return [name, `${name}_url`, `${name}_data`]
 }
 
-/** The property of an item that has a binary property, or its null. */
+/** Returns the property by which items have a binary property. */
 function getReadableName({ binary }: CollectionDefinition, name: string): string {
   return binary === 'flat' ? `${name}_url` : name
 }

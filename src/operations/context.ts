@@ -30,9 +30,9 @@ export interface Runtime {
   readonly api: ApiDefinition
   readonly router: Router
   readonly workload: Workload
-  /** Creates the resource of a collection; here, since hooks and actions need it and it needs them. */
+  /** Creates the resource of a collection. It is here since hooks and actions need it, and it needs them. */
   readonly createResource: (scope: CallScope, name: string) => Resource
-  /** Runs work in a transaction; here for the same reason. */
+  /** Runs work in a transaction. It is here for the same reason. */
   readonly transaction: typeof runTransaction
 }
 
@@ -63,24 +63,24 @@ export interface DecodedBody {
   readonly value: Json
   /** Its media type without parameters; absent where the client did not name one. */
   readonly type: string | undefined
-  /** What was wrong with single values before the schema saw them: see {@link ReadContext.issues}. */
+  /** The issues that were found before the schema checked the value: see {@link ReadContext.issues}. */
   readonly issues?: readonly Issue[]
   /** Whether it was a form. */
   readonly form?: boolean | undefined
 }
 
-/** What an operation answers, before any format prints it. */
+/** The result of an operation, before any format prints it. */
 export interface OperationResult {
   readonly status: number
   readonly headers: HeaderList
   readonly representation?: Representation | undefined
-  /** Of what is represented, for `ETag`, `Last-Modified` and the conditions of a read. */
+  /** The validators of the representation, for `ETag`, `Last-Modified` and the conditions of a read. */
   readonly validators?: Validators | undefined
   /** The request headers that the answer depends on besides `Accept`. */
   readonly vary?: readonly string[]
   /** The item that hooks and programs get, with its version. */
   readonly stored?: Stored | undefined
-  /** What hooks get, and programs that call an action or count, where that is no item. */
+  /** The value for hooks and programs where there is no item: of a list, a count, an action. */
   readonly value?: unknown
   /** Whether an earlier request with the same `Idempotency-Key` did the work: hooks ran then. */
   readonly replayed?: true
@@ -93,7 +93,7 @@ const NO_PARAMETERS: readonly Parameter[] = []
 const NO_PREFERENCES: Preferences = {}
 const NO_CHOICES: PageView['choices'] = new Map()
 
-/** The context of a request; of a list it is the options for the store, too. */
+/** The context of a request. For a list it is the options of the store, too. */
 export class RequestContext implements ListOptions {
   readonly runtime: Runtime
   readonly api: ApiDefinition
@@ -123,7 +123,7 @@ export class RequestContext implements ListOptions {
   /** The raw query. */
   query = ''
   parameters = NO_PARAMETERS
-  /** The raw query, where the parameters are exactly what it says. */
+  /** The raw query, unless the parameters were changed since. */
   plainQuery: string | undefined
   /** The methods that the head, and then a form, names besides its own. */
   overrides: readonly string[] = []
@@ -133,12 +133,12 @@ export class RequestContext implements ListOptions {
   base: string
   preconditions: Preconditions = NO_PRECONDITIONS
   preferences = NO_PREFERENCES
-  /** What a change is answered with; `undefined` is a redirect. Not always what is preferred. */
+  /** How a change is answered; `undefined` is a redirect. `chooseWriteResponse` decides it. */
   returns: Preferences['return']
   /** The `Range` header, where it counts. */
   range: string | undefined
   idempotencyKey: string | undefined
-  /** The same as its store knows it, once it is claimed: the write of the request completes it. */
+  /** The claimed key as the store knows it: the write of the request completes it. */
   claimedKey: string | undefined
 
   authenticated: Authenticated | undefined
@@ -188,12 +188,12 @@ export class RequestContext implements ListOptions {
     return this.request.aborted
   }
 
-  /** The limit of a page's bytes. A program gets every item: what it asks for is whole. */
+  /** The maximum bytes of a page. Programs get whole lists. */
   get maxBytes(): number | undefined {
     return this.inProcess ? undefined : this.api.limits.page
   }
 
-  /** A little less than the time for work, so that a store can say why it was too little. */
+  /** A little less than the time for work, so that the store can report first that it was too short. */
   get maxTime(): number | undefined {
     return this.inProcess ? undefined : this.api.limits.workTime * 0.9
   }
@@ -203,7 +203,7 @@ export class RequestContext implements ListOptions {
     return this.base + printPath(target, this.api.formats)
   }
 
-  /** The same with the extension of the requested address, for what continues there in one format. */
+  /** The same with the extension of the requested address, so that the client goes on in one format. */
   hrefAsRequested(target: Target): string {
     const href = this.href(target)
     return this.extension === undefined ? href : `${href}.${this.extension}`

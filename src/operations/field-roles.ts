@@ -1,4 +1,4 @@
-// Field roles in writes and answers: what the server sets, what nobody reads, what never changes.
+// Field roles in writes and answers: read-only, write-only and immutable properties, and owners.
 
 import { HttpError } from '../errors.ts'
 import { toJson } from '../formats/json-value.ts'
@@ -29,8 +29,8 @@ export function setReadOnly(context: OperationContext, values: Item): Item {
 }
 
 /**
- * Puts back what a client cannot change in an existing item. Of a replacement, which names every property,
- * an absent one that the client may not have read or may not change stays too.
+ * Restores the properties of an existing item that a client cannot change. A replacement names every
+ * property: an absent one that is write-only or immutable is restored too.
  */
 export function keepRoles(
   { target, inProcess }: OperationContext,
@@ -74,7 +74,7 @@ export function immutableField(field: string, value: Json): HttpError {
 }
 
 /**
- * Refuses to change an item of somebody else. A program without a principal may change every one, and
+ * Refuses to change an item of another owner. A program without a principal may change every one, and
  * within an action the action decides.
  * @throws HttpError 401 without a principal, 403, or 404 where the collection hides what exists.
  */
@@ -87,7 +87,7 @@ export function requireOwner(context: OperationContext, item: Item): void {
   throw new HttpError(403, [{ message, type: 'not_owner' }])
 }
 
-/** Whether an item is the principal's to change. */
+/** Whether the principal may change an item. */
 export function mayChange(
   { principal, inProcess }: RequestContext,
   { owner }: CollectionDefinition,
@@ -99,19 +99,19 @@ export function mayChange(
   return owns || except.some(scope => principal?.scopes?.includes(scope))
 }
 
-/** An item without the properties that no answer has. */
+/** Removes the write-only properties of an item. */
 export function toReadable({ hidden }: CollectionDefinition, stored: Stored): Stored {
   return hidden.size === 0 ? stored : { ...stored, item: omit(stored.item, hidden) }
 }
 
-/** The properties of an item that no answer has. */
+/** Picks the write-only properties of an item. */
 export function pickHidden({ hidden }: CollectionDefinition, item: Item): Item {
   return Object.fromEntries(Object.entries(item).filter(([name]) => hidden.has(name)))
 }
 
 /**
- * An item for a program: `item.password` can be read, but no copy (`{ ...item }`) and no JSON of it has
- * a property that no answer may have.
+ * Hides the write-only properties of an item for a program: `item.password` can be read, but copies
+ * (`{ ...item }`) and JSON do not have it.
  */
 export function protect({ hidden }: CollectionDefinition, item: Item): Item {
   if (hidden.size === 0) return item
@@ -123,15 +123,15 @@ export function protect({ hidden }: CollectionDefinition, item: Item): Item {
   return copy
 }
 
-/** What an operation gives a program: its items are protected. */
+/** Protects the items in the result of an operation. */
 export function protectResult(collection: CollectionDefinition, value: unknown): unknown {
   if (Array.isArray(value)) return value.map(each => protectResult(collection, each))
   return isObject(value) ? protect(collection, value) : value
 }
 
 /**
- * What a JSON Patch changes of an item, by property, as a merge patch says it: what a hook looks at must
- * not depend on the kind of patch.
+ * Lists the changes of a JSON Patch by property, in the form of a merge patch: the input of a hook must not
+ * depend on the kind of patch.
  */
 export function toChanges(before: Item, after: Item): Item {
   const changes: Item = {}

@@ -7,7 +7,7 @@ import { memoize } from '../schema/memoize.ts'
 import { isObject, isScalar } from '../schema/values.ts'
 import { findOperator } from '../store/operators.ts'
 
-/** A program may name more than a client. */
+/** The limits of a program's queries are wider than those of a client. */
 const CAPS = {
   parameters: 1000,
   words: 100,
@@ -17,7 +17,7 @@ const CAPS = {
   pattern: 8192,
 }
 
-/** The reader of the queries that programs give for a collection. */
+/** Finds the reader for the queries of programs. */
 export const findReader: (collection: CollectionDefinition) => QueryReader = memoize(
   ({ shape, queryFields, sort, search }: CollectionDefinition) =>
     compileQueryReader({

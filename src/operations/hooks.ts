@@ -6,7 +6,7 @@ import type { Stored } from '../store/store.ts'
 import { type CallScope, createFind, type OperationContext } from './context.ts'
 import { toProgramItem } from './program-items.ts'
 
-/** What hooks and actions get: the resources are made when they are asked for. */
+/** What hooks and actions get: resources are created when they are first used. */
 export class OperationTools implements HookContext {
   readonly principal: Principal | undefined
   readonly #context: OperationContext
@@ -55,7 +55,7 @@ class OperationHookEvent extends OperationTools implements OperationEvent {
   }
 }
 
-/** What a hook gets besides what the context of its operation has. */
+/** What a hook gets besides the context of its operation. */
 export interface HookValues {
   /** The item as it is before the operation. */
   readonly stored?: Stored
@@ -67,7 +67,7 @@ export function createEvent(context: OperationContext, more: HookValues = {}): O
   return new OperationHookEvent(context, more)
 }
 
-/** Runs the collection's `before` hook; what it returns takes the place of the value. */
+/** Runs the collection's `before` hook; an object that it returns replaces the value. */
 export function runBefore<T>(
   context: OperationContext,
   more: HookValues,
@@ -84,7 +84,7 @@ async function replaceValue<T>(
   value: T,
 ): Promise<T | Item> {
   const returned = await before(event)
-  // A hook may take long: nothing is done any more for a client that has gone meanwhile.
+  // A hook may take long: nothing more is done for a client that has gone.
   event.signal.throwIfAborted()
   return isObject(returned) ? returned : value
 }

@@ -143,7 +143,7 @@ export async function checkPatched(
   const patched = withoutSameData(collection, apply(readable), readable)
   const { name } = collection.shape.identity
   if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableField(name, id)
-  // What is absent is filled in: a patch that takes it away would be lost.
+  // An absent parent is filled in: a patch that removes it would have no effect.
   const { parent } = context.target
   if (parent && isObject(patched) && !Object.hasOwn(patched, parent.field))
     throw conflictingParent(parent)
@@ -194,8 +194,8 @@ export function checkNew(context: OperationContext, id?: Id): Awaitable<Item> {
 }
 
 /**
- * Runs the `before` hook on checked values, and checks them again where it has changed them; what the
- * server adds is its own.
+ * Runs the `before` hook on checked values, and checks them again where it has changed them. It cannot change
+ * what the server adds.
  * @throws HttpError 400
  */
 export function runValueHook(
@@ -205,12 +205,12 @@ export function runValueHook(
 ): Awaitable<Item> {
   const { collection } = context.target
   if (!collection.hooks.before.has(context.operation)) return checked
-  // The hook may change the value in place; what it does not change is shared with the stored item.
+  // The hook may change the value in place, and parts of it belong to the stored item, too.
   const value = structuredClone(checked)
   freezeDeep(about.input)
   return andThen(runBefore(context, { ...about, value }, value), returned => {
     const json = toJson(returned)
-    // What is not an object as JSON, such as a Date, leaves the value as it is.
+    // A result that is no object as JSON, such as a Date, is ignored.
     const own = ownValues(collection, isObject(json) ? json : value)
     return collection.validator.patch(checked, normalizeReferences(context.target, own))
   })
@@ -243,7 +243,7 @@ function requireValidId(collection: CollectionDefinition, values: Item): void {
   if (reason !== undefined) throwIfAny([{ message: reason, field: name, type: 'invalid_id' }])
 }
 
-/** @throws HttpError 413 for values that make an item larger than one may be. */
+/** Checks the size of an item. @throws HttpError 413 */
 function requireSize({ target, api }: OperationContext, values: Item): void {
   const { limits } = api
   if (isWithin(values, limits.item)) return
@@ -253,8 +253,8 @@ function requireSize({ target, api }: OperationContext, values: Item): void {
 }
 
 /**
- * Refuses values that name a new parent which does not exist. Scopes are checked only for a parent that
- * the client named, not for one that a hook filled in.
+ * Refuses values that name a new parent which does not exist. For a parent that the client named, and not a
+ * hook, it must be allowed to read it.
  * @throws HttpError 400 with every issue.
  */
 async function checkReferences(

@@ -8,7 +8,7 @@ import type { Id, Stored } from '../store/store.ts'
 import { derive, type OperationContext } from './context.ts'
 import { findReader, toParameters } from './filter-parameters.ts'
 
-/** The filters that a parent and the row policy put on every list. */
+/** Builds the filters that a parent and the row policy add to every list. */
 export function buildScope(context: OperationContext): readonly Filter[] {
   const { parent, collection } = context.target
   const rows = buildRowFilter(context, collection)
@@ -20,8 +20,8 @@ export function buildScope(context: OperationContext): readonly Filter[] {
 const NO_FILTERS: readonly Filter[] = []
 
 /**
- * The same request at the address that its item has after a change: below the parent of the path only while
- * the item belongs to it, which a hook or an action may have changed.
+ * Copies the context for the address that its item has after a change. A hook or an action may have given the
+ * item another parent than that of the path.
  */
 export function atCurrentParent(context: OperationContext, item: Item): OperationContext {
   const { target } = context
@@ -107,7 +107,7 @@ export function assertVisible(
   })
 }
 
-/** Values with what a store adds; of a new item without the id, which only the store knows. */
+/** Adds the dates and the id of the store to values. The id of a new item is not known yet. */
 function withServerValues(
   { shape: { identity, createdAt, updatedAt } }: CollectionDefinition,
   values: Item,
@@ -126,14 +126,14 @@ export function notFound({ itemName }: CollectionDefinition, id: Id): HttpError 
 }
 
 export interface RowFilter {
-  /** What a list must add to its own filters. */
+  /** The filters that a list adds to its own. */
   readonly where: readonly Filter[]
   readonly sees: (item: Item) => Awaitable<boolean>
 }
 
 /**
- * What a principal sees of a collection; `undefined` where that is all of it.
- * @throws TypeError for a rule that names no field, or is no filter: it fails closed.
+ * Builds the filter of the items that a principal sees; `undefined` where it sees all of them.
+ * @throws TypeError for a rule that is not a valid filter.
  */
 export function buildRowFilter(
   context: OperationContext,
@@ -149,7 +149,7 @@ export function buildRowFilter(
   return { where, sees: matcher({ where }, collection.shape.fields) }
 }
 
-/** What is seen of the items that a field refers to is seen of those that refer to them. */
+/** Builds the filter of items that are visible through another collection, which a field refers to. */
 function seeThrough(
   context: OperationContext,
   { references }: CollectionDefinition,
@@ -174,12 +174,12 @@ function seeThrough(
   }
 }
 
-/** No item is without an id. */
+/** Builds a filter that matches nothing: every item has an id. */
 function nothing({ shape }: CollectionDefinition): Filter {
   return { path: [shape.identity.name], operator: 'exists', values: [false] }
 }
 
-/** The rule compiled like the filters of a query; `undefined` where no item can fulfil it. */
+/** Compiles a rule like the filters of a query; `undefined` where no item can match. */
 function filtersOf(
   collection: CollectionDefinition,
   rule: Readonly<Record<string, unknown>>,
@@ -190,6 +190,6 @@ function filtersOf(
   const { where } = findReader(collection)(parameters, issues)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
-  // A value that the field cannot have: nobody's items.
+  // No item has a value that its field cannot have.
   return issues.length > 0 ? undefined : where
 }

@@ -31,18 +31,18 @@ interface ListCall {
   readonly options?: CallOptions | undefined
 }
 
-/** So many items are read at once; a longer list is read in batches. */
+/** The maximum of items that are read at once; a longer list is read in batches. */
 const MAX_AT_ONCE = 1000
 
 /** The most items of an array where the call does not say. */
 const DEFAULT_MAX = 10_000
 
-/** Parameters that the grammar of queries reads, and those of the place in the list. */
+/** The parameters for the grammar of queries, and those for the place in the list. */
 const READ = ['since', 'until', 'since_id', 'max_id', 'sort', 'fields'] as const
 const PLACE = ['limit', 'offset'] as const
 const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
 
-/** @throws TypeError for a value that is no filter; HttpError 400 as for a client. */
+/** Reads the query of a call. @throws TypeError for an invalid filter; HttpError 400 as for a client. */
 function readQuery(collection: CollectionDefinition, { words, query = {} }: ListCall): Query {
   const { name, shape } = collection
   const values: Readonly<Record<string, unknown>> = { ...query }
@@ -61,7 +61,7 @@ function readQuery(collection: CollectionDefinition, { words, query = {} }: List
 
 const COUNT = wholeFrom(0)
 
-/** @throws TypeError */
+/** Reads a limit or an offset. @throws TypeError */
 function readCount(query: object | undefined, name: 'limit' | 'offset'): number | undefined {
   const value: unknown = query && Reflect.get(query, name)
   if (value === undefined || COUNT.fits(value)) return value as number | undefined // it fits
@@ -198,7 +198,7 @@ export function createList(
   }
 }
 
-/** Gives items to a program: whole, or only the fields that the query names. */
+/** Creates a function that prepares items for a program: whole, or only the fields of the query. */
 function createGive(
   collection: CollectionDefinition,
   { fields }: Query,
@@ -207,7 +207,7 @@ function createGive(
   return stored => toProgramItem(collection, stored, pick?.(stored.item))
 }
 
-/** The slice before or after a part; `undefined` where nothing lies there. */
+/** Finds the slice before or after a part; `undefined` where there is nothing. */
 function sliceBeside(
   { store }: CollectionDefinition,
   { query, slice, stored, more }: Part,
@@ -221,9 +221,9 @@ function sliceBeside(
     return { limit, offset: backward ? Math.max(0, slice.offset - limit) : slice.offset + limit }
   }
   const edge = backward ? stored[0] : stored.at(-1)
-  // Behind the end of the list lies its last page.
+  // Before a position behind the end comes the last page.
   if (!edge && !backward) return undefined
-  // A key of what was just read, so of the types that the sort wants.
+  // The key of an item has the types of the sort.
   const key = edge && (sortKeyOf(edge.item, query.sort) as Scalar[])
   return { limit, key, backward }
 }

@@ -55,13 +55,13 @@ export function compileList(
   const answer = operation === 'count' ? answerCount : list
   return context => {
     const { method, preconditions, parameters, plainQuery } = context
-    // No page is the whole that If-Range speaks of: with it, Range is left aside (RFC 9110 §14.2).
+    // If-Range names a whole representation, and a page is none: Range is ignored then (RFC 9110 §14.2).
     const ranged = method === 'GET' && preconditions.ifRange === undefined
     return answer(context, read(parameters, ranged ? context.range : undefined, plainQuery))
   }
 }
 
-/** A page; with a streaming format the whole list where the query names no page. */
+/** Answers a page; with a streaming format the whole list where the query names no page. */
 function list(context: OperationContext, request: ListRequest): Awaitable<OperationResult> {
   const { query, window } = request
   const slice = toSlice(window, query, context)
@@ -80,7 +80,7 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
   })
 }
 
-/** Prepares a query for the store: the parent exists, the `before` hook agrees, the row policy is added. */
+/** Prepares a query for the store: finds the parent, runs the `before` hook, adds the row policy. */
 export function prepareQuery(context: OperationContext, query: Query): Awaitable<Query> {
   const agreed = context.target.parent
     ? andThen(requireParent(context), () => runBefore(context, {}, undefined))
@@ -105,7 +105,7 @@ async function* serializeBatches(
 ): AsyncGenerator<readonly Item[]> {
   const { store, blobs } = context.target.collection
   for await (const batch of store.stream(query, context.request)) {
-    // Contents may be large: no more than those of one item are held.
+    // Contents may be large: only those of one item are held at a time.
     const parts = blobs ? batch.map(stored => [stored]) : [batch]
     for (const part of parts) yield serializeAll(context, part, query)
   }
@@ -170,7 +170,7 @@ function buildPageResult(
 }
 
 /**
- * Clients of a dialect that look up items by their ids expect all of them: a page that is cut would lose some.
+ * Refuses a cut page to clients of a dialect that look up items by their ids: they expect all of them.
  * @throws HttpError 400
  */
 function requireWhole(
@@ -210,7 +210,7 @@ function serializeAll(
       }),
     )
   }
-  // What `fields` may name is readable.
+  // `fields` names no write-only property.
   if (pick) return items.map(({ item }) => pick(item))
   return items.map(({ item }) => (hidden.size === 0 ? item : omit(item, hidden)))
 }
@@ -234,7 +234,7 @@ export async function count(context: OperationContext, query: Query): Promise<Op
   }
 }
 
-/** @throws HttpError 400 for a cursor whose key has not the types of the sort. */
+/** @throws HttpError 400 for a cursor whose key does not fit the sort. */
 function toSlice(window: Window, { sort }: Query, { target }: OperationContext): Slice {
   const { limit } = window
   if (window.by !== 'cursor') return { limit, offset: window.offset }
@@ -310,12 +310,12 @@ function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError
   })
 }
 
-/** `Range` counts only where nothing in the query says which page: see {@link readWindow}. */
+/** Lists the headers that chose the page. `Range` counts only where the query names no page. */
 function varyOf({ namesPage }: ListRequest): readonly string[] {
   return namesPage ? VARY_PREFER : VARY_PREFER_RANGE
 }
 
-/** An estimate is made of all items: where a principal sees only some, it would tell of the others. */
+/** Replaces an estimate, which counts hidden items too, by an exact count where a row policy applies. */
 function allowedMode(context: OperationContext, mode: TotalMode): TotalMode {
   if (mode !== 'estimated') return mode
   return buildRowFilter(context, context.target.collection) ? 'exact' : mode

@@ -1,4 +1,4 @@
-// Which operation runs, and the `after` and `error` hooks around it: compiled once for each route and method.
+// The operation of a route and method, with the `after` and `error` hooks around it: compiled once.
 
 import type { AfterHook, CompiledHooks } from '../model/compile-hooks.ts'
 import type { ApiDefinition, CollectionDefinition, Operation } from '../model/definition.ts'
@@ -42,7 +42,7 @@ export function compilePerform(
   api: ApiDefinition,
   { collection, action }: CollectionTarget,
   operation: string,
-  // Without an action its name is one of these: routes and calls are made of no other.
+  // Without an action it is one of these: routes and calls have no other names.
   perform: Perform = action
     ? context => act(context, action)
     : COMPILERS[operation as keyof typeof COMPILERS](api, collection, operation),
@@ -73,12 +73,12 @@ function withHooks(
   }
 }
 
-/** What an `after` hook gets: the item, the items or the value, frozen, write-only properties protected. */
+/** Prepares a result for an `after` hook: frozen, with write-only properties protected. */
 function toHookResult({ target }: OperationContext, { stored, value }: OperationResult): unknown {
   const { collection, action } = target
   if (stored) return toProgramItem(collection, stored)
   const result = action ? value : protectResult(collection, value)
-  // The list itself is not what is printed: a program that gets it may sort it.
+  // The list itself is not frozen: it is not the one that is printed, and a program may sort it.
   for (const each of Array.isArray(result) ? result : [result]) freezeDeep(each)
   return result
 }

@@ -15,10 +15,10 @@ interface Version extends Pick<Stored, 'id' | 'version'> {
   readonly collection: string
 }
 
-/** By identity: a store gives the same frozen object until the next write of the item. */
+/** Versions by the object: a store gives the same frozen object until the next write of the item. */
 const versions = new WeakMap<object, Version>()
 
-/** Gives an item to a program: frozen, since stores and other programs have the same object. */
+/** Prepares an item for a program: frozen, since stores and other programs have the same object. */
 export function toProgramItem(
   collection: CollectionDefinition,
   { id, version, item }: Stored,
@@ -30,7 +30,7 @@ export function toProgramItem(
 }
 
 /**
- * Reads the item and the condition of a write: an id alone has none, an item that was read here has its version.
+ * Reads the target of a write: an id alone sets no condition, an item that was read here must have its version.
  * @throws TypeError for an object whose version is not known, and for an item of another collection.
  */
 export function readWrite(

@@ -30,7 +30,7 @@ export function read(context: OperationContext): Awaitable<OperationResult> {
   })
 }
 
-/** The `fields` of an item; no other parameter has a meaning there. @throws HttpError 400 */
+/** Reads the `fields` of an item, the only parameter there. @throws HttpError 400 */
 function readItemFields({ parameters, target, api }: OperationContext): Path[] | undefined {
   const issues: Issue[] = []
   const fields = readFields(parameters, target.collection.selectableFields, issues, api.limits)
@@ -59,7 +59,7 @@ function buildItemResult(
   }))
 }
 
-/** The validators of an item's representation: its version, its format, its selection of fields. */
+/** Builds the validators of an item: of its version, its format and the selected fields. */
 export function itemValidators(
   stored: Stored,
   variant: string,
@@ -69,13 +69,13 @@ export function itemValidators(
   return { tag: itemTag(stored.version, selected), lastModified: lastModifiedOf(stored) }
 }
 
-/** The date for `Last-Modified`; none within the second of the change, where it says too little (RFC 9110 §8.8.2.1). */
+/** Returns the date for `Last-Modified`; none within the second of the change (RFC 9110 §8.8.2.1). */
 export function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
   if (updatedAt === undefined) return undefined
   return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
 }
 
-/** What stands on every download: whatever was uploaded, a browser may neither run nor guess at it. */
+/** Headers of every download: a browser must not run what was uploaded, nor guess its type. */
 const INERT: HeaderList = [
   'Content-Security-Policy',
   "sandbox; default-src 'none'",
@@ -99,7 +99,7 @@ export async function download(context: OperationContext): Promise<OperationResu
   const headers = [...INERT, 'Content-Disposition', printDisposition(record)]
   const common = { status: 200, headers, validators, value: record }
   const whole = { kind: 'bytes', type: record.type, size: record.size } as const
-  // A 200 of a part would look like the whole.
+  // A part that is answered with 200 would look like the whole.
   const counts =
     method === 'GET' &&
     range !== undefined &&
@@ -117,7 +117,7 @@ export async function download(context: OperationContext): Promise<OperationResu
   return { ...common, status: 206, representation: { ...whole, size, data } }
 }
 
-/** Opened when it is first read: what is not sent is not opened. */
+/** Reads a content. It is opened when it is first read, so never for a HEAD or a 304. */
 async function* contentOf(
   blobs: BlobStore,
   { key }: BlobRecord,

@@ -1,4 +1,4 @@
-// What refers to an item: deleted with it or in the way of its deletion, in one transaction.
+// Deletion of an item that others refer to: they are deleted with it or prevent it, in one transaction.
 import { removeContents } from '../blobs/store-content.ts'
 import { HttpError } from '../errors.ts'
 import { takeTurn } from '../http/turns.ts'
@@ -11,10 +11,10 @@ import type { Id, Stored, WriteOptions } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
 import { runInTransaction } from './transaction.ts'
 
-/** How many items are deleted with one, at most. */
+/** The maximum of items that are deleted with one. */
 const MAX_CASCADE = 10_000
 
-/** How many ids a filter has, at most: databases bound the parameters of a statement. */
+/** The maximum of ids in a filter: databases limit the parameters of a statement. */
 const MAX_IDS = 500
 
 /** An item that is deleted: what its store needs, and the keys of its contents. */
@@ -23,7 +23,7 @@ interface Doomed extends Pick<Stored, 'id' | 'version'> {
   readonly contents: readonly string[]
 }
 
-/** Another write came between, so that everything is undone and tried again. */
+/** Another write came in between: the transaction is undone and tried again. */
 class Contested extends Error {}
 
 /**
@@ -39,16 +39,16 @@ export async function deleteWithChildren(
   const root = toDoomed(context.target.collection, current)
   const work = async (inside: OperationContext) => {
     const doomed = await findDoomed(inside, root)
-    // Those that refer go before what they refer to.
+    // Items that refer to others are deleted before those.
     for (const [count, each] of doomed.toReversed().entries()) {
-      // A store in memory answers at once: others are served in between.
+      // A store in memory answers at once: other requests are served in between.
       if (count % 100 === 99) await takeTurn()
       const { collection, id, version } = each
       const deleteOptions = each === root ? options : context.request
       if (!(await inside.storeOf(collection).delete(id, version, deleteOptions)))
         throw new Contested()
     }
-    // The contents of the item itself are removed once it is answered.
+    // The contents of the item itself are removed when its answer is built.
     for (const { collection, contents } of doomed.slice(1)) {
       const { blobs } = collection
       if (blobs) await inside.afterCommit(() => removeContents(blobs, contents))
@@ -99,7 +99,7 @@ async function findDoomed(context: OperationContext, root: Doomed): Promise<read
   return doomed
 }
 
-/** Selects what refers to items, by the collections of both. */
+/** Selects the items that refer to others, by the collections of both. */
 function* listReferrers(
   items: readonly Doomed[],
   collections: ReadonlyMap<string, CollectionDefinition>,
@@ -139,8 +139,8 @@ function tooMany({ itemName }: CollectionDefinition): HttpError {
 }
 
 /**
- * Runs the write of an item. Where it comes to name items, and its references say what their deletion does,
- * that is a transaction, so that they cannot be deleted meanwhile.
+ * Runs the write of an item. It is a transaction where a new reference declares `onDelete`, so that the named
+ * item cannot be deleted meanwhile.
  */
 export function writeReferring<T>(
   context: OperationContext,

@@ -1,4 +1,4 @@
-// The resource of a collection in process: each call takes the same path as a request, from its values onwards.
+// The resource of a collection in process: a call runs the same operation as a request.
 
 import { toJson } from '../formats/json-value.ts'
 import { NO_PRECONDITIONS, type Preconditions } from '../http/conditional.ts'
@@ -18,7 +18,7 @@ import { type ProgramItem, readWrite, toProgramItem } from './program-items.ts'
 import { translateStoreError } from './store-errors.ts'
 import { createUploads } from './uploads.ts'
 
-/** Stands in for a request: a program waits as long as its signal lets it. */
+/** The request of a call in process: it ends with its signal alone. */
 class ProgramRequest implements HttpRequest {
   readonly target = ''
   readonly prefix = ''
@@ -44,14 +44,14 @@ class ProgramRequest implements HttpRequest {
   abort(): void {}
 }
 
-/** A signal that never fires, for calls without one. Made by the first: Workers make none while they load. */
+/** A signal that is never aborted, for calls without one. The first call creates it: Workers cannot while they load. */
 let never: AbortSignal | undefined
 
 interface Call {
   readonly value?: unknown
   readonly options?: CallOptions | undefined
   readonly preconditions?: Preconditions
-  /** Does the work instead of the operation that has its name. */
+  /** Does the work in place of the operation. */
   readonly perform?: Perform
 }
 
@@ -62,7 +62,7 @@ const WRITE_RULES: Rules<WriteOptions> = {
   unconditional: ANYTHING,
 }
 
-/** How often `change` reads an item again that was changed meanwhile, and the longest wait before, in milliseconds. */
+/** The maximum of attempts of `change`, and the longest wait between two, in milliseconds. */
 const MAX_CHANGES = 100
 const MAX_WAIT_MS = 100
 
@@ -111,7 +111,7 @@ export function createResource(scope: CallScope, name: string): Resource {
   const runList: ListRunner = (operation, options, perform) =>
     run(operation, { kind: 'collection' }, { options, perform })
 
-  /** Runs an operation that gives an item. */
+  /** Runs an operation that returns an item. */
   const runItem = async (...call: Parameters<typeof run>): Promise<ProgramItem> => {
     const { stored, value } = await run(...call)
     return stored ? toProgramItem(collection, stored) : (value as ProgramItem) // only of an action there is none
@@ -139,7 +139,7 @@ export function createResource(scope: CallScope, name: string): Resource {
       async (...args: unknown[]) => {
         const target = action.on === 'item' ? args.shift() : undefined
         const value = (action.input && args.shift()) ?? {}
-        // The types of the declaration say what is given.
+        // The types of the declaration check the arguments.
         const call = { value, options: args[0] as WriteOptions | undefined }
         if (action.on === 'item') return write(action.name, target, call, action)
         return runItem(action.name, { kind: 'action', action }, call)
@@ -172,14 +172,14 @@ export function createResource(scope: CallScope, name: string): Resource {
         } catch (error) {
           if (!(error instanceof ConflictError) || attempt === MAX_CHANGES) throw error
         }
-        // At random, so that writers that met once do not meet again.
+        // A random wait, so that the same writers do not meet again.
         const wait = Math.random() * Math.min(MAX_WAIT_MS, 2 ** attempt)
         await new Promise(resolve => setTimeout(resolve, wait))
       }
     },
     actions,
   }
-  // By the rules of names no action has that of a method.
+  // No action may have the name of a method.
   return { ...actions, ...resource }
 }
 

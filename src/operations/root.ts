@@ -7,7 +7,7 @@ import type { Json } from '../schema/values.ts'
 import { canAnything } from './authorize.ts'
 import type { OperationResult, RequestContext } from './context.ts'
 
-/** `{ url, resources }` of a version; of the whole api the default version's, with the list of versions. */
+/** Describes a version as `{ url, resources }`; the whole api as its default version, with a list of all versions. */
 export function describeRoot(context: RequestContext, root: RootTarget): OperationResult {
   const { api } = context
   const { version } = root
@@ -32,7 +32,7 @@ export function describeRoot(context: RequestContext, root: RootTarget): Operati
   }
 }
 
-/** Lists the collections that the client may know, by name: address and what lies below. */
+/** Lists the collections that the client may know by name, each with its address and what lies below. */
 export function listResources(
   context: RequestContext,
   { version = context.api.defaultVersion }: RootTarget,

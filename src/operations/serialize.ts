@@ -46,7 +46,7 @@ async function printContents(
       continue
     }
     const record = findBlobRecord(item, name) ?? null
-    // Who may not download the bytes is not given them with the item either.
+    // A client that may not download the bytes does not get them inline either.
     const isInline =
       requested.includes(name) ||
       (record && record.size <= (field.inlineBelow ?? 0) && context.can(collection, DOWNLOAD))
@@ -106,7 +106,7 @@ export function requireDownload(
 }
 
 /**
- * Refuses to hold more contents inline than one answer may; what is given unrequested does not count.
+ * Refuses more requested contents than one answer may hold inline.
  * @throws HttpError 400
  */
 export function requireRoom(
@@ -162,7 +162,7 @@ function represent(
   }
 }
 
-/** The fields of a representation: all readable ones, or those that were requested. */
+/** Selects the fields of a representation: all readable ones, or those that were requested. */
 export function selectReadableFields(
   { readableFields, selectableFields }: CollectionDefinition,
   fields: readonly Path[] | undefined,

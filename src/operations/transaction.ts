@@ -36,12 +36,12 @@ export class RunningTransaction {
     )
   }
 
-  /** Does this once the transaction has happened, not where it is undone. */
+  /** Does work once the transaction is committed, and not where it is undone. */
   afterCommit(work: () => Awaitable<void>): void {
     this.#afterCommit.push(work)
   }
 
-  /** Does this at the end in any case, after what {@link afterCommit} does. */
+  /** Does work at the end in any case, after that of {@link afterCommit}. */
   atEnd(work: () => Awaitable<void>): void {
     this.#atEnd.push(work)
   }
@@ -77,7 +77,7 @@ export async function runTransaction<R>(
   }
 }
 
-/** Runs work on the collection of a request and others of its database in a transaction: it gets the request in it. */
+/** Runs work in a transaction over the database of a request's collection: it gets the context within it. */
 export function runInTransaction<R>(
   context: OperationContext,
   work: (context: OperationContext) => Promise<R>,
@@ -102,7 +102,7 @@ async function transact<R>(
   let attempt: RunningTransaction | undefined
   const run = async (bound: readonly Store[]) => {
     await attempt?.end(false)
-    // From its begin: while it waits for others it holds nothing.
+    // The time begins with the work: a transaction that waits holds nothing.
     timer = setTimeout(() => limit.abort(tooSlow()), runtime.api.limits.workTime)
     // A keyed store binds keyed stores, one for each.
     const members = stores.map((store, at) => [store, bound[at] as KeyedStore] as const)
@@ -115,7 +115,7 @@ async function transact<R>(
   }
   let committed = false
   try {
-    // Members have transactions.
+    // All members have transactions.
     const result = await (first as Required<Store>).transaction(stores, run, { signal })
     committed = true
     return result
@@ -128,7 +128,7 @@ function tooSlow(): Error {
   return unavailable('The transaction took too long. Try again.', 'work_too_slow')
 }
 
-/** The collections of a version, by the database of their stores. */
+/** Groups the collections of a version by the database of their stores. */
 const groupByDatabase = memoize(({ collections }: VersionDefinition) => {
   const groups = new Map<object, CollectionDefinition[]>()
   for (const collection of collections.values()) {
@@ -139,7 +139,7 @@ const groupByDatabase = memoize(({ collections }: VersionDefinition) => {
   return groups
 })
 
-/** Finds the collections that take part: those in one database. */
+/** Finds the collections of a transaction: those in one database. */
 function findMembers(
   version: VersionDefinition,
   own: CollectionDefinition | undefined,

@@ -1,4 +1,4 @@
-// The uploads of a request: checked, stored, and removed where the request fails; and the sweep of what crashes leave.
+// The uploads of a request: checked, stored, and removed where it fails. The sweep of contents that a crash leaves.
 import { createHash } from 'node:crypto'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { limitContent, peekContent } from '../blobs/content.ts'
@@ -43,7 +43,7 @@ export class Uploads {
       const message = `${field} does not take files. Files go to: ${names}`
       throw new HttpError(400, [{ message, field, type: 'unexpected_file' }])
     }
-    // To hash a content, to compare it with another request, costs half of an upload.
+    // Only a key compares contents with those of another request: hashing costs half of an upload.
     const keyed = request.headers['idempotency-key'] !== undefined
     const hash = keyed ? createHash('sha256') : undefined
     const { upload: limit } = api.limits

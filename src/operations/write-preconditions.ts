@@ -1,4 +1,5 @@
-// The item that a write starts from: it exists, it is reachable, and the preconditions hold; and the line of writers that meet\nat one item: each tries again until it has written or given up.
+// The item that a write starts from: it exists, it is reachable, and the preconditions hold. Writers that meet at
+// one item wait in line: each tries again until it has written or given up.
 import { HttpError } from '../errors.ts'
 import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts'
 import { ConflictError } from '../model/conflict-error.ts'
@@ -11,7 +12,7 @@ import { toProgramItem } from './program-items.ts'
 /**
  * Finds the item of a write and evaluates the preconditions; `undefined` where there is none.
  * @param creates whether the write creates the item where there is none.
- * @throws HttpError 403 for an item of somebody else, 412, and 428 where the collection requires a precondition and none was sent.
+ * @throws HttpError 403 for an item of another owner, 412, and 428 where the collection requires a precondition and none was sent.
  */
 export async function findCurrent(
   context: OperationContext,
@@ -20,7 +21,7 @@ export async function findCurrent(
   const { target, method, preconditions } = context
   const { collection } = target
   const current = await findItem(context)
-  // Where the answer is 404 anyway no precondition counts (RFC 9110 §13.2.1).
+  // No precondition is evaluated for a 404 (RFC 9110 §13.2.1).
   if (!current && !creates) return undefined
   if (current && collection.owner && !target.action) requireOwner(context, current.item)
   const validators = current && { tag: current.version, lastModified: current.updatedAt }
@@ -49,7 +50,7 @@ export async function requireCurrent(context: OperationContext): Promise<Stored>
   throw isConditional ? conflictWith(context, undefined) : notFound(collection, id)
 }
 
-/** Builds the error of a condition that a program gave. */
+/** Builds the error of a failed condition in process. */
 function conflictWith({ target, body }: OperationContext, theirs: Stored | undefined) {
   return new ConflictError(target.collection.itemName, {
     mine: protectResult(target.collection, body?.value),
@@ -67,7 +68,7 @@ export function refuseIfMatch({ preconditions: { ifMatch } }: OperationContext):
   throw new HttpError(412, [{ message, field: 'if-match', type: 'precondition_failed' }])
 }
 
-/** How often a write starts again because another one came in between: each time that one succeeded. */
+/** The maximum of attempts of a write: for each one that failed, another write has succeeded. */
 const MAX_ATTEMPTS = 1000
 
 /**
@@ -79,7 +80,7 @@ export async function retryContested(
   attempt: () => Promise<OperationResult | undefined>,
 ): Promise<OperationResult> {
   const { collection, id = '' } = context.target
-  // Most writes meet no other. Those that do wait in line: else all but one would lose every round.
+  // Most writes meet no other. The others wait in line: else all but one would lose every round.
   const first = await attempt()
   if (first) return first
   return runInLine(context.storeOf(collection), id, async () => {
@@ -94,7 +95,7 @@ export async function retryContested(
 
 const lines = new WeakMap<Store, Map<Id, Promise<void>>>()
 
-/** Does the work when all earlier work on the item in this process has ended. */
+/** Does work when all earlier work on the item in this process has ended. */
 function runInLine<T>(store: Store, id: Id, work: () => Promise<T>): Promise<T> {
   const items = lines.get(store) ?? new Map<Id, Promise<void>>()
   lines.set(store, items)

@@ -1,4 +1,5 @@
-// What a write is answered with: the representation, a redirect, or nothing, as preferred and permitted; and the first\nanswer again for the same `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
+// What a write is answered with: the representation, a redirect, or nothing, as preferred and permitted. The same
+// answer again for the same `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
 
 import { createHash } from 'node:crypto'
 import { HttpError } from '../errors.ts'
@@ -32,7 +33,7 @@ export function chooseWriteResponse(context: OperationContext): OperationContext
   const gives = (name: Operation) =>
     collection.operations.has(name) && context.can(collection, name)
   const creates = operation === 'create'
-  // A change shows an item to no client that could not read it; one that creates it has sent it.
+  // A client that cannot read an item does not get it after a change. One that creates it knows it.
   if (!creates && !gives('read') && !gives('list')) return 'minimal'
   if (suppressed) return 'representation'
   if (preferred) return preferred
@@ -41,12 +42,12 @@ export function chooseWriteResponse(context: OperationContext): OperationContext
   // A page is left by a redirect, so that to load it again does not send its form again.
   if (api.changes === 'representation' && id !== undefined && !negotiated?.format.page)
     return 'representation'
-  // Nor can a redirect be followed to where nothing is given.
+  // A redirect needs a target that the client may read.
   if (creates || gives(id === undefined ? 'list' : 'read')) return undefined
   return id === undefined ? 'minimal' : 'representation'
 }
 
-/** 201 with the created item. */
+/** Answers 201 with the created item. */
 export function buildCreatedResult(
   request: OperationContext,
   stored: Stored,
@@ -70,9 +71,8 @@ export function buildCreatedResult(
 }
 
 /**
- * `context.returns` was chosen by {@link chooseWriteResponse} when the head was read.
- * PUT and PATCH are answered 303 to the item, so that no client sends the write again; `Prefer` chooses
- * otherwise, and a client that could not follow gets the item at once.
+ * Answers a change as {@link chooseWriteResponse} has decided. PUT and PATCH are answered by a 303 to the item,
+ * so that no client repeats the write; `Prefer` may choose otherwise.
  */
 export async function buildChangedResult(
   request: OperationContext,
@@ -99,7 +99,7 @@ export async function buildChangedResult(
   return { ...common, status: 303, headers: ['Location', context.hrefAsRequested(item)] }
 }
 
-/** 200 with the last representation of a deleted item. */
+/** Answers 200 with the last representation of a deleted item. */
 export async function buildDeletedResult(
   context: OperationContext,
   stored: Stored,
@@ -127,7 +127,7 @@ export function addApplied(
 /** The maximum size of a kept answer as JSON, in bytes; a larger one is kept as a redirect. */
 const MAX_ANSWER_BYTES = 64 * 1024
 
-/** What became of the item of a write. */
+/** What a write has done to its item. */
 type Outcome = 'created' | 'changed' | 'deleted'
 
 /** The answer to a write, as it is kept. */
@@ -160,8 +160,7 @@ export async function keepAnswer(
     await store.complete(key, isSmall(answer) ? answer : [])
   } catch (error) {
     if (context.transaction) throw error
-    // The work is done: a failure would have the client ask for it again. Until its claim ends the key
-    // is refused, as if the work were going on.
+    // The work is done: after a failure the client would repeat it. The key is refused until its claim ends.
   }
 }
 
@@ -200,7 +199,7 @@ export function toWriteOptions(
 ): WriteOptions {
   if (claimedKey === undefined) return request
   const { collection } = target
-  // A write has one of them.
+  // A write has a result, or the item that it removed.
   const answer = (written: Stored | undefined) =>
     toWriteAnswer(outcome, (written ?? removed) as Stored, collection)
   return { signal: request.signal, idempotencyKey: claimedKey, answer }
@@ -261,7 +260,7 @@ export async function once(
       // A key that has its answer by now keeps it.
       await store.complete(key, undefined)
     } catch {
-      // What the work was refused for is what the client must hear; the key is free again in a minute.
+      // The client must get the error of the work; the key is free again in a minute.
     }
     throw error
   }
@@ -283,7 +282,7 @@ function findAnswer(
   return record.answer
 }
 
-/** Files sent again lie under new keys: their digests stand for them. */
+/** Replaces files by their digests: the same file sent again has another key. */
 function withDigests(value: Json, uploads: Uploads | undefined): Json {
   if (!uploads || !isObject(value)) return value
   const entries = Object.entries(value).map(([name, property]) => {

@@ -135,7 +135,7 @@ export async function remove(context: OperationContext): Promise<OperationResult
           ? await deleteWithChildren(context, current, options)
           : await context.storeOf(collection).delete(id, version, options)
       if (!deleted) return undefined
-      // Serialized before its contents are removed: small ones are given inline.
+      // Serialized before its contents are removed, since small ones are inline.
       const result = await buildDeletedResult(context, current)
       await removeBlobs(context, item)
       return result
@@ -144,8 +144,8 @@ export async function remove(context: OperationContext): Promise<OperationResult
 }
 
 /**
- * Changes an item: finds it and checks the preconditions, makes and checks its next values, runs the `before`
- * hook, writes at the version that was read; again where another write came in between.
+ * Changes an item: finds it, evaluates the preconditions, checks its next values, runs the `before` hook, and
+ * writes at the version that was read. Where another write came in between it starts again.
  */
 async function change(
   context: OperationContext,
@@ -170,7 +170,7 @@ async function change(
   return writeOnce(context, () => retryContested(context, attempt))
 }
 
-/** What hooks get as the client's input: the changes of a JSON Patch by property, as of a merge patch. */
+/** Reads the input for hooks: a JSON Patch as its changes by property, as a merge patch is. */
 function readInput({ body }: OperationContext, own: Item, checked: Item): Json | undefined {
   return body?.type === JSON_PATCH_TYPE ? toChanges(own, checked) : body?.value
 }
