@@ -63,20 +63,15 @@ export function listBelow(context: RequestContext, target: CollectionTarget): Be
   const urlOf = (place: CollectionTarget) => context.base + printPathTemplate(place)
   const actions: Record<string, { method: string; url: string }> = {}
   const { operations, search } = collection
-  if (kind === 'collection') {
-    const list = { ...target, id: undefined }
-    if (operations.has('count') && isShown(collection, 'count'))
-      actions.count = { method: 'GET', url: urlOf({ ...list, kind: 'count' }) }
-    if (search && operations.has('list') && isShown(collection, 'search'))
-      actions.search = { method: 'GET', url: urlOf({ ...list, kind: 'search' }) }
-  }
+  const list = { ...target, id: undefined }
+  if (kind === 'collection' && operations.has('count') && isShown(collection, 'count'))
+    actions.count = { method: 'GET', url: urlOf({ ...list, kind: 'count' }) }
+  if (kind === 'collection' && search && operations.has('list') && isShown(collection, 'search'))
+    actions.search = { method: 'GET', url: urlOf({ ...list, kind: 'search' }) }
   for (const action of collection.actions.values()) {
-    if (kind === 'item' && action.on === 'collection') continue
-    if (isShown(collection, action.name))
-      actions[action.name] = {
-        method: action.method,
-        url: urlOf({ ...target, kind: 'action', action }),
-      }
+    const { name, method, on } = action
+    if ((kind === 'collection' || on === 'item') && isShown(collection, name))
+      actions[name] = { method, url: urlOf({ ...target, kind: 'action', action }) }
   }
   const resources: Record<string, { methods: string[]; url: string }> = {}
   for (const other of parent ? [] : version.collections.values()) {
