@@ -8,10 +8,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { buildLimits } from '../../src/http/limits.ts'
 import {
-  DEFAULT_FORMATS,
   defineApi,
   defineCollection,
-  type Format,
   type Limits,
   memoryStore,
   type Store,
@@ -346,20 +344,6 @@ describe('limits', () => {
     const [table] = after.split('\n## ')
     expect(names).toContain('concurrency')
     expect(names.filter(name => !table?.includes(`\`${name}\``))).toEqual([])
-  })
-
-  test('a response longer than a string can be is a 413', async () => {
-    const failures: unknown[] = []
-    const long: Format = {
-      name: 'long',
-      extensions: ['long'],
-      types: ['text/long'],
-      write: ({ kind }) => (kind === 'errors' ? 'too long' : 'x'.repeat(2 ** 30)),
-    }
-    const onError = (error: unknown) => failures.push(error)
-    const { api } = example({ formats: [...DEFAULT_FORMATS, long], onError })
-    expect((await api.fetch(new Request('https://api.example/cars.long'))).status).toBe(413)
-    expect(failures).toEqual([])
   })
 
   test('maxLimit and defaultLimit of a collection are checked', () => {
