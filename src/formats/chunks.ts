@@ -9,6 +9,7 @@ export async function* printBatches<T>(
 ): AsyncGenerator<string> {
   let text = head
   for await (const batch of batches) {
+    if (batch.length === 0) continue
     for (const item of batch) {
       text += print(item)
       if (text.length < CHUNK) continue
