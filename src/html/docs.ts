@@ -62,7 +62,7 @@ export const docs: DocsPrinter = {
   },
 }
 
-/** The address of a collection's view. */
+/** The address of a collection's page. */
 function toPage(href: string, tag: string): string {
   return `${href}?collection=${encodeURIComponent(tag)}`
 }

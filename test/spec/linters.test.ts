@@ -74,11 +74,11 @@ describe.skipIf(missing)('linters', { timeout: 180_000 }, () => {
   const run = async (program: string, ...words: readonly string[]) =>
     (await promisify(execFile)(join(MODULES, '.bin', program), words, { cwd: folder })).stdout
 
-  it('redocly finds no error', async () => {
+  it.concurrent('redocly finds no error', async () => {
     await run('redocly', 'lint', ...files)
   })
 
-  it('spectral, by its rules for OpenAPI, finds no error', async () => {
+  it.concurrent('spectral, by its rules for OpenAPI, finds no error', async () => {
     // It does not know OpenAPI 3.2.
     const known = files.filter(file => !file.includes('3.2'))
     const ruleset = join(folder, 'spectral.json')
