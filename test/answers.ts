@@ -138,9 +138,9 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const known = operation.responses ?? ({} as Part)
   // A program may throw any error: those of ours must be documented one by one.
   const ours = isOurs(exchange)
-  const said = String(status) in known || ours ? String(status) : 'default'
-  if (!(said in known)) return `${about}: the status is not documented`
-  const response = follow(document, known[said] as Part)
+  const key = String(status) in known || ours ? String(status) : 'default'
+  if (!(key in known)) return `${about}: the status is not documented`
+  const response = follow(document, known[key] as Part)
   const named = Object.keys(response.headers ?? {}).map(name => name.toLowerCase())
   const others = HEADERS.filter(name => headers.has(name) && !named.includes(name))
   if (ours && others.length > 0) return `${about}: headers ${others}`
@@ -151,12 +151,12 @@ function check(paths: readonly Path[], prefix: string, exchange: Exchange): stri
   const { content } = response
   const ranges = [type, `${type.split('/')[0]}/*`, '*/*']
   if (!ranges.some(range => content && range in content)) return `${about}: ${type}`
-  const { $ref }: { readonly $ref?: unknown } = known[said] ?? {}
-  const at = typeof $ref === 'string' ? $ref.split('/').slice(1) : [...place, said]
+  const { $ref }: { readonly $ref?: unknown } = known[key] ?? {}
+  const at = typeof $ref === 'string' ? $ref.split('/').slice(1) : [...place, key]
   // Selected fields are a part of the item, for which there is no schema.
   if (!JSON_TYPES.test(type) || !content?.[type]?.schema || /(?:^|&)fields(?:\[\])?=/.test(query))
     return undefined
-  const issues = described.mistakesOf(JSON.parse(text), ...at, 'content', type, 'schema')
+  const issues = described.findIssues(JSON.parse(text), ...at, 'content', type, 'schema')
   return issues === undefined ? undefined : `${about}: ${JSON.stringify(issues)}`
 }
 

@@ -13,13 +13,13 @@ export type Part = { readonly [name: string]: Part } & { readonly [at: number]: 
 export interface Described {
   /** `{ openapi, info, paths }`. */
   readonly document: Part
-  /** What stands in the document at these names. */
+  /** Finds a part of the document by names. */
   at(...names: readonly string[]): Part
-  /** What is wrong with a value, by the schema that stands there in the document; `undefined` is nothing. */
-  mistakesOf(value: unknown, ...names: readonly string[]): unknown
-  /** Every place of the document where there is a schema. */
+  /** Finds what is wrong with a value, by the schema at this place of the document. */
+  findIssues(value: unknown, ...names: readonly string[]): unknown
+  /** The places of all schemas in the document. */
   readonly schemas: readonly (readonly string[])[]
-  /** A request, whose answer must be as the document says of the path that stands for it. */
+  /** Sends a request, whose answer must be as the document says. */
   ask(template: string, path: string, init?: Init): Promise<Answer>
 }
 
@@ -40,17 +40,17 @@ export async function describedBy(
     paths: Object.fromEntries(await Promise.all(items)),
   } as unknown as Part // what JSON holds is made of such parts
   const checked = checkedDocument(document)
-  const { at, mistakesOf } = checked
+  const { at, findIssues } = checked
   const ask = async (template: string, path: string, init: Init = {}) => {
     const answer = await handler.request(path, init)
     const { status, headers } = answer
     const method = (init.method ?? 'GET').toLowerCase()
     const place = ['paths', template, method, 'responses']
     const known = at(...place)
-    const said = String(status) in known ? String(status) : 'default'
+    const described = String(status) in known ? String(status) : 'default'
     const about = `${method} ${path}: ${status} ${answer.text}`
-    expect(status >= 400, `${about} is described`).toBe(said === 'default')
-    const { content } = at(...place, said)
+    expect(status >= 400, `${about} is described`).toBe(described === 'default')
+    const { content } = at(...place, described)
     if (answer.text === '') return answer
     expect(content, `${about} has a body`).toBeDefined()
     const type = headers.get('content-type')?.split(';')[0] ?? ''
@@ -61,14 +61,14 @@ export async function describedBy(
       `${about}: ${type}`,
     ).toBe(true)
     if (type !== 'application/json' || !content?.[type]?.schema) return answer
-    const issues = mistakesOf(answer.json, ...place, said, 'content', type, 'schema')
+    const issues = findIssues(answer.json, ...place, described, 'content', type, 'schema')
     expect(issues, about).toBeUndefined()
     return answer
   }
   return { ...checked, ask }
 }
 
-/** A document with what checks values by it. */
+/** Prepares a document for checks of values. */
 export function checkedDocument(document: Part): Omit<Described, 'ask'> {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true })
   formats.default(ajv)
@@ -81,13 +81,13 @@ export function checkedDocument(document: Part): Omit<Described, 'ask'> {
   const compiled = new Map<string, ValidateFunction>()
   const at = (...names: readonly string[]) =>
     names.reduce<Part>((part, name) => part[name] as Part, document)
-  const mistakesOf = (value: unknown, ...names: readonly string[]) => {
+  const findIssues = (value: unknown, ...names: readonly string[]) => {
     const text = withIds(at(...names))
     const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text))
     compiled.set(text, validate)
     return validate(value) ? undefined : validate.errors
   }
-  return { document, at, mistakesOf, schemas: schemasIn(document, []) }
+  return { document, at, findIssues, schemas: schemasIn(document, []) }
 }
 
 function schemasIn(part: Part, place: readonly string[]): (readonly string[])[] {
@@ -107,15 +107,15 @@ export function follow(document: Part, part: Part): Part {
 
 const VALIDATOR = new Validator()
 
-/** What the validators of others say of the document; nothing where all is right. */
-export async function objectionsTo({ document, schemas, mistakesOf }: Omit<Described, 'ask'>) {
+/** Lists what is wrong with a document, by the validators of others. */
+export async function listObjections({ document, schemas, findIssues }: Omit<Described, 'ask'>) {
   const copy = structuredClone(document)
   const { valid, errors } = await VALIDATOR.validate(copy)
   const objections: unknown[] = valid ? [] : [errors]
   // Compiling a schema in its place resolves every reference in it.
   for (const place of schemas) {
     try {
-      mistakesOf({}, ...place)
+      findIssues({}, ...place)
     } catch (error) {
       objections.push(`${place.join(' ')}: ${error}`)
     }

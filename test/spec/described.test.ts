@@ -5,15 +5,15 @@ import { carsApi } from '../../examples/cars-api.ts'
 import { defineApi, defineCollection, json, memoryBlobs, memoryStore } from '../../src/index.ts'
 import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { example } from '../fixture.ts'
-import { type Described, describedBy, multipartOf, objectionsTo, valueBy } from '../openapi.ts'
+import { type Described, describedBy, listObjections, multipartOf, valueBy } from '../openapi.ts'
 
 const PATHS = { '/things': '/things', '/things/count': '/things/count' }
 
 /** The item that a POST of a body gives; the body is one by its schema. */
 async function create(described: Described, body: unknown, path = '/things') {
-  const { mistakesOf, ask } = described
+  const { findIssues, ask } = described
   const place = ['paths', path, 'post', 'requestBody', 'content', 'application/json', 'schema']
-  expect(mistakesOf(body, ...place), JSON.stringify(body)).toBeUndefined()
+  expect(findIssues(body, ...place), JSON.stringify(body)).toBeUndefined()
   const made = await ask(path, path, { method: 'POST', json: body })
   expect(made, made.text).toMatchObject({ status: 201 })
   return made.json as Record<string, unknown>
@@ -36,8 +36,8 @@ describe.each(Object.entries(DECLARED))('%s', (_what, declared) => {
       '/things/{id}': item,
       ...(declared.search && { '/things/search': '/things/search' }),
     })
-    expect(await objectionsTo(described)).toEqual([])
-    const { ask, at, mistakesOf } = described
+    expect(await listObjections(described)).toEqual([])
+    const { ask, at, findIssues } = described
 
     const chosen = idField in (schema.properties ?? {}) ? { [idField]: 'another' } : {}
     const second = await create(described, valueBy(schema, true, chosen))
@@ -66,7 +66,7 @@ describe.each(Object.entries(DECLARED))('%s', (_what, declared) => {
       valueBy(at(...put), false),
       valueBy(at(...put), true, 'id' in chosen ? { id } : {}),
     ]) {
-      expect(mistakesOf(sent, ...put), JSON.stringify(sent)).toBeUndefined()
+      expect(findIssues(sent, ...put), JSON.stringify(sent)).toBeUndefined()
       expect(await ask('/things/{id}', item, { method: 'PUT', json: sent })).toMatchObject({
         status: 303,
       })
@@ -152,11 +152,11 @@ describe('binary properties', () => {
 
   it('the record that the store keeps is not described', async () => {
     for (const things of [flat(), objects()]) {
-      const { document, mistakesOf } = await describedBy(things, PATHS)
+      const { document, findIssues } = await describedBy(things, PATHS)
       expect(JSON.stringify(document)).not.toMatch(/"(?:key|size)":/)
       const record = { key: 'a', type: 'b', size: 1, updated_at: '2026-01-31T12:00:00Z' }
       const sent = { comment: '', photo: record, third: null }
-      expect(mistakesOf(sent, ...post('application/json'))).toBeDefined()
+      expect(findIssues(sent, ...post('application/json'))).toBeDefined()
     }
   })
 
@@ -269,7 +269,7 @@ describe('actions', () => {
 
   it('are described as they are', async () => {
     const described = await describedBy(things(), paths)
-    expect(await objectionsTo(described)).toEqual([])
+    expect(await listObjections(described)).toEqual([])
     const { ask } = described
     await create(described, { name: 'a' })
     const rename = ['/things/{id}/rename', '/things/1/rename'] as const
@@ -378,7 +378,7 @@ describe('below a parent', () => {
       '/options': '/options',
       '/cars/{id}/options': path,
     })
-    expect(await objectionsTo(described)).toEqual([])
+    expect(await listObjections(described)).toEqual([])
     const put = { method: 'PUT', json: { name: 'GPS' } }
     expect(described.at('paths', '/cars/{id}/options/{option}', 'put', ...body)).toEqual(['name'])
     expect(await described.ask('/cars/{id}/options/{option}', item, put)).toMatchObject({
@@ -449,8 +449,8 @@ describe('parameters', () => {
     const parameters = ['paths', '/things', 'get', 'parameters']
     for (const name of ['since_id', 'max_id']) {
       const at = [...parameters, String(namesOf(described, '/things').indexOf(name)), 'schema']
-      expect(described.mistakesOf(id, ...at)).toBeUndefined()
-      expect(described.mistakesOf(other, ...at)).toBeDefined()
+      expect(described.findIssues(id, ...at)).toBeUndefined()
+      expect(described.findIssues(other, ...at)).toBeDefined()
       expect((await described.ask('/things', `/things?${name}=${id}`)).status).toBe(200)
       expect((await described.ask('/things', `/things?${name}=${other}`)).status).toBe(400)
     }
@@ -461,12 +461,12 @@ describe('parameters', () => {
     const parameters = ['paths', '/things', 'get', 'parameters']
     const at = namesOf(described, '/things').indexOf(name)
     for (const value of ['2026-01-31', '2026-01-31T12:00:00Z']) {
-      expect(described.mistakesOf(value, ...parameters, String(at), 'schema')).toBeUndefined()
+      expect(described.findIssues(value, ...parameters, String(at), 'schema')).toBeUndefined()
       expect(await described.ask('/things', `/things?${name}=${value}`)).toMatchObject({
         status: 200,
       })
     }
-    expect(described.mistakesOf('tomorrow', ...parameters, String(at), 'schema')).toBeDefined()
+    expect(described.findIssues('tomorrow', ...parameters, String(at), 'schema')).toBeDefined()
     expect(await described.ask('/things', `/things?${name}=tomorrow`)).toMatchObject({
       status: 400,
     })
@@ -518,7 +518,7 @@ test('a deprecated version says so of every method', async () => {
   })
   const paths = ['/', '/v1', '/v1/things', '/v2', '/v2/things', '/v2/things/a']
   const described = await describedBy(api, Object.fromEntries(paths.map(path => [path, path])))
-  expect(await objectionsTo(described)).toEqual([])
+  expect(await listObjections(described)).toEqual([])
   for (const path of paths) {
     const { summary: _summary, ...methods } = described.at('paths', path)
     for (const [name, { deprecated }] of Object.entries(methods)) {
@@ -539,7 +539,7 @@ test('schemas with one id do not meet, and two collections may have actions of o
   const api = defineApi({ collections: [things, others].flatMap(each => each ?? []) })
   const paths = ['/things', '/others', '/things/go', '/others/go']
   const described = await describedBy(api, Object.fromEntries(paths.map(path => [path, path])))
-  expect(await objectionsTo(described)).toEqual([])
+  expect(await listObjections(described)).toEqual([])
   expect(JSON.stringify(described.document)).toContain('"title":"A twin"')
   await create(described, { one: { name: 'a' }, other: { name: 'b' } })
 })
@@ -589,5 +589,5 @@ test('the example: every path of it', async () => {
     const sold = `${version}/cars/${id}`
     await ask(sold, sold, { method: 'DELETE' })
   }
-  for (const each of described) expect(await objectionsTo(each)).toEqual([])
+  for (const each of described) expect(await listObjections(each)).toEqual([])
 })

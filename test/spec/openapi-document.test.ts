@@ -17,7 +17,7 @@ import {
 import { parseLink } from '../../src/rules/index.ts'
 import { DECLARED, type Declared, thingsOf } from '../declared.ts'
 import { openHandler } from '../handlers.ts'
-import { checkedDocument, follow, objectionsTo, type Part } from '../openapi.ts'
+import { checkedDocument, follow, listObjections, type Part } from '../openapi.ts'
 import { samples } from '../properties/schemas.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
 
@@ -32,7 +32,7 @@ async function get(api: Pick<Api, 'fetch' | 'handler'>, path: string, init = {})
   return { ...answer, document: answer.json as Part }
 }
 
-/** What the document, `Allow` and the answers say differently of each path and method. */
+/** Lists where the document, `Allow` and the answers disagree. */
 async function disagreements(api: Pick<Api, 'fetch' | 'handler'>, document: Part) {
   const { request } = await openHandler('fetch', api)
   const found: string[] = []
@@ -58,7 +58,7 @@ describe.each(Object.entries(DECLARED))('%s', (_what, declared) => {
   it('has a valid document, in agreement with Allow and with what is answered', async () => {
     const things = thingsOf(declared)
     const { document } = await get(things, '/openapi.json')
-    expect(await objectionsTo(checkedDocument(document))).toEqual([])
+    expect(await listObjections(checkedDocument(document))).toEqual([])
     expect(await disagreements(things, document)).toEqual([])
     expect(Object.keys(document.paths ?? {})).toEqual(
       expect.arrayContaining(['/', '/things', '/things/count', '/things/{id}']),
@@ -84,7 +84,7 @@ test('random declarations have valid documents, in agreement with Allow and with
     fc.asyncProperty(declarations, async declared => {
       const things = thingsOf(declared)
       const { document } = await get(things, '/openapi.json')
-      expect(await objectionsTo(checkedDocument(document))).toEqual([])
+      expect(await listObjections(checkedDocument(document))).toEqual([])
       expect(await disagreements(things, document)).toEqual([])
     }),
     { numRuns: 30 },
@@ -95,7 +95,7 @@ describe('the example', () => {
   it.each(['/openapi.json', '/v1/openapi.json'])('%s', async path => {
     const api = cars()
     const { document } = await get(api, path)
-    expect(await objectionsTo(checkedDocument(document))).toEqual([])
+    expect(await listObjections(checkedDocument(document))).toEqual([])
     expect(await disagreements(api, document)).toEqual([])
     const version = path.startsWith('/v1') ? '1' : '2'
     const paths = Object.keys(document.paths ?? {})
@@ -188,7 +188,7 @@ test.each([
   expect(document.openapi).toBe(version)
   expect(headers.get('content-type')).toBe(type)
   expect(headers.get('vary')).toContain('Accept')
-  expect(await objectionsTo(checkedDocument(document))).toEqual([])
+  expect(await listObjections(checkedDocument(document))).toEqual([])
   const openapi = version.startsWith('3.2') ? '3.2' : '3.1'
   expect({ ...openApiDocument(api, { openapi }), servers: document.servers }).toEqual(document)
 })
@@ -246,7 +246,7 @@ test('examples and descriptions come from the metadata of the schema', () => {
 test('two collections with one name for their items have schemas of two names', async () => {
   const collections = [named('things'), named('others', { itemName: 'thing' })]
   const document = openApiDocument(defineApi({ collections })) as unknown as Part // JSON is made of such parts
-  expect(await objectionsTo(checkedDocument(document))).toEqual([])
+  expect(await listObjections(checkedDocument(document))).toEqual([])
   expect(Object.keys(document.components?.schemas ?? {})).toEqual(
     expect.arrayContaining(['Thing', 'Thing2', 'ThingInput', 'ThingInput2']),
   )
@@ -305,7 +305,7 @@ describe('security', () => {
       schemes: [...schemes, jwt, { ...jwt, name: 'Key', headers: ['X-Api-Key'] }],
     })
     const document = openApiDocument(api) as unknown as Part // JSON is made of such parts
-    expect(await objectionsTo(checkedDocument(document))).toEqual([])
+    expect(await listObjections(checkedDocument(document))).toEqual([])
     expect(document.components?.securitySchemes).toEqual({
       basic: { type: 'http', scheme: 'basic' },
       bearer: {
