@@ -501,13 +501,6 @@ test('a failure is logged unless onError is set', async () => {
   }
 })
 
-test('an excluded case of the contract must exist, with a reason', () => {
-  const [first] = storeCases(memoryStore)
-  const name = first?.name ?? ''
-  expect(storeCases(memoryStore, { [name]: 'why' })[0]).toMatchObject({ name, exception: 'why' })
-  expect(() => storeCases(memoryStore, { 'no case': 'why' })).toThrow(TypeError)
-})
-
 test('the contract finds a store that serves only its first collection', async () => {
   const cases = storeCases(() => {
     const { attach, transaction: _none, ...store } = memoryStore()

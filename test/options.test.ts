@@ -95,7 +95,7 @@ test.each<[string, object, RegExp]>([
   ['limits', { body: '1mb' }, /^limits: body must be a whole number from 1, not "1mb"$/],
   ['limits', { bodies: 1 }, /^limits: unknown option "bodies"/],
   ['memoryStore', { clock: 0 }, /^memoryStore: clock must be a function, not 0$/],
-  ['memoryStore', { key: 1 }, /unknown option "key"; did you mean "keys"/],
+  ['memoryStore', { clok: 1 }, /unknown option "clok"; did you mean "clock"/],
   ['s3Blobs', { ...s3, bucket: '' }, /bucket must be a string that is not empty, not ""/],
   ['s3Blobs', { ...s3, partSize: 1 }, /partSize must be a whole number from 5242880, not 1/],
   ['s3Blobs', { ...s3, client: {} }, /client must be a client of @aws-sdk\/client-s3/],
@@ -152,7 +152,7 @@ test('options may be undefined', () => {
       typ: none,
     }),
     introspection({ ...common, endpoint, client, issuer: none, audience: none, timeout: none }),
-    memoryStore({ clock: none, keys: none }),
+    memoryStore({ clock: none }),
     s3Blobs({ ...s3, client: new S3Client({ region: 'a' }), prefix: none, partSize: none }),
     createTableSql(shape, { ...layout, database: none }),
     defineApi({

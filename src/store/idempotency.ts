@@ -11,11 +11,14 @@ interface Answered extends Claim {
   readonly answer: Json
 }
 
+/** The number of keys of one store that a process keeps. */
+const MAX_KEYS = 100_000
+
 /**
  * Keeps claims and answers until they expire.
  * @param max the number of either that is kept: beyond it the oldest go early.
  */
-export function createIdempotencyRecords(clock: () => number, max: number) {
+export function createIdempotencyRecords(clock: () => number, max = MAX_KEYS) {
   // A `Map` keeps the order of insertion: the oldest entries come first.
   const claims = new Map<string, Claim>()
   const answers = new Map<string, Answered>()

@@ -8,9 +8,6 @@ export type KeyedStore = Store & Required<Pick<Store, 'claim' | 'complete'>>
 
 type Records = ReturnType<typeof createIdempotencyRecords>
 
-/** The number of keys of one store that a process keeps. */
-const MAX_KEYS = 100_000
-
 /** Keeps nothing: each key is new. */
 const NO_RECORDS: Records = {
   claim: () => ({ state: 'new' }),
@@ -40,8 +37,7 @@ export function toKeyedStore(store: Store): KeyedStore {
   }
   const known = keyedStores.get(store)
   if (known) return known
-  const records =
-    idempotency === 'process' ? createIdempotencyRecords(Date.now, MAX_KEYS) : NO_RECORDS
+  const records = idempotency === 'process' ? createIdempotencyRecords(Date.now) : NO_RECORDS
   const keyed = addRecords(store, records)
   keyedStores.set(store, keyed)
   return keyed

@@ -1,10 +1,10 @@
 // Items in memory: the reference for what a store means. Every method answers at once, so each is atomic.
 
-import { checkOptions, FUNCTION, type Rules, wholeFrom } from '../options.ts'
+import { checkOptions, FUNCTION, type Rules } from '../options.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import { hasOneType } from '../schema/scalars.ts'
-import type { Item, Json } from '../schema/values.ts'
+import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
@@ -31,11 +31,9 @@ import { UniqueValues } from './unique-values.ts'
 export interface MemoryStoreOptions {
   /** The time in milliseconds since 1970. Default `Date.now`. */
   readonly clock?: (() => number) | undefined
-  /** The number of idempotency keys kept, a day at most: the oldest go first. Default 100,000. */
-  readonly keys?: number | undefined
 }
 
-const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION, keys: wholeFrom(1) }
+const RULES: Rules<MemoryStoreOptions> = { clock: FUNCTION }
 
 /** A memory store as tests of its indexes see it. */
 export interface MemoryStore extends Store {
@@ -54,9 +52,9 @@ export interface MemoryStore extends Store {
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   checkOptions('memoryStore', options, RULES)
-  const { clock = Date.now, keys = 100_000 } = options
+  const { clock = Date.now } = options
   const rows = new Map<Id, Stored>()
-  const records = createIdempotencyRecords(clock, keys)
+  const records = createIdempotencyRecords(clock)
   const turns = new Turns()
   /** Made at the first write: Workers refuse randomness before the first request. */
   let prefix: string | undefined
@@ -161,6 +159,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
   }
 
+  /** Lets a write wait while a transaction runs on this store. */
+  const inTurn =
+    <P extends unknown[], R>(write: (...parameters: P) => Awaitable<R>) =>
+    (...parameters: P): Awaitable<R> =>
+      turns.waiting === 0 ? write(...parameters) : turns.run(() => write(...parameters))
+
   const store: MemoryStore = {
     pages: 'key',
     idempotency: 'store',
@@ -207,18 +211,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         yield items.slice(at, at + BATCH)
       }
     },
-    create: (values, given) =>
-      turns.waiting === 0
-        ? writes.create(values, given)
-        : turns.run(() => writes.create(values, given)),
-    update: (id, version, values, given) =>
-      turns.waiting === 0
-        ? writes.update(id, version, values, given)
-        : turns.run(() => writes.update(id, version, values, given)),
-    delete: (id, version, given) =>
-      turns.waiting === 0
-        ? writes.delete(id, version, given)
-        : turns.run(() => writes.delete(id, version, given)),
+    create: inTurn(writes.create),
+    update: inTurn(writes.update),
+    delete: inTurn(writes.delete),
     claim(key, fingerprint, options) {
       open(options)
       return records.claim(key, fingerprint)

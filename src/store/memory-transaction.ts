@@ -1,9 +1,9 @@
 // Transactions in memory: each store's changes lie over its items until all of them are applied at once.
 import type { Item, Json } from '../schema/values.ts'
 import { chosenId, nextId } from './ids.ts'
-import { findSlice, type Source } from './memory-select.ts'
+import { findSlice, type Source, sliceItems } from './memory-select.ts'
 import { cutPage } from './printed.ts'
-import { comparer, keyComparer, matcher, sortKeyOf } from './selection.ts'
+import { matcher, type Selection } from './selection.ts'
 import { BATCH } from './shapes.ts'
 import {
   buildAnswer,
@@ -152,34 +152,26 @@ class Overlay {
     this.#changes.set(id, row)
   }
 
-  /** The slice of the store's own items, wide enough for what the changes take away, with the changes. */
-  #list(selection: Parameters<Store['list']>[0], slice: Slice, mode: boolean): Page {
+  /** Lists the store's own items, as many more as the changes may take away, with the changes. */
+  #list(selection: Selection, slice: Slice, wantsTotal: boolean): Page {
     const { source } = this.#base
     const limit = slice.limit === 0 ? 0 : slice.limit + 1
     const offset = 'offset' in slice ? slice.offset : 0
-    const wide: Slice = 'offset' in slice ? { ...slice, offset: 0 } : slice
+    const wide = 'offset' in slice ? { ...slice, offset: 0 } : slice
     const reach = limit === 0 ? 0 : offset + limit + this.#changes.size
-    const { items, total = 0 } = findSlice(selection, wide, reach, mode, source)
+    const found = findSlice(selection, wide, reach, wantsTotal, source)
     const matches = matcher(selection, source.fields)
-    const added: Stored[] = []
-    let count = total
+    const items = found.items.filter(({ id }) => !this.#changes.has(id))
+    let total = found.total ?? 0
     for (const [id, row] of this.#changes) {
       const old = this.#base.get(id)
-      if (old && matches(old.item)) count--
-      if (row && matches(row.item)) {
-        count++
-        if (isInReach(row, selection.sort, wide, source)) added.push(row)
-      }
+      if (old && matches(old.item)) total--
+      if (!row || !matches(row.item)) continue
+      total++
+      items.push(row)
     }
-    const compare = comparer(selection.sort, source.fields)
-    const found = [...items.filter(({ id }) => !this.#changes.has(id)), ...added].sort(
-      (one, other) => compare(one.item, other.item),
-    )
-    const backward = 'key' in slice && slice.backward
-    const cut = backward
-      ? found.slice(Math.max(0, found.length - limit))
-      : found.slice(offset, offset + limit)
-    return toPage(cut, slice, mode ? count : undefined)
+    const sliced = sliceItems(items, selection.sort, slice, limit, source.fields)
+    return toPage(sliced, slice, wantsTotal ? total : undefined)
   }
 
   #openWrite(options: WriteOptions | undefined): void {
@@ -250,27 +242,12 @@ class Overlay {
   }
 
   async *#stream(...[selection, options]: Parameters<Store['stream']>) {
-    for (let key: Json[] | undefined; ; ) {
+    this.#open(options)
+    const whole = { limit: Number.POSITIVE_INFINITY, offset: 0 }
+    const { items } = this.#list(selection, whole, false)
+    for (let at = 0; at < items.length; at += BATCH) {
       this.#open(options)
-      // A key of what was just read, so of the types that the sort wants.
-      const slice = { limit: BATCH, key, backward: false } as Slice
-      const { items, more } = this.#list(selection, slice, false)
-      if (items.length > 0) yield items
-      if (!more) return
-      // Where more follow there are some.
-      key = sortKeyOf((items.at(-1) as Stored).item, selection.sort)
+      yield items.slice(at, at + BATCH)
     }
   }
-}
-
-/** Whether an item is where a slice reads: after its key, or before it. */
-function isInReach(
-  { item }: Stored,
-  sort: Parameters<typeof sortKeyOf>[1],
-  slice: Slice,
-  { fields }: Source,
-): boolean {
-  if (!('key' in slice) || !slice.key) return true
-  const order = keyComparer(sort, fields)(sortKeyOf(item, sort), slice.key)
-  return slice.backward ? order < 0 : order > 0
 }

@@ -14,13 +14,18 @@ import {
 import { parseSort } from '../store/sort.ts'
 import type { Id, Identity, Shape, Slice, Store, Stored, WriteOptions } from '../store/store.ts'
 
-/** Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. */
-export type Checks<S extends Store = Store> = Readonly<Record<string, (store: S) => Promise<void>>>
+/**
+ * Cases by name; each gets a store that is new, empty and attached to {@link shapeWith} its group's ids. Only
+ * cases that need `idempotency` may call `claim` and `complete`.
+ */
+export type Checks = Readonly<Record<string, (store: KeyedStore) => Promise<void>>>
 
 /** Cases of stores with ids of one kind; what it `needs` a store says of itself. */
-export type CheckGroup =
-  | readonly [ids: Identity['kind'], checks: Checks, needs?: 'seeks' | 'transactions']
-  | readonly [ids: Identity['kind'], checks: Checks<KeyedStore>, needs: 'idempotency']
+export type CheckGroup = readonly [
+  ids: Identity['kind'],
+  checks: Checks,
+  needs?: 'seeks' | 'idempotency' | 'transactions',
+]
 
 const text: Field = { kind: 'string', nullable: false, optional: false }
 export const maybe = { nullable: true, optional: true }

@@ -4,15 +4,13 @@ import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
 import { READING } from './reading.ts'
 import { recordCalls } from './record-calls.ts'
-import { type CheckGroup, type Checks, shapeWith } from './sample.ts'
+import { type CheckGroup, shapeWith } from './sample.ts'
 import { TRANSACTIONS } from './transactions.ts'
 import { WRITING } from './writing.ts'
 
 /** One test of the contract of a store. */
 export interface StoreCase {
   readonly name: string
-  /** Why the store does not keep this part of the contract. */
-  readonly exception?: string
   /**
    * Makes a store, tries it and closes it; throws an `AssertionError` where the contract is broken. A case
    * that does not apply to the store skips itself.
@@ -23,39 +21,24 @@ export interface StoreCase {
 }
 
 const CASES = [...READING, ...WRITING, ...TRANSACTIONS].flatMap(([ids, checks, needs]) =>
-  // A group is tried with the stores that it needs.
-  Object.entries(checks as Checks<KeyedStore>).map(([name, check]) => ({
-    name,
-    ids,
-    check,
-    needs,
-  })),
+  Object.entries(checks).map(([name, check]) => ({ name, ids, check, needs })),
 )
 
 /**
  * Lists the contract of {@link Store} as cases. A failure names the last call of the store and its result. A
  * store with `pages: 'offset'` need not seek, one whose `idempotency` is not `store` keeps no keys, and one
  * without `transaction` has none: those cases are skipped. Not tried: what outlives the process, what `close`
- * frees, how long idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but of a
- * stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
+ * frees, how long idempotency keys are kept, how near an estimate comes, a signal while a call is at work (but
+ * of a stream), and what is refused with `UnstorableError`, `ConflictError` or, by `attach`, a `TypeError`.
  * @param make creates a new, empty store at each call; its methods are replaced by recording ones.
- * @param exceptions names of cases that the store does not pass, each with its reason.
- * @throws TypeError for an exception with the name of no case.
  * @example
  * import { memoryStore } from 'rest-conventions'
  * import { storeCases } from 'rest-conventions/testing'
  * const cases = storeCases(() => memoryStore()) // it.each(cases)('$name', each => each.run())
  */
-export function storeCases(
-  make: () => Store | Promise<Store>,
-  exceptions: Readonly<Record<string, string>> = {},
-): StoreCase[] {
-  for (const name of Object.keys(exceptions)) {
-    if (!CASES.some(each => each.name === name)) throw new TypeError(`Unknown case "${name}"`)
-  }
+export function storeCases(make: () => Store | Promise<Store>): StoreCase[] {
   return CASES.map(({ name, ids, check, needs }) => ({
     name,
-    ...(exceptions[name] !== undefined && { exception: exceptions[name] }),
     async run(...[runner]) {
       const store = await make()
       const explain = recordCalls(store)

@@ -132,7 +132,7 @@ const atomic: Checks = {
     })
   },
   async 'atomic: an idempotency key gets its answer with the transaction'(store) {
-    const claim = async (key: string) => present(store.claim)(key, 'print')
+    const claim = async (key: string) => store.claim(key, 'print')
     const stateOf = async (key: string) => (await claim(key)).state
     await claim('one')
     await claim('two')

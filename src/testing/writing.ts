@@ -206,7 +206,7 @@ async function readKey(store: KeyedStore, key: string) {
   return record.state === 'done' ? record.answer : record.state
 }
 
-const idempotency: Checks<KeyedStore> = {
+const idempotency: Checks = {
   async 'an aborted signal ends claim and complete with its reason'(store) {
     const reason = new Error('enough')
     const options = { signal: AbortSignal.abort(reason) }

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Field } from '../../src/schema/fields.ts'
 import type { Item } from '../../src/schema/values.ts'
+import { createIdempotencyRecords } from '../../src/store/idempotency.ts'
 import { createVersion, nextId, nextUuid } from '../../src/store/ids.ts'
-import { toKeyedStore } from '../../src/store/keyed-store.ts'
 import { type MemoryStore, memoryStore } from '../../src/store/memory-store.ts'
 import { type Filter, type Operator, sortKeyOf, withTieBreak } from '../../src/store/selection.ts'
 import { parseSort } from '../../src/store/sort.ts'
@@ -203,26 +203,25 @@ describe('a store in memory', () => {
     expect(() => store.get(1)).toThrow('closed')
   })
 
-  test('frees a claim after a minute and an answer after a day, and keeps only so many', async () => {
+  test('frees a claim after a minute and an answer after a day, and keeps only so many', () => {
     let now = 0
-    const store = toKeyedStore(memoryStore({ clock: () => now, keys: 3 }))
-    store.attach(SHAPE)
-    await store.claim('a', 'p')
+    const records = createIdempotencyRecords(() => now, 3)
+    records.claim('a', 'p')
     now = 59_999
-    expect(await store.claim('a', 'p')).toMatchObject({ state: 'running' })
+    expect(records.claim('a', 'p')).toMatchObject({ state: 'running' })
     now = 60_000
-    expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
-    await store.complete('a', 1)
+    expect(records.claim('a', 'p')).toEqual({ state: 'new' })
+    records.complete('a', 1)
     now += 86_399_999
-    expect(await store.claim('a', 'p')).toMatchObject({ state: 'done', answer: 1 })
+    expect(records.claim('a', 'p')).toMatchObject({ state: 'done', answer: 1 })
     now += 1
-    expect(await store.claim('a', 'p')).toEqual({ state: 'new' })
+    expect(records.claim('a', 'p')).toEqual({ state: 'new' })
     for (const key of ['b', 'c', 'd', 'e']) {
-      await store.claim(key, 'p')
-      await store.complete(key, 1)
+      records.claim(key, 'p')
+      records.complete(key, 1)
     }
-    expect(await store.claim('b', 'p')).toEqual({ state: 'new' })
-    expect(await store.claim('e', 'p')).toMatchObject({ state: 'done' })
+    expect(records.claim('b', 'p')).toEqual({ state: 'new' })
+    expect(records.claim('e', 'p')).toMatchObject({ state: 'done' })
   })
 
   test('an index agrees with a scan for any items, filters, sorts and slices', async () => {
