@@ -4,7 +4,7 @@ import { checkOptions, FUNCTION, type Rules } from '../options.ts'
 import { findField } from '../schema/fields.ts'
 import { toPath } from '../schema/paths.ts'
 import { hasOneType } from '../schema/scalars.ts'
-import type { Awaitable, Item, Json } from '../schema/values.ts'
+import type { Item, Json } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
@@ -159,12 +159,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
   }
 
-  /** Lets a write wait while a transaction runs on this store. */
-  const inTurn =
-    <P extends unknown[], R>(write: (...parameters: P) => Awaitable<R>) =>
-    (...parameters: P): Awaitable<R> =>
-      turns.waiting === 0 ? write(...parameters) : turns.run(() => write(...parameters))
-
   const store: MemoryStore = {
     pages: 'key',
     idempotency: 'store',
@@ -211,9 +205,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         yield items.slice(at, at + BATCH)
       }
     },
-    create: inTurn(writes.create),
-    update: inTurn(writes.update),
-    delete: inTurn(writes.delete),
+    create: (values, options) =>
+      turns.waiting === 0
+        ? writes.create(values, options)
+        : turns.run(() => writes.create(values, options)),
+    update: (id, version, values, options) =>
+      turns.waiting === 0
+        ? writes.update(id, version, values, options)
+        : turns.run(() => writes.update(id, version, values, options)),
+    delete: (id, version, options) =>
+      turns.waiting === 0
+        ? writes.delete(id, version, options)
+        : turns.run(() => writes.delete(id, version, options)),
     claim(key, fingerprint, options) {
       open(options)
       return records.claim(key, fingerprint)
