@@ -441,8 +441,8 @@ describe('an action that changes a reference', () => {
         expect((await sell('/owners/1/cars/1', 1)).status).toBe(404)
         const give = (path: string) =>
           handler.request(`${path}/give`, { method: 'POST', json: { owner_id: 1 } })
-        const given = await give('/owners/2/cars/1')
-        expect([given.status, given.headers.get('location')]).toEqual([
+        const response = await give('/owners/2/cars/1')
+        expect([response.status, response.headers.get('location')]).toEqual([
           303,
           `${handler.base}/cars/1`,
         ])

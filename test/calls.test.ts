@@ -128,8 +128,8 @@ describe('in-process calls', () => {
       },
     })
     const calls = defineApi({ collections: [things] }).collection(things)
-    const given = { from: '2024-01-01', within: { km: 3, tags: ['a', 'b'] } }
-    expect(await calls.near(given)).toEqual(given)
+    const sample = { from: '2024-01-01', within: { km: 3, tags: ['a', 'b'] } }
+    expect(await calls.near(sample)).toEqual(sample)
     await expect(calls.near(JSON.parse('{"from":"x"}'))).rejects.toMatchObject({ status: 400 })
   })
 

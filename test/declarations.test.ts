@@ -457,8 +457,8 @@ test.each<[string, unknown]>([
   ['an app of Express', express()],
   ['a listener', () => {}],
   ['nothing', undefined],
-])('%s is no server to harden', (_, given) => {
-  const wrong = () => Reflect.apply(harden, null, [given])
+])('%s is no server to harden', (_, value) => {
+  const wrong = () => Reflect.apply(harden, null, [value])
   expect(wrong).toThrow(TypeError)
   expect(wrong).toThrow(/takes a server of node:http or node:https: harden\(createServer\(app\)\)/)
 })

@@ -255,8 +255,8 @@ describe.each(Object.entries(STORES))('a write-only property, %s', (_name, makeS
     ['a JSON patch that removes it', jsonPatch({ op: 'remove', path: '/password' }), false],
   ])('%s', async (_what, init, kept) => {
     const { id, send, api } = await serve(await makeStore())
-    const { json: given } = await send(`/users/${id}`)
-    const sent = init.json === 'what GET gave' ? { ...init, json: given } : init
+    const { json: current } = await send(`/users/${id}`)
+    const sent = init.json === 'what GET gave' ? { ...init, json: current } : init
     const { status } = await send(`/users/${id}`, sent)
     expect([200, 303]).toContain(status)
     const { json } = await send(`/users/${id}/login`, {

@@ -85,8 +85,8 @@ function checked(served: Served, base: string, request: Request, answer: Answer)
   if (!url.startsWith(base) || named) return answer
   const check = checks.has(served) ? checks.get(served) : checkOf(served)
   checks.set(served, check)
-  const { status, headers: given, text } = answer
-  const miss = check?.({ method, target: url.slice(base.length), status, headers: given, text })
+  const { status, headers: received, text } = answer
+  const miss = check?.({ method, target: url.slice(base.length), status, headers: received, text })
   if (miss !== undefined) throw new Error(`Not as documented: ${miss}`)
   return answer
 }

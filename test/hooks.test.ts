@@ -24,7 +24,7 @@ interface AnyHooks {
   readonly error?: (event: OperationEvent, error: unknown) => unknown
 }
 
-type Told = Omit<OperationEvent, 'signal' | 'collection' | 'transaction'> & {
+type Received = Omit<OperationEvent, 'signal' | 'collection' | 'transaction'> & {
   hook: string
   result?: unknown
   error?: unknown
@@ -39,10 +39,10 @@ const scheme: Scheme = {
 
 /** One item, and everything that its hooks were told. */
 async function watched(hooks: AnyHooks = {}) {
-  const told: Told[] = []
+  const received: Received[] = []
   const note = (hook: string, { signal, ...event }: OperationEvent, more: object = {}) => {
     expect(signal).toBeInstanceOf(AbortSignal)
-    told.push({ hook, ...event, ...more })
+    received.push({ hook, ...event, ...more })
   }
   const things = defineCollection({
     name: 'things',
@@ -86,8 +86,8 @@ async function watched(hooks: AnyHooks = {}) {
     onError: error => void failures.push(error),
   })
   const item = await api.collection(things).create({ name: 'one' })
-  told.length = 0
-  return { api, told, item: item as unknown as Item, failures } // an item of the schema is JSON
+  received.length = 0
+  return { api, received, item: item as unknown as Item, failures } // an item of the schema is JSON
 }
 
 const json = (method: string, value: unknown): Init => ({ method, json: value })
@@ -161,7 +161,7 @@ describe('the arguments of hooks', () => {
   eachHandler(watched, (handler, made) => {
     for (const [name, target, init, operation, before, result] of cases) {
       it(`${name}: before and after`, async () => {
-        const { told, item } = made()
+        const { received, item } = made()
         const headers = { authorization: 'Test ann' }
         const answer = await handler.request(target.replace(':id', String(item.id)), {
           ...init,
@@ -175,7 +175,7 @@ describe('the arguments of hooks', () => {
           principal: { id: 'ann', scopes: ['all'], team: 7 },
           ...id,
         }
-        const seen = [...told]
+        const seen = [...received]
         const now =
           operation === 'delete' ? undefined : (await handler.request(`/things/${item.id}`)).json
         const filled = (value: unknown): unknown => {
@@ -217,18 +217,18 @@ describe('the arguments of hooks', () => {
     ]
     for (const [name, target, init, operation, status] of refusals) {
       it(`${name}: the error hook hears of the ${status}`, async () => {
-        const { told, item } = made()
+        const { received, item } = made()
         expect(await handler.request(target.replace(':id', String(item.id)), init)).toMatchObject({
           status,
         })
-        expect(told.at(-1)).toMatchObject({
+        expect(received.at(-1)).toMatchObject({
           hook: 'error',
           collectionName: 'things',
           operation,
           error: expect.any(HttpError),
         })
-        expect(told.filter(({ hook }) => hook === 'after')).toEqual([])
-        expect(told.at(-1)?.error).toHaveProperty('status', status)
+        expect(received.filter(({ hook }) => hook === 'after')).toEqual([])
+        expect(received.at(-1)?.error).toHaveProperty('status', status)
       })
     }
 
@@ -241,7 +241,7 @@ describe('the arguments of hooks', () => {
         ['/things', { method: 'OPTIONS' }],
       ]
       for (const [target, init] of targets) await handler.request(target, init)
-      expect(made().told).toEqual([])
+      expect(made().received).toEqual([])
     })
 
     for (const [operation, target, value] of [
@@ -250,7 +250,7 @@ describe('the arguments of hooks', () => {
       ['forget', '/things/forget', {}],
     ] as const) {
       it(`${operation}: hooks do not run for an answer given again by its key`, async () => {
-        const { told, item } = made()
+        const { received, item } = made()
         const init = { ...json('POST', value), headers: { 'idempotency-key': 'k' } }
         const answers = []
         for (let times = 0; times < 3; times++) {
@@ -261,7 +261,7 @@ describe('the arguments of hooks', () => {
           answers.push([status, text])
         }
         expect(answers).toEqual([answers[0], answers[0], answers[0]])
-        expect(told.map(({ hook, ...event }) => [hook, event.operation])).toEqual([
+        expect(received.map(({ hook, ...event }) => [hook, event.operation])).toEqual([
           ['before', operation],
           ['after', operation],
         ])
@@ -270,7 +270,7 @@ describe('the arguments of hooks', () => {
 
     it('there is no principal without credentials', async () => {
       await handler.request('/things')
-      expect(made().told).toMatchObject([{ principal: undefined }, { principal: undefined }])
+      expect(made().received).toMatchObject([{ principal: undefined }, { principal: undefined }])
     })
   })
 })
@@ -522,14 +522,14 @@ describe('what a hook throws', () => {
     ]
     for (const [operation, target, init] of cases) {
       it(`before ${operation}: it is answered, and nothing happens`, async () => {
-        const { told, item } = made()
+        const { received, item } = made()
         const answer = await handler.request(target.replace(':id', String(item.id)), init)
         expect(answer).toMatchObject({
           status: 403,
           json: { errors: [{ message: 'Not today', code: 403, type: 'closed' }] },
         })
         expect(answer.headers.get('retry-after')).toBe('60')
-        expect(told).toMatchObject([
+        expect(received).toMatchObject([
           { hook: 'before', operation },
           { hook: 'error', operation, error: refuse },
         ])
@@ -649,7 +649,7 @@ describe('the signal', () => {
 })
 
 it('before runs for a download too, and may refuse it', async () => {
-  const told: unknown[] = []
+  const received: unknown[] = []
   const files = defineCollection({
     name: 'files',
     schema: z.object({ file: blob() }),
@@ -658,7 +658,7 @@ it('before runs for a download too, and may refuse it', async () => {
     hooks: {
       before: ({ operation, item }) => {
         if (operation !== 'download') return
-        told.push(item?.id)
+        received.push(item?.id)
         throw new HttpError(403, 'This file is kept back')
       },
     },
@@ -670,5 +670,5 @@ it('before runs for a download too, and may refuse it', async () => {
   )
   const { id, file_url } = (await made.json()) as { id: string; file_url: string }
   const answer = await fetch(new Request(file_url))
-  expect([answer.status, told]).toEqual([403, [id]])
+  expect([answer.status, received]).toEqual([403, [id]])
 })

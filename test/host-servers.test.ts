@@ -109,17 +109,17 @@ describe('100 Continue is sent where the body is wanted', () => {
   ])('%s', async (_, handlers, status, wanted) => {
     const port = await hosted(...handlers())
     const headers = { expect: '100-continue', 'content-type': 'application/json' }
-    const asked = send({ port, path: '/photos', method: 'POST', headers })
+    const outgoing = send({ port, path: '/photos', method: 'POST', headers })
     let continued = false
-    asked.on('continue', () => {
+    outgoing.on('continue', () => {
       continued = true
-      asked.end('{"comment":"a"}')
+      outgoing.end('{"comment":"a"}')
     })
-    asked.flushHeaders()
-    const [answer] = await once(asked, 'response')
+    outgoing.flushHeaders()
+    const [answer] = await once(outgoing, 'response')
     answer.resume()
     expect([answer.statusCode, continued]).toEqual([status, wanted])
-    asked.destroy()
+    outgoing.destroy()
   })
 })
 
@@ -264,8 +264,8 @@ describe('a multipart body that was read before', () => {
     body.set('photo', new Blob([new Uint8Array([0x89, 0xff])]), 'a.bin')
     const answer = await fetch(`http://127.0.0.1:${port}/photos`, { method: 'POST', body })
     expect(answer.status).toBe(status)
-    const told = expect.objectContaining({ message: expect.stringMatching(/^A body parser in/) })
-    expect(failures).toEqual(status === 500 ? [told] : [])
+    const failure = expect.objectContaining({ message: expect.stringMatching(/^A body parser in/) })
+    expect(failures).toEqual(status === 500 ? [failure] : [])
   })
 })
 

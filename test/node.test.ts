@@ -239,7 +239,7 @@ describe('mounted under a prefix', () => {
     const thrown = new Error('of somebody else')
     const known = process.listeners('uncaughtException')
     process.removeAllListeners('uncaughtException')
-    const told = once(process, 'uncaughtException')
+    const raised = once(process, 'uncaughtException')
     const { handler } = example().api
     const { base } = await serve((request, response) => {
       handler(request, response, () => {
@@ -248,7 +248,7 @@ describe('mounted under a prefix', () => {
       })
     })
     await requester(base)('GET', '/elsewhere')
-    expect((await told)[0]).toBe(thrown)
+    expect((await raised)[0]).toBe(thrown)
     for (const listener of known) process.on('uncaughtException', listener)
   })
 

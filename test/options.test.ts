@@ -115,9 +115,9 @@ test.each<[string, object, RegExp]>([
   ['createTableSql', { columns: { name: { type: 'text' } } }, /type must be "jsonb", not "text"/],
 ])('%s %o', (name, options, message) => {
   // What JavaScript lets through, and the types do not.
-  const given = () => make[name]?.(options as never)
-  expect(given).toThrow(TypeError)
-  expect(given).toThrow(message)
+  const define = () => make[name]?.(options as never)
+  expect(define).toThrow(TypeError)
+  expect(define).toThrow(message)
 })
 
 test('createTableSql needs the shape, not the collection', () => {
@@ -184,10 +184,10 @@ test('an undefined option has its default', async () => {
     timeout: undefined,
     maxConnections: undefined,
   }
-  const [told, silent] = [harden(createServer(), times), harden(createServer())]
+  const [configured, plain] = [harden(createServer(), times), harden(createServer())]
   for (const name of ['headersTimeout', 'requestTimeout', 'keepAliveTimeout', 'timeout'] as const)
-    expect([name, told[name]]).toEqual([name, silent[name]])
-  expect(told.maxConnections).toBe(silent.maxConnections)
+    expect([name, configured[name]]).toEqual([name, plain[name]])
+  expect(configured.maxConnections).toBe(plain.maxConnections)
 
   const limits = { body: undefined, target: undefined, headers: 50 }
   const { definition } = defineApi({

@@ -132,9 +132,9 @@ describe('a list', () => {
     const store = memoryStore()
     const stream = vi.spyOn(store, 'stream')
     let batches = 0
-    stream.mockImplementation(async function* (this: Store, ...given) {
+    stream.mockImplementation(async function* (this: Store, ...parameters) {
       stream.mockRestore()
-      for await (const batch of store.stream(...given)) {
+      for await (const batch of store.stream(...parameters)) {
         batches++
         expect(batch.length).toBeLessThan(1000)
         yield batch

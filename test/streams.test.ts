@@ -80,7 +80,7 @@ describe.each(HANDLER_NAMES)('through %s', name => {
       500,
       expect.objectContaining({ message: 'A content of 5 bytes came with 12 or more' }),
     ],
-  ])('before it begins: %s', async (_, path, broken, status, told) => {
+  ])('before it begins: %s', async (_, path, broken, status, failure) => {
     const { api, failures } = await photosApi(broken)
     const handler = await openHandler(name, api)
     const answer = await handler.request(path)
@@ -88,7 +88,7 @@ describe.each(HANDLER_NAMES)('through %s', name => {
       status,
       path.endsWith('.csv') ? 'text/csv; charset=utf-8' : expect.stringContaining('json'),
     ])
-    expect(failures).toEqual([told])
+    expect(failures).toEqual([failure])
     await handler.close()
   })
 
@@ -125,11 +125,11 @@ describe.each(HANDLER_NAMES)('through %s', name => {
       { get: async () => Readable.from([HE, Buffer.from('llo, world')]) },
       expect.objectContaining({ message: 'A content of 5 bytes came with 12 or more' }),
     ],
-  ])('after it has begun, %s is broken off', async (_, path, broken, told) => {
+  ])('after it has begun, %s is broken off', async (_, path, broken, failure) => {
     const { api, failures } = await photosApi(broken)
     const handler = await openHandler(name, api)
     await expect(handler.request(path)).rejects.toThrow()
-    expect(failures).toEqual([told])
+    expect(failures).toEqual([failure])
     await handler.close()
   })
 })

@@ -58,8 +58,8 @@ ${each(at => `export const schema${at} = ${kind(at).schema}`)}
 /** The schemas, and what they take and give, read without us. */
 const TYPES = each(
   (at, member) => `
-export function read${at}(given: (typeof schema${at})['_zod']['output'], taken: (typeof schema${at})['_zod']['input']) {
-  return [given.${member}, taken.${member}]
+export function read${at}(output: (typeof schema${at})['_zod']['output'], input: (typeof schema${at})['_zod']['input']) {
+  return [output.${member}, input.${member}]
 }`,
 )
 
@@ -71,11 +71,11 @@ export const api = defineApi({ version: 1, collections: { ${each(at => `items${a
 /** The same read by way of calls. */
 const CALLS = each(
   (at, member) => `
-export async function call${at}(taken: (typeof schema${at})['_zod']['input']) {
+export async function call${at}(input: (typeof schema${at})['_zod']['input']) {
   const calls = api.collection(items${at})
   const first = await calls.list({ limit: 5 }).first()
-  const made = await calls.create(taken)
-  return [first?.id, first?.${member}, made.created_at, taken.${member}]
+  const made = await calls.create(input)
+  return [first?.id, first?.${member}, made.created_at, input.${member}]
 }`,
 )
 
@@ -85,10 +85,10 @@ import { createClient } from 'rest-conventions/client'
 const client = createClient<typeof api>('https://api.example')
 ${each(
   (at, member) => `
-export async function send${at}(taken: (typeof schema${at})['_zod']['input']) {
+export async function send${at}(input: (typeof schema${at})['_zod']['input']) {
   const first = await client.items${at}.list({ limit: 5 }).first()
-  const made = await client.items${at}.create(taken)
-  return [first?.id, first?.${member}, made.created_at, taken.${member}]
+  const made = await client.items${at}.create(input)
+  return [first?.id, first?.${member}, made.created_at, input.${member}]
 }`,
 )}`
 

@@ -579,7 +579,7 @@ describe('properties that only another version declares', () => {
 describe('a schema returns what JSON keeps', () => {
   const overwritten = (overwrite: (value: unknown) => unknown) =>
     z.object({ deep: z.object({ list: z.array(z.any().overwrite(overwrite)) }) })
-  const given = (made: unknown) =>
+  const createFrom = (made: unknown) =>
     create(
       overwritten(() => made),
       { deep: { list: ['abc'] } },
@@ -593,14 +593,14 @@ describe('a schema returns what JSON keeps', () => {
     ['what lies deeper', [{ at: new Date(0), b: undefined }], [{ at: '1970-01-01T00:00:00.000Z' }]],
     ['JSON as it is', [{ a: 'x', b: [true, null, 1.5] }], [{ a: 'x', b: [true, null, 1.5] }]],
   ])('has %s', async (_name, made, kept) => {
-    expect(await given(made)()).toStrictEqual({ deep: { list: [kept] } })
+    expect(await createFrom(made)()).toStrictEqual({ deep: { list: [kept] } })
   })
 
   it.each<[string, unknown]>([
     ['an invalid number', Number.NaN],
     ['an invalid date', new Date('')],
   ])('reports %s', async (_name, made) => {
-    expect(await issues(given(made))).toEqual(['deep.list.0 invalid_value'])
+    expect(await issues(createFrom(made))).toEqual(['deep.list.0 invalid_value'])
   })
 
   it.each<[string, unknown]>([
@@ -610,8 +610,8 @@ describe('a schema returns what JSON keeps', () => {
     ['a bigint', 5n],
     ['a Uint8Array', new Uint8Array(1)],
   ])('a TypeError tells of %s, which JSON would lose', async (what, made) => {
-    expect(given(made)).toThrow(TypeError)
-    expect(given(made)).toThrow(`deep.list.0 is ${what}, which JSON cannot hold: use`)
+    expect(createFrom(made)).toThrow(TypeError)
+    expect(createFrom(made)).toThrow(`deep.list.0 is ${what}, which JSON cannot hold: use`)
   })
 
   it('is an object', () => {

@@ -285,26 +285,26 @@ describe('idempotency', () => {
       readonly idempotency = 'process'
       #inner = memoryStore()
       attach: Store['attach'] = shape => this.#inner.attach(shape)
-      get(...given: Parameters<Store['get']>) {
-        return this.#inner.get(...given)
+      get(...parameters: Parameters<Store['get']>) {
+        return this.#inner.get(...parameters)
       }
-      list(...given: Parameters<Store['list']>) {
-        return this.#inner.list(...given)
+      list(...parameters: Parameters<Store['list']>) {
+        return this.#inner.list(...parameters)
       }
-      count(...given: Parameters<Store['count']>) {
-        return this.#inner.count(...given)
+      count(...parameters: Parameters<Store['count']>) {
+        return this.#inner.count(...parameters)
       }
-      stream(...given: Parameters<Store['stream']>) {
-        return this.#inner.stream(...given)
+      stream(...parameters: Parameters<Store['stream']>) {
+        return this.#inner.stream(...parameters)
       }
-      create(...given: Parameters<Store['create']>) {
-        return this.#inner.create(...given)
+      create(...parameters: Parameters<Store['create']>) {
+        return this.#inner.create(...parameters)
       }
-      update(...given: Parameters<Store['update']>) {
-        return this.#inner.update(...given)
+      update(...parameters: Parameters<Store['update']>) {
+        return this.#inner.update(...parameters)
       }
-      delete(...given: Parameters<Store['delete']>) {
-        return this.#inner.delete(...given)
+      delete(...parameters: Parameters<Store['delete']>) {
+        return this.#inner.delete(...parameters)
       }
       close() {
         return this.#inner.close()

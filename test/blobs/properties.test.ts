@@ -169,8 +169,8 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
       thumb_data: BASE64,
     })
     expect(thumb_data).toBe(BASE64)
-    const asked = await handler.request(`/v1/photos/${id}?fields=photo_data`)
-    expect(asked.json).toEqual({ photo_data: BASE64 })
+    const inlined = await handler.request(`/v1/photos/${id}?fields=photo_data`)
+    expect(inlined.json).toEqual({ photo_data: BASE64 })
     const list = await handler.request('/v2/photos?fields=photo.data,id')
     expect(list.json).toEqual([{ id, photo: { data: BASE64 } }])
   })
@@ -393,10 +393,10 @@ describe.each(HANDLER_NAMES)('binary properties through %s', (name: HandlerName)
     const { api, flat } = await start()
     const calls = api.collection(flat)
     const { id, comment, photo } = await calls.create({ comment: 'A', photo: { data: BASE64 } })
-    const given = { comment, photo, photo_data: OTHER }
-    const changed = await calls.replace(id, given)
+    const ambiguous = { comment, photo, photo_data: OTHER }
+    const changed = await calls.replace(id, ambiguous)
     expect(changed.photo).toMatchObject({ size: 2 * PNG.length })
-    const both = { ...given, thumb: { data: OTHER, url: EVIL } }
+    const both = { ...ambiguous, thumb: { data: OTHER, url: EVIL } }
     await expect(calls.replace(id, both)).rejects.toMatchObject({ status: 400 })
   })
 
@@ -653,13 +653,13 @@ describe('inline contents', () => {
       async get(key, range) {
         const content = await kept.get(key, range)
         if (!content) return undefined
-        async function* told(bytes: AsyncIterable<Uint8Array>) {
+        async function* reported(bytes: AsyncIterable<Uint8Array>) {
           reading.most = Math.max(reading.most, ++reading.now)
           await new Promise(resolve => setImmediate(resolve))
           yield* bytes
           reading.now--
         }
-        return told(content)
+        return reported(content)
       },
     }
     const files = defineCollection({
@@ -818,14 +818,14 @@ describe('contents that cannot be read when a change is done', () => {
       if (broken) throw new Error('The bucket is away')
       return kept.get(key, range)
     }
-    const told: string[] = []
+    const reported: string[] = []
     const files = defineCollection({
       name: 'files',
       schema: z.object({ icon: blob({ inlineBelow: 1000 }) }),
       store: memoryStore(),
       id: 'integer',
       blobs: { ...kept, get },
-      hooks: { after: ({ operation }) => told.push(operation) },
+      hooks: { after: ({ operation }) => reported.push(operation) },
       actions: {
         touch: {
           on: 'item',
@@ -853,7 +853,7 @@ describe('contents that cannot be read when a change is done', () => {
     expect([replaced.status, replaced.json]).toEqual([200, expect.objectContaining(addressed(1))])
     const deleted = await handler.request('/files/1', { method: 'DELETE' })
     expect([deleted.status, deleted.json]).toEqual([200, expect.objectContaining(addressed(1))])
-    expect(told).toEqual(['create', 'create', 'touch', 'replace', 'delete'])
+    expect(reported).toEqual(['create', 'create', 'touch', 'replace', 'delete'])
     expect((await handler.request('/files/2')).status).toBe(500)
     broken = false
     expect((await handler.request('/files/2')).json).toMatchObject({ icon_data: BASE64 })

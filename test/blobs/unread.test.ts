@@ -239,10 +239,10 @@ describe('a blob store that stops reading an upload', () => {
 })
 
 test('a blob store gets the signal of a program that has given up before the call', async () => {
-  const given: (boolean | undefined)[] = []
+  const wasAborted: (boolean | undefined)[] = []
   const kept = memoryBlobs()
   const put: BlobStore['put'] = (content, options) => {
-    given.push(options?.signal?.aborted)
+    wasAborted.push(options?.signal?.aborted)
     return kept.put(content, options)
   }
   const photos = defineCollection({
@@ -256,7 +256,7 @@ test('a blob store gets the signal of a program that has given up before the cal
   const making = calls.create({ photo_data: 'YWJj' }, { signal: controller.signal })
   controller.abort(new Error('Given up'))
   await expect(making).rejects.toThrow('Given up')
-  expect(given).toEqual([true])
+  expect(wasAborted).toEqual([true])
   for await (const { key } of kept.keys()) throw new Error(`${key} was left`)
 })
 

@@ -85,7 +85,7 @@ async function fill(count: number): Promise<void> {
 }
 
 /** The status lines and targets that went over the line since it was last cleared. */
-const asked = () =>
+const logged = () =>
   line.log
     .splice(0)
     .map(({ method, url, status }) => `${method} ${decodeURIComponent(url)} ${status}`)
@@ -131,7 +131,7 @@ describe('a list', () => {
     line.log.length = 0
     const found = await client.cars.list(query).toArray()
     expect(found.map(({ price }) => price)).toEqual(prices)
-    expect(asked()).toEqual([`GET /v3/cars?${target} 200`])
+    expect(logged()).toEqual([`GET /v3/cars?${target} 200`])
   })
 
   test('of limit items is cut there, over several pages too', async () => {
@@ -201,7 +201,7 @@ describe('what was read is kept', () => {
     expect(pages[0]?.items).toBe(pages[1]?.items)
     const all = [await client.cars.list().toArray(), await client.cars.list().toArray()]
     expect(all[0]?.[0]).toBe(all[1]?.[0])
-    expect(asked().map(each => each.slice(-3))).toEqual(['304', '200', '304', '304', '304'])
+    expect(logged().map(each => each.slice(-3))).toEqual(['304', '200', '304', '304', '304'])
     await client.cars.patch(one.id, { price: 9 })
     expect(await client.cars.read(one.id)).toMatchObject({ price: 9 })
     expect(Object.isFrozen(one.tags)).toBe(true)
@@ -213,7 +213,7 @@ describe('what was read is kept', () => {
     const ids = (await client.cars.list().toArray()).map(({ id }) => id)
     line.log.length = 0
     for (const at of [0, 1, 0, 2, 0, 1]) await small.cars.read(ids[at] ?? 0)
-    expect(asked().map(each => each.slice(-3))).toEqual(['200', '200', '304', '200', '304', '200'])
+    expect(logged().map(each => each.slice(-3))).toEqual(['200', '200', '304', '200', '304', '200'])
   })
 })
 
@@ -385,7 +385,7 @@ test('actions: of an item or the collection, with and without input and options'
     from: 2,
     tags: ['a', 'b'],
   })
-  expect(asked()).toEqual(['GET /v3/cars/between?from=2&tags=a&tags=b 200'])
+  expect(logged()).toEqual(['GET /v3/cars/between?from=2&tags=a&tags=b 200'])
 })
 
 test('an id is whatever the schema takes', async () => {
@@ -400,7 +400,7 @@ test('a client is no promise, and nothing is asked before the first call', async
   expect(await client).toBe(client)
   expect(await client.cars).toBe(client.cars)
   expect(JSON.stringify(client.cars.actions)).toBe('{}')
-  expect(asked()).toEqual([])
+  expect(logged()).toEqual([])
 })
 
 test('what types cannot tell a running program is required of it', () => {

@@ -127,9 +127,9 @@ describe('a write is sent again with its key', () => {
   })
 
   test('and not where the server does not know keys', async () => {
-    let asked = ''
+    let requested = ''
     const other = createServer((request, response) => {
-      asked += `${request.method} `
+      requested += `${request.method} `
       if (request.method === 'POST') return void request.socket.destroy()
       response.end('{"post":{"parameters":[]}}')
     })
@@ -137,7 +137,7 @@ describe('a write is sent again with its key', () => {
     const url = `http://localhost:${Object(other.address()).port}`
     const made = createClient<typeof api>(url).cars.create({ price: 1 })
     await expect(made).rejects.toThrow('fetch failed')
-    expect(asked).toBe('POST OPTIONS ')
+    expect(requested).toBe('POST OPTIONS ')
     other.close()
   })
 })
@@ -173,10 +173,10 @@ describe('a signal', () => {
 })
 
 test('credentials are asked for at each attempt, and requests go by the given fetch', async () => {
-  let asked = 0
+  let requested = 0
   let sent = 0
   const own = open({
-    auth: async () => `Bearer ${++asked}`,
+    auth: async () => `Bearer ${++requested}`,
     fetch: (url, init) => {
       sent++
       return fetch(url, init)
@@ -185,6 +185,6 @@ test('credentials are asked for at each attempt, and requests go by the given fe
   line.next([503])
   await own.cars.count()
   await open({ auth: 'Basic eDp5' }).cars.count()
-  const given = line.log.map(({ requestHeaders }) => requestHeaders.authorization)
-  expect([given, sent]).toEqual([['Bearer 2', 'Basic eDp5'], 2])
+  const credentials = line.log.map(({ requestHeaders }) => requestHeaders.authorization)
+  expect([credentials, sent]).toEqual([['Bearer 2', 'Basic eDp5'], 2])
 })

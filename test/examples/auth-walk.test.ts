@@ -70,9 +70,9 @@ test('the commands of docs/auth.md give the answers below them', async () => {
       const script = [...variables, silent].join('\n')
       const { stdout } = await promisify(execFile)('bash', ['-e', '-c', script])
       if (/^[A-Z]+=/.test(command)) variables.push(silent)
-      const [given, shown] = [partsOf(masked(stdout.trimEnd())), partsOf(masked(answer))]
-      expect(given.body).toBe(shown.body)
-      expect(given.head).toEqual(expect.arrayContaining(shown.head))
+      const [actual, shown] = [partsOf(masked(stdout.trimEnd())), partsOf(masked(answer))]
+      expect(actual.body).toBe(shown.body)
+      expect(actual.head).toEqual(expect.arrayContaining(shown.head))
       compared.push(shown.head[0] ?? 'none')
     }
   }

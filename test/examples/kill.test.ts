@@ -25,7 +25,7 @@ class Ledger {
   /** Photos whose deletion was acknowledged. */
   readonly gone = new Set<string>()
   /** What may or may not have happened: another comment, or `null` for a deletion. */
-  readonly asked = new Map<string, string | null>()
+  readonly pending = new Map<string, string | null>()
 }
 
 /** Creates, changes and deletes its own photos until the server is gone. */
@@ -37,7 +37,7 @@ async function write(photos: string, name: string, ledger: Ledger, onWrite: () =
     const kind = own.length < 3 ? 'create' : (['create', 'change', 'delete'] as const)[step % 3]
     const body = new URLSearchParams({ comment })
     if (kind === 'create') body.set('photo_data', PICTURE.toString('base64'))
-    if (kind !== 'create') ledger.asked.set(id, kind === 'change' ? comment : null)
+    if (kind !== 'create') ledger.pending.set(id, kind === 'change' ? comment : null)
     const answer =
       kind === 'create'
         ? fetch(photos, { method: 'POST', body })
@@ -50,7 +50,7 @@ async function write(photos: string, name: string, ledger: Ledger, onWrite: () =
     if (!response) return
     const expected = { create: 201, change: 303, delete: 200 }[kind ?? 'create']
     expect([kind, response.status]).toEqual([kind, expected])
-    ledger.asked.delete(id)
+    ledger.pending.delete(id)
     if (kind === 'create') {
       const made = response.headers.get('location')?.split('/').at(-1) ?? ''
       own.push(made)
@@ -113,7 +113,7 @@ test(
         expect(found.size).toBe(total)
         const wrong = [...ledger.kept].filter(([id, comment]) => {
           const now = found.get(id) ?? null
-          return now !== comment && now !== ledger.asked.get(id)
+          return now !== comment && now !== ledger.pending.get(id)
         })
         expect(wrong).toEqual([])
         expect([...ledger.gone].filter(id => found.has(id))).toEqual([])
@@ -121,16 +121,16 @@ test(
         for (const photo of photos.slice(-WRITERS)) {
           expect(await jsonOf(await fetch(`${server.root}photos/${photo.id}`))).toEqual(photo)
         }
-        const made = photos.filter(({ id }) => ledger.kept.has(id) || ledger.asked.has(id))
+        const made = photos.filter(({ id }) => ledger.kept.has(id) || ledger.pending.has(id))
         const files = await Promise.all(made.map(({ photo }) => bytesOf(photo.url)))
         expect(files.filter(bytes => !bytes.equals(PICTURE))).toEqual([])
         // What was in doubt is known now.
-        for (const id of ledger.asked.keys()) {
+        for (const id of ledger.pending.keys()) {
           const now = found.get(id)
           if (now === undefined) ledger.kept.delete(id)
           else ledger.kept.set(id, now)
         }
-        ledger.asked.clear()
+        ledger.pending.clear()
       }
       expect(await server.ended('SIGTERM')).toBe(0)
     }),

@@ -163,8 +163,8 @@ test.each(CASES)('%s %s', async (method, target, { name, status, attributes, fai
     'network.peer.address': '127.0.0.1',
     'user_agent.original': 'test',
   }
-  const { status: given, span } = await traced(method, target)
-  expect(given).toBe(status)
+  const { status: actual, span } = await traced(method, target)
+  expect(actual).toBe(status)
   expect(span?.name).toBe(name)
   expect(span?.kind).toBe(SpanKind.SERVER)
   // All of them: nothing else is told.

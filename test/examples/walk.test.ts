@@ -52,9 +52,9 @@ async function walk(row: Row): Promise<void> {
     expect(check({ method, target, status, headers: response.headers, text })).toBeUndefined()
   if (row.keeps !== undefined) kept.set(row.keeps, response.headers.get('location') ?? '')
   for (const [name, value] of Object.entries(gives)) {
-    const given = response.headers.get(name)
-    if (value instanceof RegExp) expect(given).toMatch(value)
-    else expect({ [name]: given }).toEqual({ [name]: value })
+    const actual = response.headers.get(name)
+    if (value instanceof RegExp) expect(actual).toMatch(value)
+    else expect({ [name]: actual }).toEqual({ [name]: value })
   }
   if (body === '') expect(text).toBe('')
   else if (body instanceof RegExp) expect(text).toMatch(body)

@@ -14,7 +14,7 @@ export async function* bodyOf(
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-export interface Given {
+export interface ReadOptions {
   readonly fields?: Fields | undefined
   readonly limits?: Partial<Limits>
   readonly parameters?: Record<string, string>
@@ -30,7 +30,7 @@ export function contextOf({
   length,
   signal,
   upload,
-}: Given = {}): ReadContext {
+}: ReadOptions = {}): ReadContext {
   return {
     fields,
     limits: buildLimits(limits),
@@ -44,12 +44,12 @@ export function contextOf({
 export async function readBody(
   format: Format,
   content: string | Uint8Array | AsyncIterable<Uint8Array>,
-  given: Given = {},
+  options: ReadOptions = {},
 ): Promise<Json> {
   if (!format.read) throw new TypeError(`${format.name} reads nothing`)
   const body =
     typeof content === 'string' || content instanceof Uint8Array ? bodyOf(content) : content
-  return format.read(body, contextOf(given))
+  return format.read(body, contextOf(options))
 }
 
 /** The refusal that a promise ends in; anything else fails the test. */

@@ -104,9 +104,9 @@ describe('one issue of each field', () => {
     ['text that is not JSON', 'price:json={', ['price invalid_json']],
     ['a coerced value given twice', 'price=1&lenient=1&lenient=2', ['lenient repeated_key']],
     ['an unknown field', 'prize=1&price=x', ['price invalid_type', 'prize unknown_field']],
-  ])('%s', async (_, pairs, told) => {
+  ])('%s', async (_, pairs, expected) => {
     const body = `immatriculation=AB-124-CD&color=red&${pairs}`
-    expect(await issues('POST', '/cars', FORM, body)).toEqual(told)
+    expect(await issues('POST', '/cars', FORM, body)).toEqual(expected)
   })
 
   it('has the message of the format', async () => {

@@ -124,17 +124,17 @@ describe('reading JSON', () => {
     const limits = buildLimits({ body: 10 })
     expect(await read('"12345678"', { limits })).toBe('12345678')
     expect((await refusal(read('"123456789"', { limits }))).status).toBe(413)
-    let asked = 0
+    let pulled = 0
     async function* endless() {
-      for (;;) yield Buffer.alloc(1 + ++asked * 0)
+      for (;;) yield Buffer.alloc(1 + ++pulled * 0)
     }
     const read11 = json.read?.(endless(), { ...context, limits })
     expect((await refusal(Promise.resolve(read11))).status).toBe(413)
-    expect(asked).toBe(11)
-    asked = 0
+    expect(pulled).toBe(11)
+    pulled = 0
     const announced = json.read?.(endless(), { ...context, limits, length: 11 })
     expect((await refusal(Promise.resolve(announced))).status).toBe(413)
-    expect(asked).toBe(0)
+    expect(pulled).toBe(0)
   })
 
   it('takes what a host server has parsed, with the same care', () => {

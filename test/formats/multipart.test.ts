@@ -8,7 +8,7 @@ import { multipart } from '../../src/formats/multipart.ts'
 import { PartHeads } from '../../src/formats/multipart-heads.ts'
 import type { Json } from '../../src/schema/values.ts'
 import { fieldsOf } from '../../src/schema/zod-fields.ts'
-import { bodyOf, contextOf, type Given, readBody, refusalOf } from './helpers.ts'
+import { bodyOf, contextOf, type ReadOptions, readBody, refusalOf } from './helpers.ts'
 import { text } from './values.ts'
 
 const BOUNDARY = '----WebKitFormBoundary7MA4YWxkTrZu0gW'
@@ -74,8 +74,8 @@ function keeper() {
   return { files, states, upload }
 }
 
-function read(content: Parameters<typeof readBody>[1], given: Given = {}): Promise<Json> {
-  return readBody(multipart, content, { fields, parameters: { boundary: BOUNDARY }, ...given })
+function read(content: Parameters<typeof readBody>[1], options: ReadOptions = {}): Promise<Json> {
+  return readBody(multipart, content, { fields, parameters: { boundary: BOUNDARY }, ...options })
 }
 
 describe('each part in its own format', () => {
@@ -238,7 +238,7 @@ describe('refused', () => {
   const raw = (head: string) => `--${BOUNDARY}\r\n${head}\r\n\r\nx\r\n--${BOUNDARY}--\r\n`
   const many = (count: number) =>
     formOf(Array.from({ length: count }, (_, at) => part(`a${at}`, '')))
-  const cases: [string, string | Uint8Array, number?, string?, Given?][] = [
+  const cases: [string, string | Uint8Array, number?, string?, ReadOptions?][] = [
     ['nothing', ''],
     ['plain text', 'hello'],
     ['another boundary', formOf([part('comment', 'x')], 'other')],
@@ -351,11 +351,11 @@ describe('refused', () => {
     ],
     ['a body that breaks off', whole, 400, '', { length: -1 }],
   ]
-  it.each(cases)('%s', async (_, content, status = 400, field, given = {}) => {
+  it.each(cases)('%s', async (_, content, status = 400, field, options = {}) => {
     const { states, upload } = keeper()
-    const broken = given.length === -1
+    const broken = options.length === -1
     const body = broken ? brokenBody(Buffer.from(content)) : bodyOf(content)
-    const refusal = await refusalOf(read(body, { upload, ...given }))
+    const refusal = await refusalOf(read(body, { upload, ...options }))
     expect(refusal.status).toBe(status)
     if (field) expect(refusal.errors[0]?.field).toBe(field)
     expect(states).not.toContain('open')
@@ -367,14 +367,14 @@ describe('refused', () => {
     throw new Error('aborted')
   }
 
-  const exact: [string, Buffer, Given][] = [
+  const exact: [string, Buffer, ReadOptions][] = [
     ['a text at the limit', formOf([part('comment', 'a'.repeat(100))]), { limits: { body: 100 } }],
     ['a file at the limit', formOf([file('photo', 'a'.repeat(100))]), { limits: { upload: 100 } }],
     ['50 parts', many(50), {}],
   ]
-  it.each(exact)('but not %s', async (_, content, given) => {
+  it.each(exact)('but not %s', async (_, content, options) => {
     const { upload } = keeper()
-    expect(await read(content, { upload, ...given })).toBeTypeOf('object')
+    expect(await read(content, { upload, ...options })).toBeTypeOf('object')
   })
 
   it.each([

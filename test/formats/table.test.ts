@@ -95,10 +95,10 @@ eachHandler(
         check(head, 200, name, varyOf(way, moreOf(name)))
         expect(head.text).toBe('')
         const get = await ask(handler, way, name, at(path))
-        const told = [...head.headers].filter(
+        const compared = [...head.headers].filter(
           ([header]) => !/^(?:date|connection|keep-alive|transfer-encoding|link)$/.test(header),
         )
-        expect(Object.fromEntries(get.headers)).toMatchObject(Object.fromEntries(told))
+        expect(Object.fromEntries(get.headers)).toMatchObject(Object.fromEntries(compared))
       })
     })
 
@@ -124,8 +124,8 @@ eachHandler(
     describe.each(OPTIONS)('OPTIONS %s', path => {
       // The extension of a file would be its name's.
       const file = path.includes('photo')
-      const given = ways(path).filter(way => !(file && way === 'extension'))
-      test.each(NAMES.flatMap(name => given.map(way => ({ name, way }))))(
+      const possible = ways(path).filter(way => !(file && way === 'extension'))
+      test.each(NAMES.flatMap(name => possible.map(way => ({ name, way }))))(
         'as $name by $way',
         async ({ name, way }) => {
           const { at } = made()

@@ -687,7 +687,7 @@ describe('a principal with read but without download', () => {
       return api.fetch(new Request(`https://a.test${path}`, { ...init, headers }))
     }
   }
-  const asked = { flat: 'scan_data', object: 'scan.data' }
+  const requested = { flat: 'scan_data', object: 'scan.data' }
 
   test.each([
     ['flat', '/notes/1'],
@@ -700,7 +700,7 @@ describe('a principal with read but without download', () => {
     '%s, %s: contents are given inline to who may download them',
     async (binary, path) => {
       const ask = await served(binary)
-      const fields = `${path}?fields=text,${asked[binary]}`
+      const fields = `${path}?fields=text,${requested[binary]}`
       expect((await ask('/notes/1/scan')).status).toBe(401)
       expect((await ask('/notes/1/scan', 'bob')).status).toBe(403)
       for (const [user, status] of [
@@ -914,22 +914,22 @@ describe('keys', () => {
 describe('introspection', () => {
   let server: Server
   let address = ''
-  let asked = 0
+  let requested = 0
   let status = 200
   let answer: (token: string) => unknown = () => ({ active: false })
   let seen: { authorization?: string | undefined; body?: string } = {}
   beforeAll(async () => {
     server = createServer((request, response) => {
-      asked++
+      requested++
       let body = ''
       request.on('data', chunk => {
         body += chunk
       })
       request.on('end', () => {
         seen = { authorization: request.headers.authorization, body }
-        const given = answer(new URLSearchParams(body).get('token') ?? '')
+        const reply = answer(new URLSearchParams(body).get('token') ?? '')
         response.statusCode = status
-        response.end(typeof given === 'string' ? given : JSON.stringify(given))
+        response.end(typeof reply === 'string' ? reply : JSON.stringify(reply))
       })
     })
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -952,13 +952,13 @@ describe('introspection', () => {
 
   test('asks once for requests sent together, with its client credentials', async () => {
     const api = make()
-    asked = 0
+    requested = 0
     answer = () => active
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => ask(api, 'GET', '/cars/1', 'Bearer opaque')),
     )
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(404))
-    expect(asked).toBe(1)
+    expect(requested).toBe(1)
     expect(seen).toEqual({
       authorization: `Basic ${Buffer.from('a%3Ab:c%20d').toString('base64')}`,
       body: 'token=opaque&token_type_hint=access_token',
@@ -989,8 +989,8 @@ describe('introspection', () => {
     ['of nobody', { ...active, sub: undefined }],
     ['bound to a key', { ...active, cnf: { jkt: 'x' } }],
   ]
-  test.each(wrong)('%s: 401', async (_, given) => {
-    answer = () => given
+  test.each(wrong)('%s: 401', async (_, reply) => {
+    answer = () => reply
     const refused = await ask(make(), 'GET', '/cars/1', 'Bearer x')
     expect([refused.status, refused.headers.get('www-authenticate')?.slice(0, 41)]).toEqual([
       401,
@@ -1014,9 +1014,9 @@ describe('introspection', () => {
     ['of no object', 200, '[]', 503],
     ['of a text', 200, '"x"', 503],
     ['of null', 200, 'null', 503],
-  ])('an endpoint %s', async (_, said, given, expected) => {
-    answer = () => given
-    status = said
+  ])('an endpoint %s', async (_, expectedCode, reply, expected) => {
+    answer = () => reply
+    status = expectedCode
     expect((await ask(make(), 'GET', '/cars/1', 'Bearer x')).status).toBe(expected)
     status = 200
   })
@@ -1025,22 +1025,22 @@ describe('introspection', () => {
     ['no credentials', undefined],
     ['another scheme', 'Basic YTpi'],
   ])('%s: the endpoint is not asked, and the challenge has no error', async (_, credentials) => {
-    asked = 0
+    requested = 0
     const refused = await ask(make(), 'GET', '/cars/1', credentials)
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([
       401,
       expect.stringMatching(/^Bearer realm="api"(?!.*error)/),
     ])
-    expect(asked).toBe(0)
+    expect(requested).toBe(0)
   })
 
   test.each(['Bearer a, Bearer b', 'Bearer a b', 'Bearer ä', 'Bearer =a'])(
     '%s is no token: nobody is asked',
     async credentials => {
-      asked = 0
+      requested = 0
       answer = () => active
       expect((await ask(make(), 'GET', '/cars/1', credentials)).status).toBe(401)
-      expect(asked).toBe(0)
+      expect(requested).toBe(0)
     },
   )
 

@@ -159,7 +159,7 @@ function printValue(value: unknown): [below: string, text: string][] {
 /** Requests of one operation. */
 function requestsOf(template: string, method: string, operation: Part): fc.Arbitrary<Sent> {
   const parameters = Object.values(operation.parameters ?? {}).map(each => follow(document, each))
-  const given = parameters.map(({ name, schema, in: place, required }) =>
+  const arbitraries = parameters.map(({ name, schema, in: place, required }) =>
     fc.tuple(
       fc.constant(String(place)),
       fc.constant(String(name)),
@@ -188,7 +188,7 @@ function requestsOf(template: string, method: string, operation: Part): fc.Arbit
                 fc.nat().map(at => [type, JSON.stringify(refer(value, at))] as const),
               ),
           )
-  return fc.tuple(pathOf(template), fc.tuple(...given), body).map(([path, values, sent]) => {
+  return fc.tuple(pathOf(template), fc.tuple(...arbitraries), body).map(([path, values, sent]) => {
     const query = new URLSearchParams()
     const headers: Record<string, string> = { accept: 'application/json' }
     for (const [place, name, chance, value, at] of values) {

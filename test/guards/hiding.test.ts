@@ -102,8 +102,8 @@ describe('a collection with hideExistence', () => {
     const { fetch } = defineApi({ versions, schemes })
     const answer = async (path: string) => {
       const init = { headers: { ...headers, ...as('bob') } }
-      const given = await fetch(new Request(`https://api.example${path}`, init))
-      return { status: given.status, headers: [...given.headers], text: await given.text() }
+      const outcome = await fetch(new Request(`https://api.example${path}`, init))
+      return { status: outcome.status, headers: [...outcome.headers], text: await outcome.text() }
     }
     for (const version of ['v1', 'v2']) {
       const hidden = await answer(`/${version}${target}`)
@@ -113,13 +113,13 @@ describe('a collection with hideExistence', () => {
   })
 
   test('events name the collection', async () => {
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const end = onResponse(({ status, collection, route }) => {
-      told.push([status, collection, route])
+      reported.push([status, collection, route])
     })
     await ask(fetch, '/secrets/1', as('bob'))
     end()
-    expect(told).toEqual([[404, 'secrets', '/secrets/:id']])
+    expect(reported).toEqual([[404, 'secrets', '/secrets/:id']])
   })
 
   test('is hidden from a principal that lacks the scope of one operation', async () => {
@@ -221,8 +221,8 @@ test('an action that hides an item from its principal does not return it', async
         on: 'item',
         run: async ({ id = 0 }) => {
           const principal: Principal = { id: 'system' }
-          const given = { owner: 'bob', pin: 'of bob' }
-          await api.collection('notes').patch(id, given, { principal })
+          const outcome = { owner: 'bob', pin: 'of bob' }
+          await api.collection('notes').patch(id, outcome, { principal })
         },
       },
     },
@@ -230,13 +230,13 @@ test('an action that hides an item from its principal does not return it', async
   const api: Api = defineApi({ collections: [notes], schemes })
   const { fetch } = api
   await ask(fetch, '/notes', as('ann'), { owner: 'ann', pin: 'of ann' })
-  const given = await ask(
+  const outcome = await ask(
     fetch,
     '/notes/1/give',
     { ...as('ann'), prefer: 'return=representation' },
     {},
   )
-  expect([given.status, given.text]).toEqual([200, '{"url":"https://api.example/notes"}'])
+  expect([outcome.status, outcome.text]).toEqual([200, '{"url":"https://api.example/notes"}'])
 })
 
 describe('failed logins', () => {

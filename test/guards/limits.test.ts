@@ -541,22 +541,22 @@ describe('work', () => {
     const { store, signals, entered } = waiting(memoryStore())
     const api = apiOf(store, {})
     const controller = new AbortController()
-    const asked = entered()
+    const entering = entered()
     void api.fetch(new Request('http://x/cars', { signal: controller.signal }))
-    await asked
+    await entering
     expect(signals[0]?.aborted).toBe(false)
     controller.abort()
     expect(signals[0]?.aborted).toBe(true)
   })
 
   test('learns from its signal that the client went away; the signal is created on demand', async () => {
-    const told: (StoreOptions | undefined)[] = []
+    const received: (StoreOptions | undefined)[] = []
     const store = memoryStore()
     const { handler } = apiOf(
       {
         ...store,
         get: (_id, options) => {
-          told.push(options)
+          received.push(options)
           return new Promise(() => {})
         },
       },
@@ -565,11 +565,11 @@ describe('work', () => {
     const server = await listen(handler)
     const client = connect(Number(new URL(server.base).port), '127.0.0.1')
     client.write('GET /cars/1 HTTP/1.1\r\nHost: localhost\r\n\r\n')
-    await vi.waitFor(() => expect(told).toHaveLength(1))
-    expect(told[0]?.aborted).toBe(false)
+    await vi.waitFor(() => expect(received).toHaveLength(1))
+    expect(received[0]?.aborted).toBe(false)
     client.destroy()
-    await vi.waitFor(() => expect(told[0]?.aborted).toBe(true))
-    expect(told[0]?.signal?.reason).toEqual(new Error('The client went away'))
+    await vi.waitFor(() => expect(received[0]?.aborted).toBe(true))
+    expect(received[0]?.signal?.reason).toEqual(new Error('The client went away'))
     await server.close()
   })
 

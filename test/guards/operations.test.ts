@@ -80,17 +80,17 @@ describe('events', () => {
   )
   test.each(every)('%s %s', async (method, path, wanted, init) => {
     const { fetch, id } = await make({ health: true })
-    const asked: RequestEvent[] = []
+    const received: RequestEvent[] = []
     const answered: ResponseEvent[] = []
     ending.push(
-      onRequest(event => asked.push(event)),
+      onRequest(event => received.push(event)),
       onResponse(event => answered.push(event)),
     )
     const answer = await fetch(path.replace('{id}', id), { method, ...init })
-    expect(asked).toMatchObject([{ method, route: wanted.route }])
+    expect(received).toMatchObject([{ method, route: wanted.route }])
     expect(answered).toMatchObject([wanted])
     const [event] = answered
-    expect(event?.id).toBe(asked[0]?.id)
+    expect(event?.id).toBe(received[0]?.id)
     expect(event?.id).toMatch(/^[0-9a-f-]{36}$/)
     expect(event?.duration).toBeGreaterThanOrEqual(0)
     expect(event?.error?.status).toBe(
@@ -100,14 +100,14 @@ describe('events', () => {
 
   test('are published on named channels', async () => {
     const { fetch } = await make()
-    const told: unknown[] = []
-    const listen = (_: unknown, name: string | symbol) => told.push(name)
+    const reported: unknown[] = []
+    const listen = (_: unknown, name: string | symbol) => reported.push(name)
     for (const name of [REQUEST_CHANNEL, RESPONSE_CHANNEL]) {
       subscribe(name, listen)
       ending.push(() => unsubscribe(name, listen))
     }
     await fetch('/cars')
-    expect(told).toEqual(['rest-conventions:request', 'rest-conventions:response'])
+    expect(reported).toEqual(['rest-conventions:request', 'rest-conventions:response'])
   })
 
   test.each([
@@ -162,10 +162,10 @@ describe('events', () => {
     const store = memoryStore()
     const failing = { ...store, list: () => Promise.reject(cause) }
     const cars = defineCollection({ name: 'cars', schema: Car, store: failing })
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const api = defineApi({
       collections: [cars],
-      onError: (error, { requestId, reference }) => told.push([error, requestId, reference]),
+      onError: (error, { requestId, reference }) => reported.push([error, requestId, reference]),
     })
     const answered: ResponseEvent[] = []
     ending.push(onResponse(event => answered.push(event)))
@@ -177,8 +177,8 @@ describe('events', () => {
     expect(answer.status).toBe(500)
     expect(text).not.toContain('password')
     expect(answered).toMatchObject([{ status: 500, id: 'mine', error: { cause } }])
-    expect(told).toEqual([[cause, 'mine', expect.stringMatching(/^[0-9a-f-]{36}$/)]])
-    expect(text).toContain(String((told[0] as unknown[])[2]))
+    expect(reported).toEqual([[cause, 'mine', expect.stringMatching(/^[0-9a-f-]{36}$/)]])
+    expect(text).toContain(String((reported[0] as unknown[])[2]))
   })
 
   test('an HttpError with a server status is logged under the id of its response', async () => {
@@ -202,11 +202,11 @@ describe('request ids', () => {
     ['a b', null],
     ['x'.repeat(129), null],
     ['<script>', null],
-  ])('%j comes back as %j', async (sent, given) => {
+  ])('%j comes back as %j', async (sent, expected) => {
     const { fetch } = await make()
     for (const path of ['/cars', '/nothing', '/cars?limit=x']) {
       const answer = await fetch(path, { headers: { 'x-request-id': sent } })
-      expect(answer.headers.get('x-request-id')).toBe(given)
+      expect(answer.headers.get('x-request-id')).toBe(expected)
     }
   })
 
@@ -221,11 +221,11 @@ describe('request ids', () => {
     expect(await idOf('/nothing')).toBeNull()
     // `onError` was told.
     expect(await idOf('/models')).toMatch(/^[0-9a-f-]{36}$/)
-    const told: string[] = []
-    ending.push(onResponse(({ id }) => told.push(id)))
+    const reported: string[] = []
+    ending.push(onResponse(({ id }) => reported.push(id)))
     const ids = [await idOf('/cars'), await idOf('/nothing')]
     await api.close()
-    expect(ids).toEqual(told)
+    expect(ids).toEqual(reported)
   })
 })
 
@@ -265,15 +265,15 @@ describe('/health', () => {
 
   test('answers 503 for an unreachable store; only the log says why', async () => {
     const cause = new Error('no such column: price')
-    const told: unknown[] = []
+    const reported: unknown[] = []
     const { fetch } = await make({
       health: true,
-      onError: error => told.push(error),
+      onError: error => reported.push(error),
       storeOf: (name, store) =>
         name === 'models' ? { ...store, get: () => Promise.reject(cause) } : store,
     })
     const answer = await fetch('/health')
-    expect(told).toMatchObject([{ status: 503, cause }])
+    expect(reported).toMatchObject([{ status: 503, cause }])
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
     expect(await answer.text()).toBe(
       '{"errors":[{"message":"A store cannot be reached","code":503,"type":"unavailable"}]}',
@@ -287,7 +287,8 @@ describe('/health', () => {
       onError: () => undefined,
       storeOf: (_, store) => ({
         ...store,
-        get: async (...asked) => (gone ? Promise.reject(new Error('gone')) : store.get(...asked)),
+        get: async (...parameters) =>
+          gone ? Promise.reject(new Error('gone')) : store.get(...parameters),
       }),
     })
     vi.useFakeTimers({ toFake: ['Date'] })

@@ -254,20 +254,20 @@ describe('pipelining: one response for each request, in order', () => {
   test('more than a thousand on one connection are answered where few wait at a time', async () => {
     const own = await serve(made.api.handler)
     const batch = get('/cars/count').replace(served.host, own.host).repeat(300)
-    let asked = 0
+    let requested = 0
     let ask = () => {}
     const { answers } = await converse(
       own.port,
       socket => {
         ask = () => {
-          asked += 300
+          requested += 300
           socket.write(batch)
         }
         ask()
       },
       {
         enough: ({ length }) => {
-          if (length === asked && asked < 1500) ask()
+          if (length === requested && requested < 1500) ask()
           return length === 1500
         },
       },

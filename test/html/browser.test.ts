@@ -110,8 +110,10 @@ describe.skipIf(isMissing)('in Chromium', { timeout: 180_000 }, () => {
     const plate = page.getByLabel('immatriculation')
     expect(await plate.inputValue()).toBe('wrong <b>')
     expect(await plate.getAttribute('aria-invalid')).toBe('true')
-    const said = await plate.getAttribute('aria-describedby')
-    expect(await page.locator(`[id="${said}"]`).innerText()).toContain('must look like AB-123-CD')
+    const described = await plate.getAttribute('aria-describedby')
+    expect(await page.locator(`[id="${described}"]`).innerText()).toContain(
+      'must look like AB-123-CD',
+    )
     expect(await page.getByLabel('price').getAttribute('aria-invalid')).toBe('true')
     expect(await page.getByLabel('name').inputValue()).toBe('Zoé & "Co"')
     expect(await page.getByLabel('tags').inputValue()).toBe('family\ncity')

@@ -62,7 +62,7 @@ it.each([
   ['vbscript:x', '#'],
   ['cars', '#'],
   ['http:///evil', '#'],
-])('the address %j becomes %j', (given, kept) => expect(safeAddress(given)).toBe(kept))
+])('the address %j becomes %j', (href, kept) => expect(safeAddress(href)).toBe(kept))
 
 test('every value is escaped', () => {
   fc.assert(

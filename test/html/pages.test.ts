@@ -329,7 +329,7 @@ describe('an item', () => {
     expect(new Map(again.pairs)).toEqual(
       new Map([...formOf(page, 'Save').pairs, ...Object.entries(sent)]),
     )
-    for (const [path, said] of [
+    for (const [path, message] of [
       ['immatriculation', 'must look like AB-123-CD'],
       ['price', 'price must be at least 0'],
       ['doors', 'doors must be at most 9'],
@@ -337,7 +337,7 @@ describe('an item', () => {
       const issue = new RegExp(`<p class="issue" id="patch-${path}-issue"><span>([^<]*)`).exec(
         refused,
       )?.[1]
-      expect(issue).toContain(said?.replace('<', '&lt;').replace('>', '&gt;'))
+      expect(issue).toContain(message?.replace('<', '&lt;').replace('>', '&gt;'))
       expect(refused).toMatch(new RegExp(`<a href="#patch-${path}">`))
       expect(refused).toMatch(
         new RegExp(`id="patch-${path}" name="${path}"[^>]* aria-invalid="true"`),

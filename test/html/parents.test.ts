@@ -144,9 +144,9 @@ describe('a field that names a parent', () => {
     const { visit } = await make({
       storeOf: store => ({
         ...store,
-        list: (...given) => {
+        list: (...parameters) => {
           lists++
-          return store.list(...given)
+          return store.list(...parameters)
         },
       }),
     })

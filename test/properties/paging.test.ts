@@ -144,8 +144,8 @@ async function walk(
 function expected({ cars }: Opened, items: readonly Item[], query: string): Item[] {
   const { fields } = cars.definition.shape
   const issues: Issue[] = []
-  const { sort: given } = cars.definition
-  const options = { fields, id: 'id', createdAt: 'created_at', sort: given }
+  const { sort: sorting } = cars.definition
+  const options = { fields, id: 'id', createdAt: 'created_at', sort: sorting }
   const selection = readQuery(parseParameters(query) ?? [], options, issues)
   expect(issues).toEqual([])
   return items.filter(matcher(selection, fields)).sort(comparer(selection.sort, fields))

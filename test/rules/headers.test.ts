@@ -46,8 +46,8 @@ describe('parseHttpDate', () => {
     ['Sin, 06 Nov 1994 08:49:37 GMT', undefined],
     ['Sun, 06 Nov 1994 24:00:00 GMT', undefined],
     ['1994-11-06', undefined],
-  ])('%j: %j', (text, given) => {
-    expect(parseHttpDate(text)).toBe(given)
+  ])('%j: %j', (text, expected) => {
+    expect(parseHttpDate(text)).toBe(expected)
   })
 })
 

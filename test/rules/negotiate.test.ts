@@ -194,10 +194,10 @@ describe('chooseReader', () => {
   it.each([
     [undefined, 'json, named by Content-Type'],
     ['text/plain;charset=UTF-8', 'json, not text/plain;charset=UTF-8'],
-  ])('the 415 tells what was sent: %j', (given, told) => {
+  ])('the 415 tells what was sent: %j', (requested, expected) => {
     const [format] = FORMATS
-    const refusal = unsupportedMediaType(format ? [format] : [], 'POST', given, [])
-    expect(refusal.message).toBe(`The body must be one of application/${told}`)
+    const refusal = unsupportedMediaType(format ? [format] : [], 'POST', requested, [])
+    expect(refusal.message).toBe(`The body must be one of application/${expected}`)
   })
 })
 

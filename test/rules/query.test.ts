@@ -198,8 +198,8 @@ describe('readQuery', () => {
     ['until=2024-01-01', 'made'],
   ])('%s where the creation date is %j is refused', (text, createdAt) => {
     const issues: Issue[] = []
-    const given = { fields, id: 'id', ...(createdAt !== undefined && { createdAt }) }
-    expect(readQuery(parseParameters(text) ?? [], given, issues).where).toEqual([])
+    const settings = { fields, id: 'id', ...(createdAt !== undefined && { createdAt }) }
+    expect(readQuery(parseParameters(text) ?? [], settings, issues).where).toEqual([])
     expect(issues).toMatchObject([{ type: 'not_filterable' }])
   })
 

@@ -117,12 +117,12 @@ describe('Data formats', () => {
         })
       }
 
-      const given: readonly [type: string, extension: string, look: RegExp][] = [
+      const served: readonly [type: string, extension: string, look: RegExp][] = [
         [JSON_TYPE, 'json', /^\{"id":.*"name":"Clio"/],
         [XML, 'xml', /<thing>.*<name>Clio<\/name>/s],
         ['text/html', 'html', /<html/i],
       ]
-      for (const [type, extension, look] of given) {
+      for (const [type, extension, look] of served) {
         it(`${type}: by Accept and by the extension`, async () => {
           const path =
             (await handler.request('/things', post('{"name":"Clio"}', JSON_TYPE))).headers.get(
@@ -290,8 +290,8 @@ describe('PUT accepts what GET answered', () => {
         } = (await handler.request('/things', { method: 'POST', json })).json as Item
         expect(made).toMatchObject({ name: 'ann', size: 7, tags: ['a', 'b'] })
         const path = `/things/${id}`
-        const given = await handler.request(path, { headers: { accept: type } })
-        const body = given.text.replace('red', 'blue')
+        const served = await handler.request(path, { headers: { accept: type } })
+        const body = served.text.replace('red', 'blue')
         const headers = { 'content-type': type, prefer: 'return=representation' }
         for (const method of ['PUT', 'PATCH']) {
           const answer = await handler.request(path, { method, body, headers })

@@ -280,12 +280,12 @@ describe('actions', () => {
       json: { id: 1, name: 'b' },
     })
     expect(await ask(...rename, { ...post, json: {} })).toMatchObject({ status: 400 })
-    const asked: readonly (readonly [prefer: string, status: number])[] = [
+    const preferences: readonly (readonly [prefer: string, status: number])[] = [
       ['', 303],
       ['return=minimal', 204],
       ['return=representation', 200],
     ]
-    for (const [prefer, status] of asked) {
+    for (const [prefer, status] of preferences) {
       const headers = { prefer }
       for (const [template, path] of [
         ['/things/{id}/look', '/things/1/look'],

@@ -592,13 +592,13 @@ describe('a change of an item that GET cannot read', () => {
     [[], 'POST', '/cars/tidy', {}, 204],
     [[], 'DELETE', '/cars/1', {}, 204],
   ]
-  it.each(cases)('besides %j: %s %s %j is %i', async (given, method, path, headers, status) => {
+  it.each(cases)('besides %j: %s %s %j is %i', async (reads, method, path, headers, status) => {
     const cars = defineCollection({
       name: 'cars',
       schema: z.object({ color: z.string() }),
       store: memoryStore(),
       id: 'integer',
-      operations: ['create', 'replace', 'patch', 'delete', ...given],
+      operations: ['create', 'replace', 'patch', 'delete', ...reads],
       actions: {
         wash: { on: 'item', run: () => undefined },
         tidy: { on: 'collection', run: () => undefined },

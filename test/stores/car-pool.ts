@@ -64,8 +64,8 @@ export async function servesCarPool(
     )
     expect(wins.filter(Boolean)).toHaveLength(1)
     const { color = '' } = (await store.get('k-1'))?.item ?? {}
-    const taken = store.create({ id: 'k-2', color, doors: 3, price: 1 })
-    await expect(taken).rejects.toMatchObject({ fields: ['color', 'doors'] })
+    const conflicting = store.create({ id: 'k-2', color, doors: 3, price: 1 })
+    await expect(conflicting).rejects.toMatchObject({ fields: ['color', 'doors'] })
     const again = store.create({ id: 'k-1', color: 'x', price: 1 })
     await expect(again).rejects.toMatchObject({ fields: ['id'] })
   })

@@ -76,7 +76,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
     await closing([store], async () => {
       for (const key of ['key', 'failing']) await store.claim(key, 'print')
       const reason = new Error('gone')
-      const [made, taken, aborted, keyed, failing, last] = await Promise.allSettled([
+      const [made, conflicting, aborted, keyed, failing, last] = await Promise.allSettled([
         store.create(car('a')),
         store.create(car('a')),
         store.create(car('b'), { signal: AbortSignal.abort(reason) }),
@@ -85,7 +85,7 @@ describe.each(DATABASES)('creates at the same time on %s', (_name, open) => {
         store.create(car('d')),
       ])
       expect(made).toMatchObject({ value: { id: 1, item: { color: 'a' } } })
-      expect(taken).toMatchObject({ reason: { fields: ['color'] } })
+      expect(conflicting).toMatchObject({ reason: { fields: ['color'] } })
       expect(aborted).toEqual({ status: 'rejected', reason })
       expect(keyed).toMatchObject({ value: { id: 2, item: { color: 'c' } } })
       expect(failing).toMatchObject({ reason: { fields: ['color'] } })
@@ -145,8 +145,8 @@ describe.each(DATABASES.filter(([name]) => name !== 'SQLite'))(
       await closing([store], async () => {
         await store.count({ where: [] }, 'exact')
         const patient = store.create(car('patient'))
-        const given = others.map(({ signal }) => store.create(car('other'), { signal }))
-        await Promise.allSettled(given)
+        const pending = others.map(({ signal }) => store.create(car('other'), { signal }))
+        await Promise.allSettled(pending)
         expect((await patient).item.color).toBe('patient')
         // 41 rows go in three statements, and are done three times at most.
         expect(inserts).toBeLessThanOrEqual(9)

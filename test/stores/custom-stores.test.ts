@@ -256,9 +256,9 @@ describe('a place for contents that fails', () => {
       },
     }
     const blobs = memoryBlobs()
-    const put: BlobStore['put'] = async taken => {
+    const put: BlobStore['put'] = async stream => {
       let size = 0
-      for await (const chunk of taken) {
+      for await (const chunk of stream) {
         size = chunk.length
         break
       }

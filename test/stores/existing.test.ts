@@ -94,8 +94,8 @@ function carOf(row: number, { created }: Existing): Item {
 
 /** By text, by number, null first; the id last, in the direction of the key before it. */
 function sorted(rows: readonly number[], sort: string, existing: Existing): string[] {
-  const given = sort.split(',').filter(key => key !== '')
-  const keys = [...given, given.at(-1)?.startsWith('-') ? '-id' : 'id']
+  const requested = sort.split(',').filter(key => key !== '')
+  const keys = [...requested, requested.at(-1)?.startsWith('-') ? '-id' : 'id']
   const items = rows.map(row => carOf(row, existing))
   items.sort((one, other) => {
     for (const key of keys) {
@@ -449,8 +449,8 @@ test('the store makes tables with the types of PostgreSQL', async () => {
     seen: 'seen_at',
     model: 'jsonb',
   } as const
-  const [asked] = createTableSql(definition.shape, { database: 'postgres', columns })
-  expect(asked).toContain(
+  const [printed] = createTableSql(definition.shape, { database: 'postgres', columns })
+  expect(printed).toContain(
     '"owner" text collate "C" not null, "color" text collate "C" not null, "price" double precision, "doors" bigint not null, "sold" boolean not null, "model" jsonb not null, "built" date not null, "seen_at" text collate "C"',
   )
   const [table] = createTableSql(definition.shape, { database: 'postgres' })

@@ -302,13 +302,13 @@ describe('a store in memory', () => {
 test('a sorted list agrees with a sorted array', () => {
   const numbers = fc.array(fc.integer({ min: 0, max: 5000 }), { minLength: 600, maxLength: 2500 })
   fc.assert(
-    fc.property(numbers, fc.nat(5000), fc.nat(2500), (given, probe, from) => {
+    fc.property(numbers, fc.nat(5000), fc.nat(2500), (inserted, probe, from) => {
       const list = new SortedList<number, number>()
       const at = (place: number) => (key: number) => key - place
-      for (const each of given) list.add(each, each, at(each))
-      const removed = given.filter((_, at) => at % 3 === 0)
+      for (const each of inserted) list.add(each, each, at(each))
+      const removed = inserted.filter((_, at) => at % 3 === 0)
       for (const each of [...removed, -1]) list.remove(at(each))
-      const kept = given.filter((_, at) => at % 3 !== 0).sort((one, other) => one - other)
+      const kept = inserted.filter((_, at) => at % 3 !== 0).sort((one, other) => one - other)
       expect(list.slice(0, Number.POSITIVE_INFINITY)).toEqual(kept)
       expect([...list.walk(0, kept.length)]).toEqual(kept)
       expect([...list.walk(0, kept.length, true)]).toEqual(kept.toReversed())

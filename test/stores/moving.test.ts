@@ -35,9 +35,9 @@ function served(db: Kysely<unknown>) {
   })
   const api = defineApi({ collections: [things, counted], baseUrl: 'http://api.test' })
   const answer = async (path: string) => {
-    const given = await api.fetch(new Request(`http://api.test${path}`))
-    const { status, headers } = given
-    return [status, headers.get('etag'), headers.get('link'), await given.text()]
+    const response = await api.fetch(new Request(`http://api.test${path}`))
+    const { status, headers } = response
+    return [status, headers.get('etag'), headers.get('link'), await response.text()]
   }
   return { things, counted, api, answer }
 }

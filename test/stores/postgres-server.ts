@@ -16,8 +16,8 @@ export interface Started {
 
 /** The server at `DATABASE_URL`, or one of our own. */
 export async function startPostgres(): Promise<Started> {
-  const given = process.env.DATABASE_URL
-  return given ? foreign(given) : own()
+  const address = process.env.DATABASE_URL
+  return address ? foreign(address) : own()
 }
 
 /** @returns the address of a new, empty database. */

@@ -145,7 +145,7 @@ const item = fc
     free: optional(fc.option(fc.oneof(either, number, fc.constantFrom<Json>({ a: 1 }, [1, 'a'])))),
   })
   // A member that is `undefined` is absent, also inside of another.
-  .map((given): Item => JSON.parse(JSON.stringify(given)))
+  .map((candidate): Item => JSON.parse(JSON.stringify(candidate)))
 
 const instant = dateTime.map(each =>
   new Date(Date.parse(/Z|[+-]\d\d:\d\d$/.test(each) ? each : `${each}Z`)).toISOString(),

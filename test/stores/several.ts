@@ -90,8 +90,8 @@ export function severalStores(database: Database): void {
           const writers = Array.from({ length: 12 }, async (_, at) => {
             const made: Id[] = []
             for (let n = 0; n < 25; n++) {
-              const given = await stores[at % 3]?.create(car(`w${at}`, n))
-              if (given) made.push(given.id)
+              const created = await stores[at % 3]?.create(car(`w${at}`, n))
+              if (created) made.push(created.id)
             }
             // One after another: a writer's own are in its order.
             expect([...made].sort(compareIds)).toEqual(made)
@@ -455,8 +455,8 @@ export function severalStores(database: Database): void {
     const store = open(newTable(), { ...SHAPE, fields, unique: [[`${one}`], [`${other}`]] })
     await closing([store], async () => {
       await store.create({ ...car('a'), [`${one}`]: 'x', [`${other}`]: 'x' })
-      const taken = store.create({ ...car('a'), [`${one}`]: 'y', [`${other}`]: 'x' })
-      await expect(taken).rejects.toMatchObject({ fields: [other] })
+      const conflicting = store.create({ ...car('a'), [`${one}`]: 'y', [`${other}`]: 'x' })
+      await expect(conflicting).rejects.toMatchObject({ fields: [other] })
     })
   })
 }

@@ -68,8 +68,8 @@ describe('SQLite gives the answer of the store in memory', () => {
       for (const item of items) await store.create({ color: 'red', price: 1, year: 1, ...item })
     }
     const operators = [is('', 'in', 'x'), is('', 'nin', 'x'), is('', 'prefix', 'x')]
-    const asked = [...operators, is('', 'exists', true), is('', 'exists', false)]
-    for (const filter of paths.flatMap(path => asked.map(each => ({ ...each, path })))) {
+    const conditions = [...operators, is('', 'exists', true), is('', 'exists', false)]
+    for (const filter of paths.flatMap(path => conditions.map(each => ({ ...each, path })))) {
       const [memory, sqlite] = await Promise.all(
         stores.map(each => each.count({ where: [filter] }, 'exact')),
       )
@@ -457,8 +457,11 @@ describe('a table that exists', () => {
     expect(await store.get('k-1')).toEqual(next)
     expect(await store.update('k-1', version, { color: 'x' })).toBeUndefined()
     expect(await store.delete('k-1', version)).toBe(false)
-    const taken = store.create({ id: 'k-2', color: 'blue', note: 'n' })
-    await expect(taken).rejects.toMatchObject({ name: 'UniqueError', fields: ['color', 'note'] })
+    const conflicting = store.create({ id: 'k-2', color: 'blue', note: 'n' })
+    await expect(conflicting).rejects.toMatchObject({
+      name: 'UniqueError',
+      fields: ['color', 'note'],
+    })
     await expect(store.create({ id: 'k-1', color: 'z' })).rejects.toMatchObject({ fields: ['id'] })
     expect(await store.delete('k-1', next?.version ?? '')).toBe(true)
     await store.close()
