@@ -157,7 +157,7 @@ export async function checkPatched(
 /** Fills in the parent that the path names, and normalizes the ids of all parents. */
 function fillParents(target: OperationContext['target'], input: Item): Item {
   const { parent } = target
-  const values = normalizeReferences(target, input)
+  const values = target.collection.references.size > 0 ? normalizeReferences(target, input) : input
   if (!parent) return values
   const value = values[parent.field]
   if (value !== undefined && value !== parent.id) throw conflictingParent(parent)

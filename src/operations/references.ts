@@ -149,11 +149,12 @@ export function writeReferring<T>(
   write: (context: OperationContext) => Awaitable<T>,
 ): Awaitable<T> {
   const { guarded, references } = context.target.collection
+  if (!guarded) return write(context)
   const names = ([field, { onDelete }]: readonly [string, Reference]) => {
     const value = values[field] ?? null
     return onDelete !== undefined && value !== null && value !== current?.[field]
   }
-  return guarded && [...references].some(names)
+  return [...references].some(names)
     ? runInTransaction(context, async inside => write(inside))
     : write(context)
 }
