@@ -68,9 +68,9 @@ const DISPOSITION = /\r\ncontent-disposition:[ \t]*form-data/i
 /** Types that are read as values of properties. */
 const VALUE = /^text\/(?:plain|xml)$|^application\/(?:xml|json|[\w.-]+\+json)$/i
 
-/** Adds a file name to the head of a part of a binary type that lacks one. */
+/** Adds a file name to the head of a part of a binary type that has none, or an empty one. */
 function nameFile(head: Buffer): Buffer {
-  const text = head.toString('latin1')
+  const text = head.toString('latin1').replace(/;[ \t]*filename=""/i, '')
   const type = TYPE.exec(text)?.[1]
   if (type === undefined || VALUE.test(type) || /filename/i.test(text)) return head
   return Buffer.from(text.replace(DISPOSITION, `$&; filename=${NO_FILE_NAME}`), 'latin1')

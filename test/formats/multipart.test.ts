@@ -181,10 +181,13 @@ describe('each part in its own format', () => {
       fc.asyncProperty(
         fc.uint8Array({ maxLength: 500 }),
         fc.integer({ min: 1, max: 99 }),
-        async (bytes, size) => {
+        // Bun sends an empty name.
+        fc.constantFrom('', '; filename=""'),
+        async (bytes, size, name) => {
           const { files, upload } = keeper()
           const content = Buffer.concat([Buffer.from([0x89, 0xff]), bytes])
-          const body = formOf([part('photo', content, 'image/png'), part('comment', 'x')])
+          const photo: Sent = [`name="photo"${name}`, 'Content-Type: image/png', content]
+          const body = formOf([photo, part('comment', 'x')])
           expect(await read(bodyOf(body, size), { upload })).toEqual({
             photo: 'kept photo',
             comment: 'x',
