@@ -224,7 +224,7 @@ export class AnyHttpError extends Error {
   }
 }
 
-/** The same class for our own errors: their types stand in the table. */
+/** `AnyHttpError` for our own code: its constructor takes only the types of {@link ERROR_TYPES}. */
 export type HttpError = AnyHttpError
 export const HttpError: new (
   status: number,

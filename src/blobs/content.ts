@@ -9,7 +9,7 @@ export async function* oneChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 /** Puts chunks that were read ahead before the rest. No generator: it would cost uploads 15 %. */
-export function followedBy<T>(first: T[], rest: AsyncIterator<T>): AsyncIterableIterator<T> {
+export function prependChunks<T>(first: T[], rest: AsyncIterator<T>): AsyncIterableIterator<T> {
   return {
     [Symbol.asyncIterator]() {
       return this
@@ -61,5 +61,5 @@ export async function peekContent(content: AsyncGenerator<Uint8Array>) {
     first.push(value)
     size += value.length
   }
-  return { start: Buffer.concat(first), content: followedBy(first, content) }
+  return { start: Buffer.concat(first), content: prependChunks(first, content) }
 }

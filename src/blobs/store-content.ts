@@ -1,5 +1,5 @@
 // Storing and removing contents within a time.
-import { withinTime } from '../http/timeouts.ts'
+import { storeWithinTime } from '../http/timeouts.ts'
 import type { BlobStore } from './blob-store.ts'
 
 /**
@@ -20,7 +20,7 @@ export function storeContent(
     if (late) await removeContents(blobs, [stored.key])
     return stored
   }
-  return withinTime(content, time, put, error => {
+  return storeWithinTime(content, time, put, error => {
     late = true
     ended.abort(error)
   })

@@ -1,7 +1,7 @@
 // One part of a multipart body: a text, JSON or XML by its `Content-Type`, or a file.
 import type { Readable } from 'node:stream'
 import type { FieldInfo, FileInfo } from 'busboy'
-import { followedBy, uploadTooLarge } from '../blobs/content.ts'
+import { prependChunks, uploadTooLarge } from '../blobs/content.ts'
 import { HttpError } from '../errors.ts'
 import { findField } from '../schema/fields.ts'
 import { namesOf, type Part } from './form-values.ts'
@@ -99,7 +99,7 @@ export class PartReader {
       const message = `${name} is a file, and files are not accepted here`
       throw new HttpError(400, [{ message, field: name, type: 'no_files' }])
     }
-    const content = followedBy(first.done ? [] : [first.value], chunks)
+    const content = prependChunks(first.done ? [] : [first.value], chunks)
     const json = await upload(namesOf(name).join('.'), { name: filename, type, content })
     if (!stream.readableEnded) throw new TypeError(`The upload of ${name} was not read to its end`)
     if (isCut(stream)) throw uploadTooLarge(name, limits.upload)

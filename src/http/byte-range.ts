@@ -30,6 +30,6 @@ export function parseByteRange(
 }
 
 /** Prints `Content-Range` of a part, or of a range that cannot be satisfied (§14.4). */
-export function printContentRange(range: ByteRange | 'unsatisfiable', size: number): string {
+export function printByteContentRange(range: ByteRange | 'unsatisfiable', size: number): string {
   return `bytes ${range === 'unsatisfiable' ? '*' : `${range.first}-${range.last}`}/${size}`
 }

@@ -181,7 +181,7 @@ export function rangeHolds(
   return lastModified !== undefined && Math.floor(lastModified / 1000) * 1000 === ifRange
 }
 
-/** Leaves out the conditions that lead to 304: for clients that cannot read a status, and for a POST. */
+/** Leaves out the conditions that lead to 304, for clients that cannot read a status. */
 export function withoutNotModified({
   ifNoneMatch: _tags,
   ifModifiedSince: _date,
@@ -191,7 +191,7 @@ export function withoutNotModified({
 }
 
 /** Cuts every tag to its version, which is what a write compares (see {@link parseVersionTag}). */
-export function onVersions(conditions: Preconditions): Preconditions {
+export function cutTagsToVersions(conditions: Preconditions): Preconditions {
   const cut = (tags: EntityTags | undefined): EntityTags | undefined =>
     tags === undefined || tags === '*'
       ? tags

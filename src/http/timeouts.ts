@@ -145,7 +145,7 @@ const bodies = new Deadlines()
  * @param onLate called once the time is over: what is stored then is not needed.
  * @throws HttpError 503
  */
-export function withinTime<T>(
+export function storeWithinTime<T>(
   content: AsyncIterator<Uint8Array>,
   time: number,
   store: (content: AsyncIterable<Uint8Array>) => Promise<T>,

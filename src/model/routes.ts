@@ -47,9 +47,9 @@ export type Target = RootTarget | CollectionTarget
 
 /** One path pattern: what each method does there. */
 export interface Route {
-  /** The pattern, such as `/v1/cars/:id`: for logs and metrics, where ids do not belong. */
+  /** The path template, such as `/v1/cars/:id`: for logs and metrics, where ids do not belong. */
   readonly template: string
-  /** A target of this route without its ids: what is known of every request to it. */
+  /** The target of every request to this route, without its ids. */
   readonly pattern: Target
   /** The name of the operation or action for each method; HEAD is there where GET is. */
   readonly methods: ReadonlyMap<string, string>

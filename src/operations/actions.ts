@@ -13,13 +13,13 @@ import { patchBlobs } from './blob-inputs.ts'
 import { type DecodedBody, derive, type OperationContext, type OperationResult } from './context.ts'
 import { protectResult, toReadable } from './field-roles.ts'
 import { OperationTools, runBefore } from './hooks.ts'
-import { checkPatched, ownValues, withReadIssues } from './input.ts'
+import { checkPatched, ownValues, withBodyIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { toProgramItem } from './program-items.ts'
 import { itemValidators } from './read.ts'
 import { representChanged } from './serialize.ts'
 import { runInTransaction } from './transaction.ts'
-import { refuseIfMatch, requireCurrent } from './write-preconditions.ts'
+import { refuseIfMatch, requireForWrite } from './write-preconditions.ts'
 import { addApplied, buildChangedResult, keepAnswer, once } from './write-results.ts'
 import { update } from './writes.ts'
 
@@ -94,7 +94,7 @@ async function findActedOn(
   context: OperationContext,
   action: ActionDefinition,
 ): Promise<Stored | undefined> {
-  if (action.on === 'item') return isSafe(action) ? requireItem(context) : requireCurrent(context)
+  if (action.on === 'item') return isSafe(action) ? requireItem(context) : requireForWrite(context)
   await requireParent(context)
   if (!isSafe(action)) refuseIfMatch(context)
   return undefined
@@ -230,7 +230,7 @@ async function checkInput(context: OperationContext, action: ActionDefinition): 
   // In process the input of any action is a value.
   const { value: input, issues } =
     context.body ?? (action.method === 'GET' ? queryInput(context, action) : { value: {} })
-  return withReadIssues(issues, async () => {
+  return withBodyIssues(issues, async () => {
     if (action.check) return action.check(input)
     if (isObject(input) && Object.keys(input).length === 0) return input
     const message = `${action.name} takes no input`

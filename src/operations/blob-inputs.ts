@@ -12,8 +12,8 @@ import type { OperationContext } from './context.ts'
 import { printBlobAddress } from './serialize.ts'
 
 /**
- * Replaces every binary property of a body by the record that it stands for: new contents are stored,
- * the address must be the item's own.
+ * Replaces every binary property of a body by its record. Files of a multipart body are stored already; Base64
+ * is stored here; an address must be the item's own.
  * @throws HttpError 400
  */
 export async function receiveBlobs(

@@ -103,14 +103,14 @@ export class RequestContext implements ListOptions {
   /** The client's id of the request, or one made when it is first needed. */
   requestId: string | undefined
   started = 0
-  /** The steps still to come; a form's `_method` exchanges them. */
+  /** All steps of the endpoint; `position` is the next one. A form's `_method` replaces them. */
   steps: readonly Step[] = []
   position = 0
   response: HttpResponse | undefined
 
   match: Match | undefined
   target: Target | undefined
-  /** The collection's name and the path's pattern, for events: known even where the target is hidden. */
+  /** The collection's name and the path template, for events: known even where the target is hidden. */
   collectionName: string | undefined
   route: string | undefined
   /** The version whose deprecation the answer states. */
@@ -123,7 +123,7 @@ export class RequestContext implements ListOptions {
   /** The raw query. */
   query = ''
   parameters = NO_PARAMETERS
-  /** The raw query, unless the parameters were changed since. */
+  /** The raw query as the key of a remembered list request; `undefined` where the parameters differ from it. */
   plainQuery: string | undefined
   /** The methods that the head, and then a form, names besides its own. */
   overrides: readonly string[] = []
@@ -133,7 +133,7 @@ export class RequestContext implements ListOptions {
   base: string
   preconditions: Preconditions = NO_PRECONDITIONS
   preferences = NO_PREFERENCES
-  /** How a change is answered; `undefined` is a redirect. `chooseWriteResponse` decides it. */
+  /** How a change is answered, as `chooseWriteResponse` decides: `undefined` is a redirect. Of a read: what `Prefer` says. */
   returns: Preferences['return']
   /** The `Range` header, where it counts. */
   range: string | undefined

@@ -32,7 +32,7 @@ export function setReadOnly(context: OperationContext, values: Item): Item {
  * Restores the properties of an existing item that a client cannot change. A replacement names every
  * property: an absent one that is write-only or immutable is restored too.
  */
-export function keepRoles(
+export function restoreProtected(
   { target, inProcess }: OperationContext,
   values: Item,
   current: Item,

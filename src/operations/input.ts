@@ -25,9 +25,9 @@ import { receiveBlobs, withoutSameData } from './blob-inputs.ts'
 import type { OperationContext } from './context.ts'
 import {
   immutableField,
-  keepRoles,
   pickHidden,
   requireImmutable,
+  restoreProtected,
   setReadOnly,
 } from './field-roles.ts'
 import { type HookValues, runBefore } from './hooks.ts'
@@ -46,7 +46,7 @@ export function requireBody({ body }: OperationContext): Json {
  * for each field, as it was sent.
  * @throws HttpError 400 with every issue.
  */
-export function withReadIssues<T>(
+export function withBodyIssues<T>(
   issues: readonly Issue[] = [],
   check: () => Awaitable<T>,
 ): Awaitable<T> {
@@ -116,7 +116,7 @@ export function prepareValues(
     throw new HttpError(400, [{ message, field: name, type: 'immutable_field' }])
   }
   const allowed = current
-    ? keepRoles(context, own, current, operation === 'replace')
+    ? restoreProtected(context, own, current, operation === 'replace')
     : setReadOnly(context, own)
   const values = fillParents(target, allowed)
   return collection.blobs ? receiveBlobs(context, values, current) : values
@@ -188,7 +188,7 @@ function normalizeReferences(
 export function checkNew(context: OperationContext, id?: Id): Awaitable<Item> {
   const body = requireBody(context)
   const { validator } = context.target.collection
-  return withReadIssues(context.body?.issues, () =>
+  return withBodyIssues(context.body?.issues, () =>
     andThen(prepareValues(context, body, id), values => validator.create(values)),
   )
 }

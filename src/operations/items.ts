@@ -9,7 +9,7 @@ import { derive, type OperationContext } from './context.ts'
 import { findReader, toParameters } from './filter-parameters.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
-export function buildScope(context: OperationContext): readonly Filter[] {
+export function buildReachFilters(context: OperationContext): readonly Filter[] {
   const { parent, collection } = context.target
   const rows = buildRowFilter(context, collection)
   if (!parent) return rows?.where ?? NO_FILTERS

@@ -15,8 +15,13 @@ import { isSortKey, sortKeyOf } from '../store/selection.ts'
 import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { runBefore } from './hooks.ts'
-import { buildRowFilter, buildScope, requireParent } from './items.ts'
-import { requireDownload, requireRoom, selectReadableFields, serialize } from './serialize.ts'
+import { buildReachFilters, buildRowFilter, requireParent } from './items.ts'
+import {
+  authorizeInlineContents,
+  requireInlineLimit,
+  selectReadableFields,
+  serialize,
+} from './serialize.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
@@ -65,7 +70,7 @@ export function compileList(
 function list(context: OperationContext, request: ListRequest): Awaitable<OperationResult> {
   const { query, window } = request
   const slice = toSlice(window, query, context)
-  requireDownload(context, query.fields)
+  authorizeInlineContents(context, query.fields)
   return andThen(prepareQuery(context, query), selection => {
     if (context.streams && !request.namesPage) return streamList(context, selection)
     const { ifMatch, ifNoneMatch } = context.preconditions
@@ -86,7 +91,7 @@ export function prepareQuery(context: OperationContext, query: Query): Awaitable
     ? andThen(requireParent(context), () => runBefore(context, {}, undefined))
     : runBefore(context, {}, undefined)
   return andThen(agreed, () => {
-    const scope = buildScope(context)
+    const scope = buildReachFilters(context)
     return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
   })
 }
@@ -121,7 +126,7 @@ async function headOfPage(
   const total = await store.count(query, mode, context)
   return {
     status: 200,
-    headers: addApplied(headHeaders(context, request, mode, total), context, mode),
+    headers: addCountApplied(headHeaders(context, request, mode, total), context, mode),
     vary: varyOf(request),
     value: total,
   }
@@ -151,8 +156,8 @@ function buildPageResult(
     const verdict = evaluate(context.preconditions, context.method, validators)
     if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
   }
-  requireRoom(context, items, query.fields)
-  const headers = addApplied(listHeaders(context, request, window, found), context, mode)
+  requireInlineLimit(context, items, query.fields)
+  const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
   const plain = !collection.blobs && collection.hidden.size === 0 && !query.fields
   return andThen(serializeAll(context, items, query), data => ({
     status: window.by === 'range' && items.length !== total ? 206 : 200,
@@ -227,7 +232,7 @@ export async function count(context: OperationContext, query: Query): Promise<Op
   const number = await context.storeOf(context.target.collection).count(selection, mode, context)
   return {
     status: 200,
-    headers: addApplied([], context, mode),
+    headers: addCountApplied([], context, mode),
     representation: { kind: 'document', name: 'count', data: { count: number ?? null } },
     vary: VARY_PREFER,
     value: number,
@@ -327,7 +332,7 @@ export function totalMode(context: OperationContext): TotalMode {
 }
 
 /** Adds `Preference-Applied` where the client preferred this way to count. */
-function addApplied(
+function addCountApplied(
   headers: HeaderList,
   { preferences }: OperationContext,
   mode: TotalMode,

@@ -52,6 +52,7 @@ export function compilePerform(
   return after || hooks.error || blobs ? withHooks(perform, hooks, after) : perform
 }
 
+/** Runs the `after` and `error` hooks, then removes the uploads that no item holds. */
 function withHooks(
   perform: Perform,
   { error: failed }: CompiledHooks,

@@ -2,7 +2,7 @@
 
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
-import { type ByteRange, parseByteRange, printContentRange } from '../http/byte-range.ts'
+import { type ByteRange, parseByteRange, printByteContentRange } from '../http/byte-range.ts'
 import { evaluate, itemTag, rangeHolds, type Validators } from '../http/conditional.ts'
 import { printDisposition } from '../http/content-disposition.ts'
 import type { HeaderList } from '../http/message.ts'
@@ -15,12 +15,12 @@ import type { Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { runBefore } from './hooks.ts'
 import { requireItem } from './items.ts'
-import { representItem, requireDownload, requireRoom } from './serialize.ts'
+import { authorizeInlineContents, representItem, requireInlineLimit } from './serialize.ts'
 
 /** `GET /<collection>/<id>`. */
 export function read(context: OperationContext): Awaitable<OperationResult> {
   const fields = context.parameters.length === 0 ? undefined : readItemFields(context)
-  if (fields) requireDownload(context, fields)
+  if (fields) authorizeInlineContents(context, fields)
   return andThen(requireItem(context), stored => {
     const { before } = context.target.collection.hooks
     if (before.size === 0) return buildItemResult(context, stored, fields)
@@ -49,7 +49,7 @@ function buildItemResult(
   stored: Stored,
   fields: readonly Path[] | undefined,
 ): Awaitable<OperationResult> {
-  if (fields) requireRoom(context, [stored], fields)
+  if (fields) requireInlineLimit(context, [stored], fields)
   return andThen(representItem(context, stored, fields), representation => ({
     status: 200,
     headers: [],
@@ -70,7 +70,7 @@ export function itemValidators(
 }
 
 /** Returns the date for `Last-Modified`; none within the second of the change (RFC 9110 §8.8.2.1). */
-export function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
+function lastModifiedOf({ updatedAt }: Pick<Stored, 'updatedAt'>): number | undefined {
   if (updatedAt === undefined) return undefined
   return Math.floor(updatedAt / 1000) < Math.floor(Date.now() / 1000) ? updatedAt : undefined
 }
@@ -113,7 +113,7 @@ export async function download(context: OperationContext): Promise<OperationResu
     return { ...common, representation: { ...whole, data: contentOf(collection.blobs, record) } }
   const data = contentOf(collection.blobs, record, part)
   const size = part.last - part.first + 1
-  headers.push('Content-Range', printContentRange(part, record.size))
+  headers.push('Content-Range', printByteContentRange(part, record.size))
   return { ...common, status: 206, representation: { ...whole, size, data } }
 }
 
@@ -131,6 +131,6 @@ async function* contentOf(
 function unsatisfiable({ size }: BlobRecord): HttpError {
   const message = `The range starts behind the last of ${size} bytes`
   return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
-    headers: ['Content-Range', printContentRange('unsatisfiable', size)],
+    headers: ['Content-Range', printByteContentRange('unsatisfiable', size)],
   })
 }

@@ -1,4 +1,5 @@
-// Deletion of an item that others refer to: they are deleted with it or prevent it, in one transaction.
+// References between items: a deletion deletes those that refer to the item, or is refused; a write finds those that
+// its item refers to. Each is one transaction.
 import { removeContents } from '../blobs/store-content.ts'
 import { HttpError } from '../errors.ts'
 import { takeTurn } from '../http/turns.ts'

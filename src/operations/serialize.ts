@@ -96,7 +96,7 @@ function listRequested(
  * Refuses contents that `fields` asks for to a client that may not download them.
  * @throws HttpError 401, 403
  */
-export function requireDownload(
+export function authorizeInlineContents(
   context: OperationContext,
   fields: readonly Path[] | undefined,
 ): void {
@@ -109,7 +109,7 @@ export function requireDownload(
  * Refuses more requested contents than one answer may hold inline.
  * @throws HttpError 400
  */
-export function requireRoom(
+export function requireInlineLimit(
   { target: { collection }, api: { limits } }: OperationContext,
   items: readonly Stored[],
   fields: readonly Path[] | undefined,

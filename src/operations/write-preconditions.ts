@@ -1,7 +1,7 @@
 // The item that a write starts from: it exists, it is reachable, and the preconditions hold. Writers that meet at
 // one item wait in line: each tries again until it has written or given up.
 import { HttpError } from '../errors.ts'
-import { evaluate, onVersions, preconditionFailed } from '../http/conditional.ts'
+import { cutTagsToVersions, evaluate, preconditionFailed } from '../http/conditional.ts'
 import { ConflictError } from '../model/conflict-error.ts'
 import type { Id, Store, Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
@@ -14,7 +14,7 @@ import { toProgramItem } from './program-items.ts'
  * @param creates whether the write creates the item where there is none.
  * @throws HttpError 403 for an item of another owner, 412, and 428 where the collection requires a precondition and none was sent.
  */
-export async function findCurrent(
+export async function findForWrite(
   context: OperationContext,
   creates = false,
 ): Promise<Stored | undefined> {
@@ -25,7 +25,7 @@ export async function findCurrent(
   if (!current && !creates) return undefined
   if (current && collection.owner && !target.action) requireOwner(context, current.item)
   const validators = current && { tag: current.version, lastModified: current.updatedAt }
-  if (evaluate(onVersions(preconditions), method, validators) !== 'proceed')
+  if (evaluate(cutTagsToVersions(preconditions), method, validators) !== 'proceed')
     throw context.inProcess ? conflictWith(context, current) : preconditionFailed(preconditions)
   if (current && collection.requirePrecondition && !context.inProcess)
     assertPrecondition(context, current)
@@ -42,9 +42,9 @@ function assertPrecondition({ preconditions }: OperationContext, { updatedAt }: 
 }
 
 /** The same for an item that must exist. @throws HttpError 404 */
-export async function requireCurrent(context: OperationContext): Promise<Stored> {
+export async function requireForWrite(context: OperationContext): Promise<Stored> {
   const { collection, id = '' } = context.target
-  const current = await findCurrent(context)
+  const current = await findForWrite(context)
   if (current) return current
   const isConditional = context.inProcess && context.preconditions.ifMatch
   throw isConditional ? conflictWith(context, undefined) : notFound(collection, id)

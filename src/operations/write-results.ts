@@ -39,7 +39,7 @@ export function chooseWriteResponse(context: OperationContext): OperationContext
   if (preferred) return preferred
   // A client that follows the redirect would repeat If-Match on the GET, and read 412 after a success.
   if (cannotFollow(context.request.headers)) return 'representation'
-  // A page is left by a redirect, so that to load it again does not send its form again.
+  // An HTML form is answered by a redirect, so that reloading does not send it again.
   if (api.changes === 'representation' && id !== undefined && !negotiated?.format.page)
     return 'representation'
   // A redirect needs a target that the client may read.
@@ -49,10 +49,10 @@ export function chooseWriteResponse(context: OperationContext): OperationContext
 
 /** Answers 201 with the created item. */
 export function buildCreatedResult(
-  request: OperationContext,
+  requested: OperationContext,
   stored: Stored,
 ): Awaitable<OperationResult> {
-  const context = atCurrentParent(request, stored.item)
+  const context = atCurrentParent(requested, stored.item)
   context.keepUploads(stored.item)
   const { target, returns } = context
   const location = context.href({ ...target, kind: 'item', id: stored.id })
@@ -75,10 +75,10 @@ export function buildCreatedResult(
  * so that no client repeats the write; `Prefer` may choose otherwise.
  */
 export async function buildChangedResult(
-  request: OperationContext,
+  requested: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
-  const context = atCurrentParent(request, stored.item)
+  const context = atCurrentParent(requested, stored.item)
   const { target, operation, returns } = context
   const item = { ...target, kind: 'item' } as const
   const common = { vary: VARY_PREFER, stored }
@@ -205,8 +205,8 @@ export function toWriteOptions(
   return { signal: request.signal, idempotencyKey: claimedKey, answer }
 }
 
-/** Keeps the answer of a change that writes nothing. */
-export function keepUnchanged(context: OperationContext, stored: Stored): Awaitable<void> {
+/** Completes the idempotency key of a change that writes nothing. */
+export function completeUnchanged(context: OperationContext, stored: Stored): Awaitable<void> {
   const { claimedKey, target } = context
   if (claimedKey === undefined) return undefined
   const answer = toWriteAnswer('changed', stored, target.collection)

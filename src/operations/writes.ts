@@ -25,21 +25,21 @@ import {
   requireBody,
   requireWritable,
   runValueHook,
-  withReadIssues,
+  withBodyIssues,
 } from './input.ts'
 import { requireParent } from './items.ts'
 import { deleteWithChildren, writeReferring } from './references.ts'
 import {
-  findCurrent,
+  findForWrite,
   refuseIfMatch,
-  requireCurrent,
+  requireForWrite,
   retryContested,
 } from './write-preconditions.ts'
 import {
   buildChangedResult,
   buildCreatedResult,
   buildDeletedResult,
-  keepUnchanged,
+  completeUnchanged,
   toWriteOptions,
   writeOnce,
 } from './write-results.ts'
@@ -126,7 +126,7 @@ export async function remove(context: OperationContext): Promise<OperationResult
   const { collection } = context.target
   return writeOnce(context, () =>
     retryContested(context, async () => {
-      const current = await requireCurrent(context)
+      const current = await requireForWrite(context)
       const { id, version, item } = current
       await runBefore(context, { stored: current }, undefined)
       const options = toWriteOptions(context, 'deleted', current)
@@ -154,14 +154,14 @@ async function change(
   const { collection } = context.target
   const creates = context.operation === 'replace' && collection.putCreates
   const attempt = async () => {
-    const current = creates ? await findCurrent(context, creates) : await requireCurrent(context)
+    const current = creates ? await findForWrite(context, creates) : await requireForWrite(context)
     if (!current) return createAt(context)
     const own = ownValues(collection, current.item)
-    const checked = await withReadIssues(context.body?.issues, () => next(own, current))
+    const checked = await withBodyIssues(context.body?.issues, () => next(own, current))
     const input = readInput(context, own, checked)
     const values = await runValueHook(context, { stored: current, input }, checked)
     if (context.operation === 'patch' && sameJson(values, own)) {
-      await keepUnchanged(context, current)
+      await completeUnchanged(context, current)
       return buildChangedResult(context, current)
     }
     const stored = await update(context, current, values, checked)
@@ -202,7 +202,8 @@ async function createAt(context: OperationContext): Promise<OperationResult | un
   try {
     return await buildCreatedResult(context, await createItem(context, context.target.id))
   } catch (error) {
-    const isTaken = error instanceof UniqueError && (await findCurrent(context, true)) !== undefined
+    const isTaken =
+      error instanceof UniqueError && (await findForWrite(context, true)) !== undefined
     if (isTaken) return undefined
     throw error
   }

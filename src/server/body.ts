@@ -1,6 +1,6 @@
 // The body of a request, read once: as a form before its method is known, since the form may name it;
 // any other after. readBody → chooseBodyFormat → decode → the format's `read`.
-import { followedBy } from '../blobs/content.ts'
+import { prependChunks } from '../blobs/content.ts'
 import { HttpError, type Issue } from '../errors.ts'
 import type { ReadContext, Reader } from '../formats/format.ts'
 import { json } from '../formats/json.ts'
@@ -62,7 +62,7 @@ async function peekBody(body: BodyStream): Promise<BodyStream | undefined> {
   const chunks = body[Symbol.asyncIterator]()
   let next = await chunks.next()
   while (!next.done && next.value.length === 0) next = await chunks.next()
-  return next.done ? undefined : followedBy([next.value], chunks)
+  return next.done ? undefined : prependChunks([next.value], chunks)
 }
 
 /** A format that reads, and the media type of the body. */
@@ -77,7 +77,7 @@ interface ChosenReader {
  * @throws HttpError 415 for an unknown type or content coding, 400 for a part of a representation
  * (RFC 9110 §14.5).
  */
-export function chooseBodyFormat({
+function chooseBodyFormat({
   request: { headers },
   api: { formats },
   method,

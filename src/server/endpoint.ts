@@ -72,7 +72,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
   if (pattern.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
     byMethod.set('POST', [
       ...admit('POST'),
-      followForm(route, method => afterAdmission.get(method) ?? [notAllowed]),
+      dispatchPost(route, method => afterAdmission.get(method) ?? [notAllowed]),
     ])
   }
   return { byMethod, otherwise: [...admit(), notAllowed] }
@@ -217,10 +217,10 @@ function authorizedMethods(
 }
 
 /**
- * Reads a form that may name its method, then goes on as that method does: from its authorization onwards,
- * where the body is there already.
+ * Answers a POST: a form is read first, since it may name another method. It goes on as that method does,
+ * from its authorization onwards, with the body read. What is no form goes on as a POST.
  */
-function followForm({ methods }: Route, stepsOf: (method: string) => readonly Step[]): Step {
+function dispatchPost({ methods }: Route, stepsOf: (method: string) => readonly Step[]): Step {
   const formed = FORM_METHODS.flatMap(method => methods.get(method) ?? [])
   const proceed = (context: RequestContext) => proceedBy(context, stepsOf(context.method))
   return requested => {

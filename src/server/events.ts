@@ -40,8 +40,8 @@ export interface ResponseEvent extends RequestEvent {
 export const REQUEST_CHANNEL = 'rest-conventions:request'
 export const RESPONSE_CHANNEL = 'rest-conventions:response'
 
-export const requests = channel(REQUEST_CHANNEL)
-export const responses = channel(RESPONSE_CHANNEL)
+export const requestChannel = channel(REQUEST_CHANNEL)
+export const responseChannel = channel(RESPONSE_CHANNEL)
 
 /**
  * Calls a listener for every request of every api in this process. An error that it throws, or rejects
@@ -50,15 +50,15 @@ export const responses = channel(RESPONSE_CHANNEL)
  */
 export function onRequest(listener: (event: RequestEvent) => void): () => void {
   // Only handle.ts publishes here.
-  return subscribe(requests, message => listener(message as RequestEvent))
+  return subscribe(requestChannel, message => listener(message as RequestEvent))
 }
 
 /** Calls a listener for every response, in the same way. */
 export function onResponse(listener: (event: ResponseEvent) => void): () => void {
-  return subscribe(responses, message => listener(message as ResponseEvent))
+  return subscribe(responseChannel, message => listener(message as ResponseEvent))
 }
 
-function subscribe(to: typeof requests, listener: (message: unknown) => unknown): () => void {
+function subscribe(to: typeof requestChannel, listener: (message: unknown) => unknown): () => void {
   const call = async (message: unknown) => {
     try {
       await listener(message)

@@ -11,7 +11,13 @@ import type { Awaitable } from '../schema/values.ts'
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
 import type { Endpoints } from './endpoint.ts'
-import { getRequestId, parseRequestId, type RequestEvent, requests, responses } from './events.ts'
+import {
+  getRequestId,
+  parseRequestId,
+  type RequestEvent,
+  requestChannel,
+  responseChannel,
+} from './events.ts'
 import { loadChoices } from './parent-choices.ts'
 import { belowPrefix, readHead } from './request-head.ts'
 import { respondWithError, toErrorResponse } from './respond.ts'
@@ -67,10 +73,10 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
     if (match.target.kind !== 'root') context.collectionName = match.target.collection.name
     context.route = api.prefix + match.template
   } else if (served) context.route = served.route
-  if (requests.hasSubscribers || responses.hasSubscribers) {
+  if (requestChannel.hasSubscribers || responseChannel.hasSubscribers) {
     context.started = performance.now()
     // Listeners of the answer alone get an id that the answer carries.
-    requests.publish(requestEvent(context))
+    requestChannel.publish(requestEvent(context))
   }
   readHead(context, served?.addressed)
   const { byMethod, otherwise } = match?.compiled ?? served ?? notFound
@@ -135,9 +141,9 @@ function publishResponse(
   response: HttpResponse,
   error?: HttpError,
 ): HttpResponse {
-  if (!responses.hasSubscribers) return response
+  if (!responseChannel.hasSubscribers) return response
   const { operation, collectionName: collection, principal, started } = context
-  responses.publish({
+  responseChannel.publish({
     ...requestEvent(context),
     status: response.status,
     operation: operation === '' ? undefined : operation,

@@ -2,7 +2,7 @@
 // then is an error response. A later failure breaks the answer off and is reported too. Each piece is read
 // in a turn: writes that the socket takes at once would never reach the event loop.
 
-import { followedBy } from '../blobs/content.ts'
+import { prependChunks } from '../blobs/content.ts'
 import type { BodyChunk, StreamBody } from '../http/message.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { translateStoreError } from '../operations/store-errors.ts'
@@ -66,5 +66,5 @@ export async function primeStream(
       return { done: true, value: undefined }
     },
   }
-  return followedBy(first.done ? [] : [first.value], rest)
+  return prependChunks(first.done ? [] : [first.value], rest)
 }

@@ -116,7 +116,7 @@ function withBody(
     } else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
-  // A page names the version that its forms are to find.
+  // An HTML page carries the ETag, so that its forms can send it as `_if_match`.
   const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
   const { body, length } = print(context, format, representation, type, status, known)
   if (tag !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) {
@@ -183,7 +183,7 @@ function printVary(api: ApiDefinition, negotiated: boolean, vary = NO_NAMES): st
     const always = [...(api.cors.origins === '*' ? [] : ['Origin']), ...api.credentialHeaders]
     const print = (names: readonly string[]) => [...names, ...vary, ...always].join(', ')
     printed = [print([]), print(['Accept'])]
-    // The lists of operations are constants; others would fill the map.
+    // Operations pass constant lists; a list made for each request would add an entry each time.
     if (known.size < 100) known.set(vary, printed)
   }
   return printed[negotiated ? 1 : 0]

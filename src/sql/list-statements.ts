@@ -187,7 +187,7 @@ function leadingBound({ at, value, down }: CursorKey, database: SqlDatabase): Fr
 }
 
 /** The values of a sort as columns of their own, and the order by them. */
-export function sortColumns(sort: readonly SortKey[], backward: boolean, mapping: TableMapping) {
+function sortColumns(sort: readonly SortKey[], backward: boolean, mapping: TableMapping) {
   return sort.flatMap(({ path, descending }, index) => {
     const at = mapping.find(path)
     if (!at) return []

@@ -256,7 +256,7 @@ const UNAVAILABLE =
 const LOST =
   /^Connection terminated|^Client (?:has encountered a connection error|was closed)|timeout exceeded when trying to connect|^Query read timeout|after calling end on the pool|already been destroyed|^the database system is (?:starting up|shutting down|in recovery)/
 
-export function findFailure(error: unknown): Failure | undefined {
+function findFailure(error: unknown): Failure | undefined {
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error ? String(error.code) : ''
   if (code === '23505') return uniqueFailure(error)

@@ -13,7 +13,7 @@ import {
   UniqueError,
   UnstorableError,
 } from '../store/store.ts'
-import { keepTransactions, refuseInTransaction } from '../store/turns.ts'
+import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
 import { openTable, type Table } from './open-table.ts'
 import type { Reads } from './reads.ts'

@@ -1,6 +1,6 @@
 // Transactions of programs: calls on several tables, one after another on one connection.
 import { type StoreOptions, throwIfAborted } from '../store/store.ts'
-import { untilAborted } from '../store/turns.ts'
+import { untilAborted } from '../store/store-queue.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Runner, type Session, type StatementSession, toStoreError } from './session.ts'
 import { SEQUENCES } from './tables.ts'

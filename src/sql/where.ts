@@ -27,7 +27,7 @@ export function setMapping(store: Store, mapping: TableMapping): void {
 }
 
 /** @throws TypeError for a store of another database. */
-export function getMapping(store: Store): TableMapping {
+function getMapping(store: Store): TableMapping {
   const mapping = mappings.get(store)
   if (mapping) return mapping
   throw new TypeError('The stores of a filter are in different databases')

@@ -16,7 +16,7 @@ import {
   UnavailableError,
   UniqueError,
 } from '../store/store.ts'
-import { Turns } from '../store/turns.ts'
+import { StoreQueue } from '../store/store-queue.ts'
 import { UniqueValues } from '../store/unique-values.ts'
 
 /** A place that holds items: a file, a key-value store, another program. */
@@ -43,7 +43,7 @@ export function scanStore(place: ItemPlace): Store {
   let shape: Shape | undefined
   let last: Id | undefined
   let closed = false
-  const turns = new Turns()
+  const turns = new StoreQueue()
 
   function open(options?: StoreOptions): Shape {
     throwIfAborted(options)

@@ -25,7 +25,7 @@ import {
   UnavailableError,
   UniqueError,
 } from './store.ts'
-import { Turns } from './turns.ts'
+import { StoreQueue } from './store-queue.ts'
 import { UniqueValues } from './unique-values.ts'
 
 export interface MemoryStoreOptions {
@@ -55,7 +55,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { clock = Date.now } = options
   const rows = new Map<Id, Stored>()
   const records = createIdempotencyRecords(clock)
-  const turns = new Turns()
+  const turns = new StoreQueue()
   /** Made at the first write: Workers refuse randomness before the first request. */
   let prefix: string | undefined
   let written = 0

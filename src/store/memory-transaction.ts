@@ -23,9 +23,9 @@ import {
   keepTransactions,
   refuseInTransaction,
   runInTurn,
-  type Turns,
+  type StoreQueue,
   untilAborted,
-} from './turns.ts'
+} from './store-queue.ts'
 import { UniqueValues } from './unique-values.ts'
 
 /** What the items of a store become: `undefined` for one that is removed. */
@@ -33,7 +33,7 @@ export type Changes = ReadonlyMap<Id, Stored | undefined>
 
 /** A store in memory, as its transactions see it. */
 export interface MemoryBase {
-  readonly turns: Turns
+  readonly turns: StoreQueue
   readonly shape: Shape
   readonly source: Source
   readonly uniques: readonly UniqueValues[]

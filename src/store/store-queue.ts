@@ -2,7 +2,7 @@
 import type { Store, StoreOptions } from './store.ts'
 
 /** The line of one store. */
-export class Turns {
+export class StoreQueue {
   /** How many are in line, the running one included; 0 for a store that is free. */
   waiting = 0
   last: Promise<unknown> = Promise.resolve()
@@ -14,7 +14,7 @@ export class Turns {
 }
 
 /** Runs work when it is its turn in all of these lines. */
-export function runInTurn<T>(lines: readonly Turns[], work: () => T | Promise<T>): Promise<T> {
+export function runInTurn<T>(lines: readonly StoreQueue[], work: () => T | Promise<T>): Promise<T> {
   const result = Promise.all(lines.map(({ last }) => last)).then(work)
   // Each line is entered at once: two that need the same lines never wait for each other.
   for (const line of lines) {

@@ -173,7 +173,8 @@ export interface Store {
   get(id: Id, options?: StoreOptions): Awaitable<Stored | undefined>
 
   /**
-   * Finds a slice of a selection with its total, both of one moment. `limit` 0 gives no items.
+   * Finds a slice of a selection with its total, both of one moment; where the slice is empty the total may be of a
+   * moment later. `limit` 0 gives no items.
    * @example const { items, total } = await store.list(all, { limit: 25, offset: 0 }, 'exact')
    */
   list(selection: Selection, slice: Slice, total: TotalMode, options?: ListOptions): Awaitable<Page>

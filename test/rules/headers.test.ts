@@ -5,7 +5,7 @@ import { principalKey } from '../../src/auth/client-key.ts'
 import { printChallenge } from '../../src/auth/credentials.ts'
 import { insufficientScope, type Scheme } from '../../src/auth/scheme.ts'
 import { resolveClient } from '../../src/http/base-url.ts'
-import { parseByteRange, printContentRange } from '../../src/http/byte-range.ts'
+import { parseByteRange, printByteContentRange } from '../../src/http/byte-range.ts'
 import { printDisposition } from '../../src/http/content-disposition.ts'
 import { parseHttpDate, printHttpDate } from '../../src/http/date.ts'
 import { splitList } from '../../src/http/message.ts'
@@ -95,7 +95,7 @@ describe('a byte range of 10 bytes', () => {
     ['bytes=10-12', 'bytes */10'],
   ])('%j: %j', (text, printed) => {
     const range = parseByteRange(text, 10)
-    expect(range && printContentRange(range, 10)).toBe(printed)
+    expect(range && printByteContentRange(range, 10)).toBe(printed)
   })
 
   it.each([
