@@ -123,13 +123,14 @@ async function decode(
   const reading = new BodyContext(context, type)
   const value = await readValue(body, format, reading)
   const { form } = format
-  const decoded = { type: type?.type, form, issues: reading.issues }
+  const { issues } = reading
   if (!form) {
-    context.body = { ...decoded, value }
+    context.body = { value, issues, type: type?.type, form }
     return
   }
   // A form's `_method` is the request's, not a property of the item.
-  context.body = { ...decoded, value: isObject(value) ? omit(value, OVERRIDE) : value }
+  const rest = isObject(value) ? omit(value, OVERRIDE) : value
+  context.body = { value: rest, issues, type: type?.type, form }
   const pairs = context.submitted ?? []
   const named = pairs.flatMap(([name, part]) => (name === METHOD_PARAMETER ? [part] : []))
   const own = getProperty(value, METHOD_PARAMETER) ?? []
