@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
@@ -18,6 +19,8 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['test/**/*.test.ts'],
+    // vitest leaves one core free, which is half of a machine with two.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     // Far above what any test takes: on a busy machine of two cores none may fail for its load.
     testTimeout: 30_000,
     hookTimeout: 60_000,
