@@ -99,6 +99,8 @@ describe('the client runs', () => {
       const page = await browser.newPage()
       const text = await bundle(`globalThis.run = () => smoke(createClient, '${line.url}')`)
       await page.addScriptTag({ content: text, type: 'module' })
+      // A module runs some time after it was added.
+      await page.waitForFunction('globalThis.run')
       line.next('drop')
       expect(await page.evaluate('run()')).toBe(EXPECTED)
     } finally {
