@@ -77,14 +77,10 @@ interface ChosenReader {
  * @throws HttpError 415 for an unknown type or content coding, 400 for a part of a representation
  * (RFC 9110 §14.5).
  */
-function chooseBodyFormat({
-  request: { headers },
-  api: { formats },
-  method,
-  extension,
-}: Pick<OperationContext, 'request' | 'method' | 'extension'> & {
-  readonly api: Pick<ApiDefinition, 'formats'>
-}): ChosenReader {
+function chooseBodyFormat(context: OperationContext): ChosenReader {
+  const { method, extension } = context
+  const { headers } = context.request
+  const { formats } = context.api
   const coding = headers['content-encoding']?.trim().toLowerCase()
   if (coding && coding !== 'identity') {
     const message = 'The body may not be compressed'

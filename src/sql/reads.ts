@@ -13,6 +13,7 @@ import {
   type Slice,
   type Stored,
   type TotalMode,
+  throwIfAborted,
   toPage,
 } from '../store/store.ts'
 import {
@@ -50,11 +51,10 @@ interface Part {
   readonly counts: boolean
 }
 
-/** How many rows a slice has, and how many of them fit into a page. */
-interface TooLarge {
-  readonly count: number
-  readonly fits: number
-}
+/** Instead of a slice: its rows are too long to be read with those of other clients. */
+const LONG = Symbol('long')
+/** How long a table with long rows is taken to have others, in milliseconds. */
+const LONG_MS = 1000
 
 export type Reads = ReturnType<typeof buildReads>
 
@@ -69,6 +69,10 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   /** The totals at one state of the database, by their filters. */
   const totals = new Map<string, number>()
   let state: unknown
+  /** The time until which the rows are taken to be long. */
+  let longUntil = 0
+  /** Settles when the last page of long rows was read. */
+  let lastLong: Promise<unknown> = Promise.resolve()
 
   function recall(key: string, row: Row | undefined): number | undefined {
     const isKnown = row && isState(row.rest_state) && row.rest_state === state
@@ -104,14 +108,16 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     beside: Beside,
     maxBytes: number | undefined,
     { run }: Runner,
-  ): Promise<(Found & { readonly first: Row | undefined }) | TooLarge> {
+  ): Promise<(Found & { readonly first: Row | undefined }) | typeof LONG> {
     const columns = maxBytes === undefined ? undefined : bounded?.select(slice.limit, maxBytes)
     const statement = listStatement(selection, slice, beside, mapping, columns ?? mapping.all)
     const { rows } = await run(compile(database, statement))
-    const count = rows.length
-    const fits = maxBytes === undefined ? undefined : bounded?.countFitting(rows, maxBytes)
-    if (fits !== undefined) return { fits, count }
-    return { items: decodeRows(rows, selection, slice), count, long: false, first: rows[0] }
+    if (columns && bounded?.isMarked(rows)) {
+      longUntil = performance.now() + LONG_MS
+      return LONG
+    }
+    const items = decodeRows(rows, selection, slice)
+    return { items, count: rows.length, long: false, first: rows[0] }
   }
 
   /** Selects a slice with its total, or with the state for which the total is remembered. */
@@ -119,19 +125,19 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     part: Part,
     maxBytes: number | undefined,
     runner: Runner,
-  ): Promise<Found | TooLarge> {
+  ): Promise<Found | typeof LONG> {
     const select = (beside: Beside) => selectSlice(part, beside, maxBytes, runner)
     if (!part.counts) return select({ total: false, state: false })
     const key = toKey(part.selection)
     const remembered = remembers && !runner.apart
     if (remembered && totals.has(key)) {
       const found = await select({ total: false, state: true })
-      if ('fits' in found) return found
+      if (found === LONG) return found
       const total = recall(key, found.first)
       if (total !== undefined) return { ...found, total }
     }
     const found = await select({ total: true, state: remembered })
-    if ('fits' in found || !found.first) return found
+    if (found === LONG || !found.first) return found
     return { ...found, total: remember(key, found.first) }
   }
 
@@ -157,13 +163,37 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     const walks = walk && !served
     const values = walks ? await walk.findIds(session, selection, slice, options) : undefined
     const part = values ? selectIds(values, selection, slice) : { selection, slice, counts }
-    const found = await session.read(runner => readSlice(part, maxBytes, runner), options, !served)
-    if (!('fits' in found)) return found
-    // Reading long rows keeps the driver and this process busy.
-    await takeTurn(true)
-    const fitting = { ...part, slice: { ...part.slice, limit: found.fits } }
-    const cut = await session.read(runner => readSlice(fitting, undefined, runner), options)
-    return { ...(cut as Found), count: found.count, long: true } // without a bound all rows are read
+    const read = async (runner: Runner) =>
+      performance.now() < longUntil && maxBytes !== undefined
+        ? LONG
+        : readSlice(part, maxBytes, runner)
+    const found = await session.read(read, options, !served)
+    if (found !== LONG) return found
+    // They keep the driver and this process busy: one page after another, each in its turn.
+    const reading = lastLong.then(async () => {
+      throwIfAborted(options)
+      await takeTurn(true)
+      return session.read(runner => readLong(part, maxBytes, runner), options)
+    })
+    lastLong = reading.catch(() => undefined)
+    return reading
+  }
+
+  /** Reads as many rows as fit. Even to pass over a long value takes long in SQLite: their sizes are read first. */
+  async function readLong(part: Part, maxBytes = 0, runner: Runner): Promise<Found> {
+    const { selection, slice } = part
+    const nothing = { total: false, state: false }
+    const statement = listStatement(
+      selection,
+      slice,
+      nothing,
+      mapping,
+      bounded?.size ?? mapping.all,
+    )
+    const { rows } = await runner.run(compile(database, statement))
+    const limit = bounded?.countFitting(rows, maxBytes) ?? rows.length
+    const found = await readSlice({ ...part, slice: { ...slice, limit } }, undefined, runner)
+    return { ...(found as Found), count: rows.length, long: true } // without a bound all rows are read
   }
 
   /** Counts the matches, or takes the planner's estimate where counting would cost much. */
@@ -253,7 +283,7 @@ const CHARACTER_BYTES = 6
 const VALUE_BYTES = 48
 
 /**
- * Bounds the size of rows: of a value that is too long for its share of a page only the length is read.
+ * Bounds the size of rows: a value that is too long for its share of a page is not read.
  * `undefined` where no value can be long.
  */
 function boundColumns(mapping: TableMapping) {
@@ -265,37 +295,37 @@ function boundColumns(mapping: TableMapping) {
     (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
     0,
   )
-  /** Stands before the length of a value, in its place. */
+  /** Stands in the place of a long value. */
   const mark = randomUUID()
+  const sizes = longColumns.map(({ readable }) => sql`coalesce(${database.length(readable)}, 0)`)
   return {
     /**
      * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
-     * of longer values their lengths.
+     * longer values are marked.
      */
     select(limit: number, maxBytes: number): Fragment {
       const share = (maxBytes / limit - fixed) / CHARACTER_BYTES / longColumns.length
       const max = Math.max(0, Math.floor(share))
-      return mapping.select(({ long, readable }) => {
-        const length = database.length(readable)
-        return long
-          ? sql`case when ${length} > ${max} then ${sql.lit(mark)} || ${length} else ${readable} end`
-          : readable
-      })
+      return mapping.select(({ long, readable }) =>
+        long
+          ? sql`case when ${database.length(readable)} > ${max} then ${sql.lit(mark)} else ${readable} end`
+          : readable,
+      )
     },
-    /** Counts the rows that fit into so many bytes, at least one; `undefined` where no value was too long. */
-    countFitting(rows: readonly Row[], maxBytes: number): number | undefined {
-      let [left, fits, isMarked] = [maxBytes, 0, false]
-      for (const row of rows) {
-        left -= fixed
-        for (const { read } of longColumns) {
-          const value = String(row[read] ?? '')
-          const marked = value.startsWith(mark)
-          isMarked ||= marked
-          left -= marked ? Number(value.slice(mark.length)) : value.length
-        }
-        if (left >= 0) fits++
-      }
-      return isMarked ? Math.max(1, fits) : undefined
+    /** Whether a value of the rows was too long. */
+    isMarked(rows: readonly Row[]): boolean {
+      return rows.some(row => longColumns.some(({ read }) => row[read] === mark))
+    },
+    /** Selects the size of a row. */
+    size: sql`${sql.join(sizes, ' + ')} as rest_size`,
+    /** Counts the rows of these sizes that fit into so many bytes, at least one. */
+    countFitting(rows: readonly Row[], maxBytes: number): number {
+      let left = maxBytes
+      const fitting = rows.filter(({ rest_size: size }) => {
+        left -= fixed + Number(size)
+        return left >= 0
+      })
+      return Math.max(1, fitting.length)
     },
   }
 }
