@@ -58,9 +58,9 @@ async function reportAll(issues: readonly Issue[], check: () => unknown): Promis
   try {
     await check()
   } catch (error) {
-    const refusal = toHttpError(error)
-    if (refusal.status !== 400) throw refusal
-    found = refusal.errors
+    const invalid = toHttpError(error)
+    if (invalid.status !== 400) throw invalid
+    found = invalid.errors
   }
   const others = found.filter(({ field }) => !issues.some(known => overlap(known.field, field)))
   throw new AnyHttpError(400, [...issues, ...others].slice(0, MAX_ISSUES))

@@ -163,10 +163,12 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     const walks = walk && !served
     const values = walks ? await walk.findIds(session, selection, slice, options) : undefined
     const part = values ? selectIds(values, selection, slice) : { selection, slice, counts }
-    const read = async (runner: Runner) =>
-      performance.now() < longUntil && maxBytes !== undefined
-        ? LONG
-        : readSlice(part, maxBytes, runner)
+    const read = async (runner: Runner) => {
+      const expectsLong = maxBytes !== undefined && performance.now() < longUntil
+      const found = expectsLong ? LONG : await readSlice(part, maxBytes, runner)
+      // In a transaction nobody else has a turn: other reads may wait for its end.
+      return found === LONG && runner.apart ? readLong(part, maxBytes, runner) : found
+    }
     const found = await session.read(read, options, !served)
     if (found !== LONG) return found
     // They keep the driver and this process busy: one page after another, each in its turn.
