@@ -4,6 +4,7 @@ import { suggestion } from './errors.ts'
 import { buildApi, POLICY_RULES, type Policies } from './model/build-api.ts'
 import { completeActions } from './model/compile-actions.ts'
 import { replaceHooks } from './model/compile-hooks.ts'
+import { relateCollections } from './model/compile-references.ts'
 import type { AnyCollection } from './model/def.ts'
 import type {
   ActionRun,
@@ -12,7 +13,6 @@ import type {
   VersionDefinition,
 } from './model/definition.ts'
 import type { DefOf, Found, Hooks, RunOf, Transaction, TransactionOptions } from './model/hooks.ts'
-import { relateCollections } from './model/references.ts'
 import type { CallScope } from './operations/context.ts'
 import {
   assertValid,

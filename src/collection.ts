@@ -7,10 +7,6 @@ import { buildApi } from './model/build-api.ts'
 import type { CollectionOptions, Places } from './model/collection-options.ts'
 import { COLLECTION_RULES } from './model/collection-rules.ts'
 import { compileActions, completeActions } from './model/compile-actions.ts'
-import { compileHooks } from './model/compile-hooks.ts'
-import type * as types from './model/def.ts'
-import type { AnyCollection, Def, Made, MadeIds } from './model/def.ts'
-import { type CollectionDefinition, type Declaration, OPERATIONS } from './model/definition.ts'
 import {
   buildFieldRoles,
   buildOwner,
@@ -18,8 +14,12 @@ import {
   ignoredFields,
   omitFields,
   toInputFields,
-} from './model/field-roles.ts'
-import { findParents, findReferences, relateCollections } from './model/references.ts'
+} from './model/compile-field-roles.ts'
+import { compileHooks } from './model/compile-hooks.ts'
+import { findParents, findReferences, relateCollections } from './model/compile-references.ts'
+import type * as types from './model/def.ts'
+import type { AnyCollection, Def, Made, MadeIds } from './model/def.ts'
+import { type CollectionDefinition, type Declaration, OPERATIONS } from './model/definition.ts'
 import { DOWNLOAD, SEARCH } from './model/routes.ts'
 import { assertValid, checkOptions } from './options.ts'
 import { checkObjectSchema } from './schema/accepted.ts'

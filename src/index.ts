@@ -38,6 +38,8 @@ export type { Limits } from './http/limits.ts'
 export type { HttpRequest } from './http/message.ts'
 export { type Contact, DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
+export type { FieldContext, FieldRole, OwnerOptions } from './model/compile-field-roles.ts'
+export type { ReferenceOptions } from './model/compile-references.ts'
 export { ConflictError } from './model/conflict-error.ts'
 // Some of these are here because inferred types of a program name them in its declarations.
 export type {
@@ -59,10 +61,8 @@ export type {
   Messages,
   Operation,
 } from './model/definition.ts'
-export type { FieldContext, FieldRole, OwnerOptions } from './model/field-roles.ts'
 export type { HookContext, Hooks, OperationEvent, RunContext, Transaction } from './model/hooks.ts'
 export type { Filters, Query } from './model/list-query.ts'
-export type { ReferenceOptions } from './model/references.ts'
 export type {
   Callable,
   CallOptions,

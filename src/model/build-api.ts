@@ -30,8 +30,8 @@ import {
   wholeFrom,
 } from '../options.ts'
 import type { Dialect } from '../query.ts'
+import { hideWriteOnly } from './compile-field-roles.ts'
 import type { ApiDefinition, Failure, Messages, VersionDefinition } from './definition.ts'
-import { hideWriteOnly } from './field-roles.ts'
 
 /** Who is responsible for an api (OpenAPI, "Contact Object"). */
 export interface Contact {

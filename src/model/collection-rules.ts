@@ -17,9 +17,9 @@ import {
   wholeFrom,
 } from '../options.ts'
 import type { Store } from '../store/store.ts'
+import { OWNER, ROLES } from './compile-field-roles.ts'
+import { REFERENCE } from './compile-references.ts'
 import { type Action, type Declaration, OPERATIONS } from './definition.ts'
-import { OWNER, ROLES } from './field-roles.ts'
-import { REFERENCE } from './references.ts'
 
 /**
  * An older zod would lose values: before 4.4 a tuple whose items are awaited puts all in one place, and a

@@ -47,18 +47,18 @@ export type Target = RootTarget | CollectionTarget
 
 /** One path pattern: what each method does there. */
 export interface Route {
-  /** The path template, such as `/v1/cars/:id`: for logs and metrics, where ids do not belong. */
-  readonly template: string
-  /** The target of every request to this route, without its ids. */
-  readonly pattern: Target
+  /** The pattern for path-to-regexp, such as `/v1/cars/:id`: logs and metrics have it too, since ids do not belong there. */
+  readonly pattern: string
+  /** The target of its requests, without the ids. */
+  readonly target: Target
   /** The name of the operation or action for each method; HEAD is there where GET is. */
   readonly methods: ReadonlyMap<string, string>
   /** Builds the target of a request from the ids in its path; `undefined` where one of them cannot be an id. */
   readonly resolve: (id: string | undefined, parentId: string | undefined) => Target | undefined
 }
 
+/** The route of a request; `target` has the ids of its path. */
 export interface Match<Compiled = unknown> extends Omit<Route, 'resolve'> {
-  readonly target: Target
   /** The registered extension at the end of the path. */
   readonly extension: string | undefined
   /** What {@link buildRouter}'s `compileRoute` made of the route. */
@@ -99,15 +99,15 @@ export function buildRouter<Compiled>(
   /** The others by the head of their path, then by its number of slashes: few routes that can match. */
   const otherRoutes = new Map<string, CompiledRoute<Compiled>[][]>()
   for (const route of listRoutes(api.versions)) {
-    const { template } = route
-    const { regexp } = pathToRegexp(template, MATCHING)
+    const { pattern } = route
+    const { regexp } = pathToRegexp(pattern, MATCHING)
     const compiled = { ...route, regexp, compiled: compileRoute(route) }
-    if (!template.includes(':')) fixedRoutes.set(template, compiled)
+    if (!pattern.includes(':')) fixedRoutes.set(pattern, compiled)
     else {
-      const head = headOf(template, versions)
+      const head = headOf(pattern, versions)
       const bySlashes = otherRoutes.get(head) ?? []
       otherRoutes.set(head, bySlashes)
-      const slashes = countSlashes(template)
+      const slashes = countSlashes(pattern)
       bySlashes[slashes] ??= []
       bySlashes[slashes].push(compiled)
     }
@@ -125,13 +125,13 @@ export function buildRouter<Compiled>(
         ? [fixed]
         : otherRoutes.get(headOf(canonical, versions))?.[countSlashes(canonical)]
       for (const route of candidates ?? []) {
-        const { template, pattern, methods, compiled, regexp } = route
+        const { pattern, methods, compiled, regexp } = route
         // The bytes of a property have no other format.
-        if (extension !== undefined && pattern.kind === 'blob') continue
+        if (extension !== undefined && route.target.kind === 'blob') continue
         const found = regexp.exec(canonical)
         // The id is the last parameter, its parent the one before.
         const target = found && route.resolve(found.at(-1), found[1])
-        if (target) return { template, pattern, methods, compiled, target, extension }
+        if (target) return { pattern, methods, compiled, target, extension }
       }
       return undefined
     },
@@ -167,7 +167,7 @@ const PLAIN = /^[\w.~/-]*$/
 
 const NOT_IN_SEGMENT = /[/\\\p{Cc}]/u
 
-/** Prints a segment with the escapes that a template's own text has. */
+/** Prints a segment with the escapes that a pattern's own text has. */
 function recode(segment: string): string {
   return encodeURIComponent(decodeSegment(segment))
 }
@@ -202,9 +202,9 @@ export function* listRoutes(versions: readonly VersionDefinition[]): Generator<R
 }
 
 function rootRoute(version: VersionDefinition | undefined): Route {
-  const pattern: Target = { kind: 'root', version }
+  const target: Target = { kind: 'root', version }
   const methods = withHead([['GET', 'describe']])
-  return { template: templateOf(pattern), pattern, methods, resolve: () => pattern }
+  return { pattern: printPattern(target), target, methods, resolve: () => target }
 }
 
 type Method = readonly [method: string, operation: string]
@@ -229,10 +229,10 @@ function* collectionRoutes(
     const { kind, action, property } = place
     const hasId = isAddressedById(place)
     const parent = under && { ...under, id: '' }
-    const pattern = { kind, version, collection, parent, id: undefined, action, property }
+    const target = { kind, version, collection, parent, id: undefined, action, property }
     return {
-      template: templateOf(pattern, hasId),
-      pattern,
+      pattern: printPattern(target, hasId),
+      target,
       methods: withHead(methods),
       resolve(lastText, firstText) {
         const parentId = under && parsePathId(under.collection, firstText)
@@ -286,8 +286,8 @@ export function parseId({ shape }: CollectionDefinition, text = ''): Id | undefi
   return Number.isSafeInteger(id) ? id : undefined
 }
 
-/** The path pattern of a target; a target with an id, or one that stands for all of its route, has `:id`. */
-function templateOf(target: Target, withId = false): string {
+/** Prints the pattern of a target; a target with an id, or one that stands for all of its route, has `:id`. */
+function printPattern(target: Target, withId = false): string {
   if (target.kind === 'root') return target.version?.name ? `/${target.version.name}` : '/'
   const { version, collection, parent, kind, action, property } = target
   const prefix = version.name === '' ? '' : `/${version.name}`
@@ -302,38 +302,38 @@ function escapeText(text: string): string {
   return /^[\w-]*$/.test(text) ? text : stringify({ tokens: [{ type: 'text', value: text }] })
 }
 
-/** Prints a template as a URI template with `{parent}` and `{id}`. */
-export function printTemplate(template: string): string {
-  return findPrinter(template)({ parent: '{parent}', id: '{id}' })
+/** Prints a pattern as a URI template (RFC 6570) with `{parent}` and `{id}`. */
+export function toUriTemplate(pattern: string): string {
+  return findPrinter(pattern)({ parent: '{parent}', id: '{id}' })
 }
 
 const printers = new Map<string, PathFunction<Record<string, string>>>()
 
 /** Prints the path of a target below the api's root. */
 export function printPath(target: Target, formats: readonly Format[]): string {
-  const template = templateOf(target)
-  if (target.kind === 'root') return template === '/' ? '/' : `${template}/`
+  const pattern = printPattern(target)
+  if (target.kind === 'root') return pattern === '/' ? '/' : `${pattern}/`
   const { id, parent, kind } = target
   const params: Record<string, string> = {}
   if (parent) params.parent = encodeURIComponent(parent.id)
   // Only the end of a path can be taken for an extension.
   if (id !== undefined) params.id = printIdSegment(id, kind === 'item' ? formats : [])
-  return findPrinter(template)(params)
+  return findPrinter(pattern)(params)
 }
 
-function findPrinter(template: string): PathFunction<Record<string, string>> {
-  const known = printers.get(template)
+function findPrinter(pattern: string): PathFunction<Record<string, string>> {
+  const known = printers.get(pattern)
   if (known) return known
-  const print = compile(template, { encode: false, encodePath: encodeURI })
-  printers.set(template, print)
+  const print = compile(pattern, { encode: false, encodePath: encodeURI })
+  printers.set(pattern, print)
   return print
 }
 
-/** Prints the path of a target; `{id}` stands for its id, or its parent's, where that is absent or empty. */
-export function printPathTemplate(target: CollectionTarget): string {
+/** Prints the URI template of a target; `{id}` stands for its id, or its parent's, where that is absent or empty. */
+export function printUriTemplate(target: CollectionTarget): string {
   const print = (id: Id = '') => (id === '' ? '{id}' : encodeURIComponent(id))
   const params = { id: print(target.id), parent: print(target.parent?.id) }
-  return findPrinter(templateOf(target, isAddressedById(target)))(params)
+  return findPrinter(printPattern(target, isAddressedById(target)))(params)
 }
 
 /** Prints an id in a path; a dot that would make its end an extension is escaped. */

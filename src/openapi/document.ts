@@ -2,7 +2,7 @@
 
 import type { DocsPrinter } from '../formats/format.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import { listRoutes, printTemplate, type Route, type Target } from '../model/routes.ts'
+import { listRoutes, type Route, type Target, toUriTemplate } from '../model/routes.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
 import type { Item } from '../schema/values.ts'
 import { Components } from './described.ts'
@@ -71,10 +71,10 @@ export function buildDocument(
   const components = new Components()
   const paths: Record<string, object> = {}
   for (const route of listRoutes(api.versions)) {
-    const { pattern, methods, template } = route
-    const isHere = pattern.version === described || (!version && !pattern.version)
-    if (!isHere || methods.size === 0 || !collectionsOf(pattern).every(isVisible)) continue
-    const path = printTemplate(template)
+    const { target, methods, pattern } = route
+    const isHere = target.version === described || (!version && !target.version)
+    if (!isHere || methods.size === 0 || !collectionsOf(target).every(isVisible)) continue
+    const path = toUriTemplate(pattern)
     paths[path] ??= describePath(api, route, components)
   }
   const collections = [...described.collections.values()].filter(isVisible)
@@ -96,19 +96,15 @@ function collectionsOf({ collection, parent }: Target): readonly CollectionDefin
   return [collection, parent?.collection].filter(each => each !== undefined)
 }
 
-function describePath(
-  api: ApiDefinition,
-  { pattern, methods, template }: Route,
-  components: Components,
-): object {
-  const [collection, parent] = collectionsOf(pattern)
+function describePath(api: ApiDefinition, route: Route, components: Components): object {
+  const [collection, parent] = collectionsOf(route.target)
   const parameters = [
     ...(parent ? [idParameter('parent', parent)] : []),
-    ...(collection && template.includes('/:id') ? [idParameter('id', collection)] : []),
+    ...(collection && route.pattern.includes('/:id') ? [idParameter('id', collection)] : []),
   ]
   return {
     ...(parameters.length > 0 && { parameters }),
-    ...buildPathItem({ target: pattern, methods }, api, components),
+    ...buildPathItem(api, route, components),
   }
 }
 

@@ -4,8 +4,9 @@ import { findAccessRule } from '../auth/access.ts'
 import type { Format } from '../formats/format.ts'
 import type { HeaderList } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
-import { DOWNLOAD, type Match, type Target } from '../model/routes.ts'
+import { DOWNLOAD, type Route, type Target } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
+import { memoize } from '../schema/memoize.ts'
 import type { Item } from '../schema/values.ts'
 import { Components, type Described } from './described.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
@@ -30,23 +31,14 @@ export function methodHeaders(
   return headers
 }
 
-const descriptions = new WeakMap<Match['methods'], Item>()
-
-/** Describes a target for OPTIONS; the path item is built once for each route. */
-export function describeTarget(
-  { target, methods }: Pick<Match, 'target' | 'methods'>,
-  api: ApiDefinition,
-): Item {
-  const known = descriptions.get(methods)
-  if (known !== undefined) return known
-  const description = toPlainItem(buildPathItem({ target, methods }, api, new Components(true)))
-  descriptions.set(methods, description)
-  return description
-}
+/** Describes a route for OPTIONS, once. */
+export const describeRoute = memoize((api: ApiDefinition) =>
+  memoize((route: Route) => toPlainItem(buildPathItem(api, route, new Components(true)))),
+)
 
 export function buildPathItem(
-  { target, methods }: Pick<Match, 'target' | 'methods'>,
   api: ApiDefinition,
+  { target, methods }: Route,
   components: Components,
 ): object {
   const entries = [...methods].map(([method, name]) => {

@@ -9,7 +9,7 @@ import { type BlobInput, decodeBase64, parseBlobInputs } from '../schema/blob-fo
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import type { OperationContext } from './context.ts'
-import { printBlobAddress } from './serialize.ts'
+import { printBlobAddress } from './represent.ts'
 
 /**
  * Replaces every binary property of a body by its record. Files of a multipart body are stored already; Base64

@@ -22,7 +22,7 @@ import {
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import type { ListOptions, Stored } from '../store/store.ts'
-import type { RunningTransaction, runTransaction } from './transaction.ts'
+import type { RunningTransaction, runTransaction } from './run-transaction.ts'
 import type { Uploads } from './uploads.ts'
 
 /** An api ready to answer. */

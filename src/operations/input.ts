@@ -29,10 +29,10 @@ import {
   requireImmutable,
   restoreProtected,
   setReadOnly,
-} from './field-roles.ts'
-import { type HookValues, runBefore } from './hooks.ts'
+} from './enforce-field-roles.ts'
 import { assertVisible, findVisible } from './items.ts'
-import { serialize } from './serialize.ts'
+import { serialize } from './represent.ts'
+import { type HookValues, runBefore } from './run-hooks.ts'
 
 /** Returns the decoded body. @throws HttpError 400 where there is none. */
 export function requireBody({ body }: OperationContext): Json {

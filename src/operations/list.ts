@@ -14,14 +14,14 @@ import { type Awaitable, andThen, type Item, omit } from '../schema/values.ts'
 import { isSortKey, sortKeyOf } from '../store/selection.ts'
 import type { Page, Slice, Stored, TotalMode } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { runBefore } from './hooks.ts'
 import { buildReachFilters, buildRowFilter, requireParent } from './items.ts'
 import {
   authorizeInlineContents,
   requireInlineLimit,
   selectReadableFields,
   serialize,
-} from './serialize.ts'
+} from './represent.ts'
+import { runBefore } from './run-hooks.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']

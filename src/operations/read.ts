@@ -13,9 +13,9 @@ import type { Path } from '../schema/paths.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { runBefore } from './hooks.ts'
 import { requireItem } from './items.ts'
-import { authorizeInlineContents, representItem, requireInlineLimit } from './serialize.ts'
+import { authorizeInlineContents, representItem, requireInlineLimit } from './represent.ts'
+import { runBefore } from './run-hooks.ts'
 
 /** `GET /<collection>/<id>`. */
 export function read(context: OperationContext): Awaitable<OperationResult> {

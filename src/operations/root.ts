@@ -1,7 +1,7 @@
 // What exists: the root (specification, "Resource operations"), and what lies below a collection or an item.
 import { printLink } from '../http/link.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { type CollectionTarget, printPathTemplate, type RootTarget } from '../model/routes.ts'
+import { type CollectionTarget, printUriTemplate, type RootTarget } from '../model/routes.ts'
 import { DOCS_PATH, findDocs, OPENAPI_PATH } from '../openapi/document.ts'
 import type { Json } from '../schema/values.ts'
 import { canAnything } from './authorize.ts'
@@ -60,7 +60,7 @@ export function listBelow(context: RequestContext, target: CollectionTarget): Be
   if (kind !== 'collection' && kind !== 'item') return {}
   const isShown = (to: CollectionDefinition, operation: string) =>
     !context.authenticated || context.can(to, operation)
-  const urlOf = (place: CollectionTarget) => context.base + printPathTemplate(place)
+  const urlOf = (place: CollectionTarget) => context.base + printUriTemplate(place)
   const actions: Record<string, { method: string; url: string }> = {}
   const { operations, search } = collection
   const list = { ...target, id: undefined }

@@ -5,7 +5,7 @@ import { cutTagsToVersions, evaluate, preconditionFailed } from '../http/conditi
 import { ConflictError } from '../model/conflict-error.ts'
 import type { Id, Store, Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { protectResult, requireOwner } from './field-roles.ts'
+import { protectResult, requireOwner } from './enforce-field-roles.ts'
 import { findItem, notFound } from './items.ts'
 import { toProgramItem } from './program-items.ts'
 

@@ -17,10 +17,10 @@ import {
   type WriteOptions,
 } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { toReadable } from './field-roles.ts'
+import { toReadable } from './enforce-field-roles.ts'
 import { atCurrentParent } from './items.ts'
 import { itemValidators } from './read.ts'
-import { representChanged } from './serialize.ts'
+import { representChanged } from './represent.ts'
 import type { Uploads } from './uploads.ts'
 
 const VARY_PREFER: readonly string[] = ['Prefer']

@@ -15,8 +15,8 @@ import { type Id, type Store, type Stored, UniqueError } from '../store/store.ts
 import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { requireImmutable, toChanges } from './field-roles.ts'
-import { runBefore } from './hooks.ts'
+import { requireImmutable, toChanges } from './enforce-field-roles.ts'
+import { deleteWithChildren, writeReferring } from './enforce-references.ts'
 import {
   checkNew,
   checkPatched,
@@ -28,7 +28,7 @@ import {
   withBodyIssues,
 } from './input.ts'
 import { requireParent } from './items.ts'
-import { deleteWithChildren, writeReferring } from './references.ts'
+import { runBefore } from './run-hooks.ts'
 import {
   findForWrite,
   refuseIfMatch,

@@ -15,7 +15,7 @@ import {
 } from '../model/routes.ts'
 import { findInputFields } from '../openapi/requests.ts'
 import type { RequestContext } from '../operations/context.ts'
-import { mayChange } from '../operations/field-roles.ts'
+import { mayChange } from '../operations/enforce-field-roles.ts'
 
 /** What the parts of one view share. */
 interface Builder {

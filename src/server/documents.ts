@@ -5,7 +5,7 @@ import type { DocsPrinter, DocsView } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
 import { type HeaderList, isRead, splitList } from '../http/message.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import { listRoutes, printTemplate } from '../model/routes.ts'
+import { listRoutes, toUriTemplate } from '../model/routes.ts'
 import { AS_JSON, parseMediaType } from '../negotiate.ts'
 import {
   buildDocument,
@@ -193,13 +193,13 @@ function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
 
 function docs(api: ApiDefinition, root: string, find: Find, printer: DocsPrinter): ServedDocument {
   const routes = new Map(
-    [...listRoutes(api.versions)].map(route => [printTemplate(route.template), route]),
+    [...listRoutes(api.versions)].map(route => [toUriTemplate(route.pattern), route]),
   )
   const findFields: DocsView['findFields'] = (path, method) => {
-    const { pattern, methods } = routes.get(path) ?? {}
+    const { target, methods } = routes.get(path) ?? {}
     const operation = methods?.get(method)
-    if (!pattern || pattern.kind === 'root' || operation === undefined) return undefined
-    return findInputFields(pattern, operation)
+    if (!target || target.kind === 'root' || operation === undefined) return undefined
+    return findInputFields(target, operation)
   }
   return {
     type: 'text/html; charset=utf-8',

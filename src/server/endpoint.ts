@@ -4,7 +4,7 @@ import { type HeaderList, isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Route } from '../model/routes.ts'
 import { chooseFormat, type Negotiated, notAcceptable } from '../negotiate.ts'
-import { allowedMethods, describeTarget, methodHeaders } from '../openapi/path-item.ts'
+import { allowedMethods, describeRoute, methodHeaders } from '../openapi/path-item.ts'
 import {
   authorize,
   collectionOf,
@@ -37,19 +37,19 @@ const FORM_METHODS = ['POST', 'PUT', 'PATCH', 'DELETE']
 const ALL_METHODS = ['GET', 'HEAD', ...FORM_METHODS]
 
 export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
-  const { methods, pattern } = route
+  const { methods, target } = route
   const admit = (method?: string): Step[] =>
     steps(
       admissionSteps(api, method), // 401 403 429 503
-      collectionOf(pattern)?.hideExistence && refuseHidden, // 404
+      collectionOf(target)?.hideExistence && refuseHidden, // 404
     )
   const proceed = (method: string, operation: string): Step[] =>
     steps(
       api.schemes.length > 0 && (context => authorize(context, [operation])), // 401 403
-      pattern.kind !== 'blob' && negotiateFormat, // 406
-      pattern.kind !== 'root' && !isRead(method) && timed(api, 'body', readItemBody), // 400 408 413 415
+      target.kind !== 'blob' && negotiateFormat, // 406
+      target.kind !== 'root' && !isRead(method) && timed(api, 'body', readItemBody), // 400 408 413 415
       compileOperation(api, route, method, operation), // 400 403 404 409 412 …
-      offersParents(api, pattern) && loadChoices,
+      offersParents(api, target) && loadChoices,
       respond, // 304 412 500
     )
 
@@ -69,7 +69,7 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     respond,
   ])
   // A form may name its method in its body: until that is read it may be any of them.
-  if (pattern.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
+  if (target.kind !== 'root' && FORM_METHODS.some(method => methods.has(method))) {
     byMethod.set('POST', [
       ...admit('POST'),
       dispatchPost(route, method => afterAdmission.get(method) ?? [notAllowed]),
@@ -149,20 +149,20 @@ function readItemBody(context: RequestContext): Awaitable<void> {
 /** Performs the operation within the time for work. */
 function compileOperation(
   api: ApiDefinition,
-  { pattern }: Route,
+  { target }: Route,
   method: string,
   operation: string,
 ): Step | Step[] {
-  if (pattern.kind === 'root') {
+  if (target.kind === 'root') {
     return context => {
       context.operation = operation
       readConditions(context)
-      context.result = describeRoot(context, pattern)
+      context.result = describeRoot(context, target)
     }
   }
-  const perform = compilePerform(api, pattern, operation)
+  const perform = compilePerform(api, target, operation)
   // An action takes no files, but its `update` may give contents.
-  const uploads = pattern.collection.blobs !== undefined && !isRead(method)
+  const uploads = target.collection.blobs !== undefined && !isRead(method)
   const work: Step = requested => {
     const context = toOperationContext(requested)
     context.operation = operation
@@ -188,7 +188,7 @@ function describe(route: Route): Step {
     context.negotiated = negotiate(context)
     const methods = authorizedMethods(context, route)
     const { api } = context
-    const described = describeTarget({ target: route.pattern, methods: route.methods }, api)
+    const described = describeRoute(api)(route)
     const isVisible = (method: string) => !route.methods.has(method) || methods.has(method)
     const visible = Object.entries(described).filter(([name]) => isVisible(name.toUpperCase()))
     const data = { ...Object.fromEntries(visible), ...nameBelow(context) }

@@ -71,7 +71,7 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
     context.target = match.target
     context.extension = match.extension
     if (match.target.kind !== 'root') context.collectionName = match.target.collection.name
-    context.route = api.prefix + match.template
+    context.route = api.prefix + match.pattern
   } else if (served) context.route = served.route
   if (requestChannel.hasSubscribers || responseChannel.hasSubscribers) {
     context.started = performance.now()

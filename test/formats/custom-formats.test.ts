@@ -240,7 +240,7 @@ describe('routes', () => {
     ['/models//cars', true, false],
   ])('%s with its parent %j: %j', (path, served, found) => {
     const versions = [version(served ? [child, parent] : [child])]
-    const router = buildRouter({ versions, formats: [] }, ({ template }) => template)
+    const router = buildRouter({ versions, formats: [] }, ({ pattern }) => pattern)
     expect(router.match(path) !== undefined).toBe(found)
   })
 })

@@ -3,14 +3,14 @@
 import { removeContents } from '../blobs/store-content.ts'
 import { HttpError } from '../errors.ts'
 import { takeTurn } from '../http/turns.ts'
+import type { Reference } from '../model/compile-references.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import type { Reference } from '../model/references.ts'
 import { listBlobKeys } from '../schema/blob.ts'
 import type { Awaitable, Item } from '../schema/values.ts'
 import { withTieBreak } from '../store/selection.ts'
 import type { Id, Stored, WriteOptions } from '../store/store.ts'
 import type { OperationContext } from './context.ts'
-import { runInTransaction } from './transaction.ts'
+import { runInTransaction } from './run-transaction.ts'
 
 /** The maximum of items that are deleted with one. */
 const MAX_CASCADE = 10_000

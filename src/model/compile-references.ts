@@ -11,8 +11,8 @@ import {
 } from '../options.ts'
 import { listBlobFields } from '../schema/blob.ts'
 import type { Field, Fields } from '../schema/fields.ts'
+import { omitFields } from './compile-field-roles.ts'
 import type { CollectionDefinition, Declaration } from './definition.ts'
-import { omitFields } from './field-roles.ts'
 
 /** A reference to another collection, and the effect of a deletion there. */
 export interface ReferenceOptions {
