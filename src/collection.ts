@@ -151,8 +151,8 @@ function definitionOf(options: Declaration): CollectionDefinition {
     })
   }
   const inputFields = toInputFields(inputs, roles)
-  const hidden = roles?.writeOnly ?? NO_NAMES
-  const queryFields = omitFields(fields, hidden)
+  const writeOnly = roles?.writeOnly ?? NO_NAMES
+  const queryFields = omitFields(fields, writeOnly)
   const selectableFields = toReadableFields(queryFields, binary, true)
   const hasBlobs = checkBlobs(options, fields)
   assertValid(
@@ -167,7 +167,7 @@ function definitionOf(options: Declaration): CollectionDefinition {
     inputFields,
     queryFields,
     roles,
-    hidden,
+    writeOnly,
     owner,
     readableFields: toReadableFields(queryFields, binary, false),
     selectableFields,

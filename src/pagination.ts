@@ -238,25 +238,3 @@ function isUnfit(value: Json): boolean {
     ? value.length > MAX_CURSOR
     : typeof value === 'object' && value !== null
 }
-
-/**
- * Hashes texts to 64 bits, by two interleaved multiply-xor hashes (after cyrb53), as up to 14 characters.
- * @param texts each ends before the next one: joining a page's versions would take as long again.
- */
-export function checksum(texts: readonly string[]): string {
-  let high = 0xdeadbeef
-  let low = 0x41c6ce57
-  for (const text of texts) {
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at)
-      high = Math.imul(high ^ unit, 2654435761)
-      low = Math.imul(low ^ unit, 1597334677)
-    }
-    // No unit is so large.
-    high = Math.imul(high ^ 0x10000, 2654435761)
-    low = Math.imul(low ^ 0x10000, 1597334677)
-  }
-  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909)
-  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909)
-  return (high >>> 0).toString(36) + (low >>> 0).toString(36).padStart(7, '0')
-}

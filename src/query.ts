@@ -7,11 +7,11 @@ import { type Parameter, single } from './http/parameters.ts'
 import { Remembered } from './http/remembered.ts'
 import {
   BOUNDS,
-  type Caps,
   type FilterName,
   findFilter,
   type InvalidName,
   parseFilterName,
+  type QueryLimits,
   RESERVED,
   readBound,
   readFilter,
@@ -27,7 +27,7 @@ import {
   searchWords,
   withTieBreak,
 } from './store/selection.ts'
-import { readSortText, type SortOptions } from './store/sort.ts'
+import { invalidSortReason, parseSort } from './store/sort.ts'
 
 export { RESERVED } from './query/filters.ts'
 
@@ -37,15 +37,21 @@ export interface Query extends Selection {
 }
 
 /** What `readQuery` checks a query against. */
-export interface QueryOptions extends SortOptions {
+export interface QueryOptions {
+  /** The fields of the items, the server-owned ones included. */
+  readonly fields: Fields
   /** The fields that `fields` may name, where they differ. */
   readonly selectable?: Fields
+  /** The name of the identifying field: the last sort key of every list. */
+  readonly id: string
+  /** The order where the request does not say; the id is added. */
+  readonly sort?: readonly SortKey[] | undefined
   /** The name of the creation date, if the items have one: for `since` and `until`. */
   readonly createdAt?: string
   /** The fields that `q` searches; without them `q` is unknown. */
   readonly search?: readonly Path[]
   /** How much a request may ask for. Default: the `limits` of an api. */
-  readonly caps?: Caps
+  readonly limits?: QueryLimits
 }
 
 /** The query language of a stock client. A list request is rewritten before anything reads it. */
@@ -67,7 +73,7 @@ export interface DialectList {
   readonly maxLimit: number
 }
 
-const CAPS = buildLimits()
+const LIMITS = buildLimits()
 
 /** Clients add `_=<time>` to bypass caches: a list or an item without such a field ignores it. */
 export const CACHE_BUSTER = '_'
@@ -96,10 +102,10 @@ export function readQuery(
 /**
  * Compiles the reader of a collection's lists (conventions, "Reading"). Types come from the fields,
  * never from how a value looks. Issues are an unknown field or operator, an ill-typed value, a
- * single-valued parameter sent twice, and more than the caps allow.
+ * single-valued parameter sent twice, and more than the limits allow.
  */
 export function compileQueryReader(options: QueryOptions): QueryReader {
-  const { fields, selectable = fields, id, createdAt, search: searched, caps = CAPS } = options
+  const { fields, selectable = fields, id, createdAt, search: searched, limits = LIMITS } = options
   const reserved = new Set<string>(RESERVED)
   if (searched) reserved.add('q')
   if (!fields.has(CACHE_BUSTER)) reserved.add(CACHE_BUSTER)
@@ -113,9 +119,26 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     return { key: name, issue: unknownField(name, fields, name.slice(0, 64)) }
   }
 
+  /** Reads the value of `sort`; an empty one means the default. */
   function readSort(text: string): ReadSort {
+    const keys = parseSort(text)
+    if (keys.length === 0) return { sort: defaultSort, issues: [] }
     const issues: Issue[] = []
-    return { sort: readSortText(text, options, issues), issues }
+    const invalid = (message: string, type: ErrorType) =>
+      issues.push({ message, field: 'sort', type })
+    if (keys.length > limits.sortKeys) {
+      const message = `sort has ${keys.length} keys; at most ${limits.sortKeys} are allowed`
+      invalid(message, 'too_many_sort_keys')
+      return { sort: defaultSort, issues }
+    }
+    for (const { path } of keys) {
+      const field = findField(fields, path)
+      if (!field) issues.push(unknownField(path.join('.'), fields, 'sort'))
+      const reason = field && invalidSortReason(field)
+      if (reason !== undefined)
+        invalid(`${path.join('.')} ${reason}: it has no order`, 'not_sortable')
+    }
+    return { sort: withTieBreak(keys, id), issues }
   }
 
   return (parameters, issues) => {
@@ -133,19 +156,19 @@ export function compileQueryReader(options: QueryOptions): QueryReader {
     }
 
     const selected = seen.has('fields')
-      ? readFields(parameters, selectable, issues, caps)
+      ? readFields(parameters, selectable, issues, limits)
       : undefined
     const search =
-      searched && seen.has('q') ? readSearch(parameters, searched, caps, issues) : undefined
+      searched && seen.has('q') ? readSearch(parameters, searched, limits, issues) : undefined
     const where: Filter[] = []
-    if (groups.length > caps.filters) {
-      const message = `A list may have at most ${caps.filters} filters, not ${groups.length}`
+    if (groups.length > limits.filters) {
+      const message = `A list may have at most ${limits.filters} filters, not ${groups.length}`
       issues.push({ message, type: 'too_many_filters' })
     } else {
       for (const { name, texts } of groups) {
         if ('issue' in name) issues.push(name.issue)
         else {
-          const filter = readFilter(name, texts, caps, issues)
+          const filter = readFilter(name, texts, limits, issues)
           if (filter) where.push(filter)
         }
       }
@@ -173,7 +196,7 @@ export function readFields(
   parameters: readonly Parameter[],
   fields: Fields,
   issues: Issue[],
-  { parameters: max }: Pick<Caps, 'parameters'> = CAPS,
+  { parameters: max }: Pick<QueryLimits, 'parameters'> = LIMITS,
 ): Path[] | undefined {
   const text = single(parameters, 'fields', issues)
   if (text === undefined) return undefined
@@ -198,18 +221,18 @@ export function readFields(
 function readSearch(
   parameters: readonly Parameter[],
   paths: readonly Path[],
-  caps: Caps,
+  limits: QueryLimits,
   issues: Issue[],
 ): Search | undefined {
   const text = single(parameters, 'q', issues)?.trim()
   if (!text) return undefined
   const words = searchWords(text)
-  const long = words.find(word => word.length > caps.pattern)
+  const long = words.find(word => word.length > limits.pattern)
   const add = (what: string, type: ErrorType) =>
     issues.push({ message: `q has ${what}`, field: 'q', type })
-  if (words.length > caps.words) {
-    add(`${words.length} words; at most ${caps.words} are allowed`, 'too_many_words')
+  if (words.length > limits.words) {
+    add(`${words.length} words; at most ${limits.words} are allowed`, 'too_many_words')
   }
-  if (long !== undefined) add(`a word of ${tooLong(long, caps)}`, 'pattern_too_long')
+  if (long !== undefined) add(`a word of ${tooLong(long, limits)}`, 'pattern_too_long')
   return { text, paths }
 }

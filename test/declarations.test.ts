@@ -321,7 +321,7 @@ describe('a TypeError of an api', () => {
         const collections = [collection({ store }), collection({ name: 'models', store })]
         defineApi({ collections })
       },
-      /cars and models have the same store: .* each a store of its own/,
+      /cars and models have the same store: .* each its own store/,
     ],
     [
       'a parent that is not there',

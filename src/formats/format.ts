@@ -87,10 +87,9 @@ export interface ReadContext {
   readonly submitted?: (pairs: readonly (readonly [name: string, part: unknown])[]) => void
 }
 
-/** A file of a multipart body. The client chose its name and type: neither is a path, nor trusted. */
+/** A file of a multipart body. The client chose its name: it is no path, and not trusted. */
 export interface Upload {
   readonly name: string | undefined
-  readonly type: string
   readonly content: AsyncIterable<Uint8Array>
 }
 

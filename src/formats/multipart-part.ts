@@ -57,7 +57,7 @@ export class PartReader {
         this.#countText(name, 0, isCut(stream))
         return this.#parse(name, mimeType, () => decodeText(Buffer.concat(chunks)))
       }
-      return await this.#store(name, filename || undefined, mimeType, stream)
+      return await this.#store(name, filename || undefined, stream)
     } finally {
       stream.destroy()
     }
@@ -88,7 +88,6 @@ export class PartReader {
   async #store(
     name: string,
     filename: string | undefined,
-    type: string,
     stream: Readable,
   ): Promise<Part | undefined> {
     const { limits, upload } = this.#context
@@ -100,7 +99,7 @@ export class PartReader {
       throw new HttpError(400, [{ message, field: name, type: 'no_files' }])
     }
     const content = prependChunks(first.done ? [] : [first.value], chunks)
-    const json = await upload(namesOf(name).join('.'), { name: filename, type, content })
+    const json = await upload(namesOf(name).join('.'), { name: filename, content })
     if (!stream.readableEnded) throw new TypeError(`The upload of ${name} was not read to its end`)
     if (isCut(stream)) throw uploadTooLarge(name, limits.upload)
     return { json }

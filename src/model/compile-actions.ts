@@ -90,7 +90,7 @@ export function completeActions(
     )
     assertValid(
       !runs[verb] || !action.run,
-      `defineApi: actions: ${name}.${verb} has a run of its own. Give it once.`,
+      `defineApi: actions: ${name}.${verb} already has a run. Give it once.`,
     )
     completed.set(verb, { ...action, run })
   }

@@ -200,16 +200,16 @@ export function toInputFields(inputs: Fields, roles: FieldRoles | undefined): Fi
  * declares such a property without the role shows it.
  */
 export function hideWriteOnly(versions: readonly VersionDefinition[]): VersionDefinition[] {
-  const hidden = new Map<Store, readonly string[]>()
+  const byStore = new Map<Store, readonly string[]>()
   for (const { collections } of versions) {
-    for (const { store, hidden: own } of collections.values())
-      hidden.set(store, [...(hidden.get(store) ?? []), ...own])
+    for (const { store, writeOnly } of collections.values())
+      byStore.set(store, [...(byStore.get(store) ?? []), ...writeOnly])
   }
   const hide = (definition: CollectionDefinition): CollectionDefinition => {
-    const { shape, store, hidden: own } = definition
-    const others = hidden.get(store)?.filter(name => !shape.fields.has(name)) ?? []
+    const { shape, store, writeOnly } = definition
+    const others = byStore.get(store)?.filter(name => !shape.fields.has(name)) ?? []
     if (others.length === 0) return definition
-    return Object.freeze({ ...definition, hidden: new Set([...own, ...others]) })
+    return Object.freeze({ ...definition, writeOnly: new Set([...writeOnly, ...others]) })
   }
   return versions.map(version => ({
     ...version,

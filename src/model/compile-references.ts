@@ -109,7 +109,7 @@ type Collections = ReadonlyMap<string, CollectionDefinition>
 export function relateCollections(collections: Collections): Collections {
   const related = new Map<string, CollectionDefinition>()
   for (const [name, definition] of collections) {
-    const { shape, references, hidden } = definition
+    const { shape, references, writeOnly } = definition
     const fields = new Map(shape.fields)
     for (const [property, reference] of references) {
       const field = fields.get(property)
@@ -122,7 +122,7 @@ export function relateCollections(collections: Collections): Collections {
       Object.freeze({
         ...definition,
         shape: Object.freeze({ ...shape, fields }),
-        queryFields: omitFields(fields, hidden),
+        queryFields: omitFields(fields, writeOnly),
         children,
       }),
     )

@@ -131,7 +131,7 @@ export interface CollectionDefinition extends Resolved<PlainOptions, OptionsWith
   readonly queryFields: Fields
   readonly roles: FieldRoles | undefined
   /** The write-only properties, also of other versions on the same store. No answer has them. */
-  readonly hidden: ReadonlySet<string>
+  readonly writeOnly: ReadonlySet<string>
   /** How the owner of an item is found; absent where items have no owner. */
   readonly owner: OwnerOptions | undefined
   readonly validator: Validator

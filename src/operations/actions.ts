@@ -8,10 +8,10 @@ import { ConflictError } from '../model/conflict-error.ts'
 import type { ActionDefinition } from '../model/definition.ts'
 import { RESERVED } from '../query.ts'
 import { type Awaitable, type Item, isObject, type Json, sameJson } from '../schema/values.ts'
-import { type Stored, throwIfAborted, toAnswer } from '../store/store.ts'
+import { type Stored, throwIfAborted } from '../store/store.ts'
 import { patchBlobs } from './blob-inputs.ts'
 import { type DecodedBody, derive, type OperationContext, type OperationResult } from './context.ts'
-import { protectResult, toReadable } from './enforce-field-roles.ts'
+import { protectResult } from './enforce-field-roles.ts'
 import { checkPatched, ownValues, withBodyIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { toProgramItem } from './program-items.ts'
@@ -20,7 +20,13 @@ import { representChanged } from './represent.ts'
 import { OperationTools, runBefore } from './run-hooks.ts'
 import { runInTransaction } from './run-transaction.ts'
 import { refuseIfMatch, requireForWrite } from './write-preconditions.ts'
-import { addApplied, buildChangedResult, keepAnswer, once } from './write-results.ts'
+import {
+  addApplied,
+  buildChangedResult,
+  keepAnswer,
+  once,
+  toReadableAnswer,
+} from './write-results.ts'
 import { update } from './writes.ts'
 
 /**
@@ -64,7 +70,7 @@ async function doWork(
 }
 
 function printOutcome({ target }: OperationContext, { stored, data }: Outcome): Json[] {
-  if (stored) return [null, toAnswer(toReadable(target.collection, stored))]
+  if (stored) return [null, toReadableAnswer(target.collection, stored)]
   return data === undefined ? [] : [data]
 }
 
@@ -109,7 +115,7 @@ async function findGiven(
   const { collection } = context.target
   const id = isObject(value) ? value[collection.shape.identity.name] : undefined
   const isId = typeof id === 'string' || typeof id === 'number'
-  const found = isId && (await context.storeOf(collection).get(id, context.request))
+  const found = isId && (await context.storeOf(collection).get(id, context.storeOptions))
   if (found) return found
   throw new TypeError(
     `${collection.name}: the action ${name} has output: 'item', but gave no item of the collection`,
@@ -141,7 +147,9 @@ function findItemContext(context: OperationContext, { id, item }: Stored): Opera
 async function buildEmptyResult(context: OperationContext): Promise<OperationResult> {
   const { action: _action, id, ...place } = context.target
   const stored =
-    id === undefined ? undefined : await context.storeOf(place.collection).get(id, context.request)
+    id === undefined
+      ? undefined
+      : await context.storeOf(place.collection).get(id, context.storeOptions)
   // An action may reach items that its client may not read.
   const item = stored && findItemContext(context, stored)
   if (item && (await isReachable(item, stored.item)))
@@ -204,10 +212,10 @@ async function changeItem(
 ): Promise<Stored> {
   const { collection } = context.target
   if (!stored) throw new TypeError('update() is for actions on an item')
-  throwIfAborted(context.request)
+  throwIfAborted(context.storeOptions)
   // A program's changes are JSON by declaration; the schema checks them.
-  const values = await checkPatched(context, stored, readable =>
-    mergePatch(readable, patchBlobs(context, changes as Item, readable, stored.item)),
+  const values = await checkPatched(context, stored, printed =>
+    mergePatch(printed, patchBlobs(context, changes as Item, printed, stored.item)),
   )
   if (sameJson(values, ownValues(collection, stored.item))) return stored
   const changed = await update(context, stored, values)
@@ -215,7 +223,7 @@ async function changeItem(
   // `*` matches the changed item, too.
   const { ifMatch } = context.preconditions
   const status = ifMatch && ifMatch !== '*' ? 412 : 409
-  const now = await context.storeOf(collection).get(stored.id, context.request)
+  const now = await context.storeOf(collection).get(stored.id, context.storeOptions)
   const theirs =
     now && (await isReachable(context, now.item)) ? toProgramItem(collection, now) : undefined
   throw new ConflictError(

@@ -53,7 +53,7 @@ async function receiveBlob(
     case 'data': {
       const bytes = decodeBase64(input.data)
       if (!bytes) return fail(`${name} must be Base64`, 'invalid_base64')
-      return context.uploads?.put(name, { name: undefined, type: '', content: oneChunk(bytes) })
+      return context.uploads?.put(name, { name: undefined, content: oneChunk(bytes) })
     }
     case 'url': {
       const message = `${name} must have its own address. Other addresses are not fetched.`
@@ -110,11 +110,11 @@ function isUnchanged(
 export function patchBlobs(
   context: OperationContext,
   patch: Item,
-  readable: Item,
+  printed: Item,
   current: Item,
 ): Item {
   const { collection } = context.target
-  const body = collection.blobs && withoutSameData(collection, patch, readable)
+  const body = collection.blobs && withoutSameData(collection, patch, printed)
   if (!isObject(body)) return patch
   const issues: Issue[] = []
   const moved: Item = { ...patch }
@@ -154,12 +154,12 @@ export async function removeBlobs(
 export function withoutSameData(
   { shape, binary }: CollectionDefinition,
   patched: Json,
-  readable: Item,
+  printed: Item,
 ): Json {
   const paths = listBlobFields(shape.fields).map(name =>
     binary === 'flat' ? [`${name}_data`] : [name, 'data'],
   )
-  const same = paths.filter(path => sameJson(getValue(patched, path), getValue(readable, path)))
+  const same = paths.filter(path => sameJson(getValue(patched, path), getValue(printed, path)))
   return same.reduce<Json>((rest, path) => without(rest, path), patched)
 }
 

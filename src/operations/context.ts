@@ -21,7 +21,7 @@ import {
 } from '../model/routes.ts'
 import { type Negotiated, variantOf } from '../negotiate.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
-import type { ListOptions, Stored } from '../store/store.ts'
+import type { ListOptions, Stored, StoreOptions } from '../store/store.ts'
 import type { RunningTransaction, runTransaction } from './run-transaction.ts'
 import type { Uploads } from './uploads.ts'
 
@@ -93,7 +93,7 @@ const NO_PARAMETERS: readonly Parameter[] = []
 const NO_PREFERENCES: Preferences = {}
 const NO_CHOICES: PageView['choices'] = new Map()
 
-/** The context of a request. For a list it is the options of the store, too. */
+/** The context of a request. */
 export class RequestContext implements ListOptions {
   readonly runtime: Runtime
   readonly api: ApiDefinition
@@ -110,7 +110,7 @@ export class RequestContext implements ListOptions {
 
   match: Match | undefined
   target: Target | undefined
-  /** The collection's name and the path template, for events: known even where the target is hidden. */
+  /** The collection's name and the route's pattern, for events: known even where the target is hidden. */
   collectionName: string | undefined
   route: string | undefined
   /** The version whose deprecation the answer states. */
@@ -120,11 +120,9 @@ export class RequestContext implements ListOptions {
   method: string
   /** The name of the operation or action, once it is known. */
   operation = ''
-  /** The raw query. */
-  query = ''
   parameters = NO_PARAMETERS
-  /** The raw query as the key of a remembered list request; `undefined` where the parameters differ from it. */
-  plainQuery: string | undefined
+  /** The raw query: the key of a remembered list request; `undefined` where the parameters are not just it. */
+  queryKey: string | undefined
   /** The methods that the head, and then a form, names besides its own. */
   overrides: readonly string[] = []
   /** Whether the answer's status may only be 200 or 500. */
@@ -178,6 +176,16 @@ export class RequestContext implements ListOptions {
   /** Whether the format prints lists whole, as a stream. */
   get streams(): boolean {
     return this.negotiated?.format.streams === true
+  }
+
+  /** The options of a call of a store. */
+  get storeOptions(): StoreOptions {
+    return this.request
+  }
+
+  /** The options of a list or a count in a store. */
+  get listOptions(): ListOptions {
+    return this
   }
 
   get signal(): AbortSignal {

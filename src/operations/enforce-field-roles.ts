@@ -3,8 +3,7 @@
 import { HttpError } from '../errors.ts'
 import { toJson } from '../formats/json-value.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
-import { type Item, isObject, type Json, omit, sameJson } from '../schema/values.ts'
-import type { Stored } from '../store/store.ts'
+import { type Item, isObject, type Json, sameJson } from '../schema/values.ts'
 import { requirePrincipal } from './authorize.ts'
 import type { OperationContext, RequestContext } from './context.ts'
 import { notFound } from './items.ts'
@@ -99,25 +98,15 @@ export function mayChange(
   return owns || except.some(scope => principal?.scopes?.includes(scope))
 }
 
-/** Removes the write-only properties of an item. */
-export function toReadable({ hidden }: CollectionDefinition, stored: Stored): Stored {
-  return hidden.size === 0 ? stored : { ...stored, item: omit(stored.item, hidden) }
-}
-
-/** Picks the write-only properties of an item. */
-export function pickHidden({ hidden }: CollectionDefinition, item: Item): Item {
-  return Object.fromEntries(Object.entries(item).filter(([name]) => hidden.has(name)))
-}
-
 /**
  * Hides the write-only properties of an item for a program: `item.password` can be read, but copies
  * (`{ ...item }`) and JSON do not have it.
  */
-export function protect({ hidden }: CollectionDefinition, item: Item): Item {
-  if (hidden.size === 0) return item
+export function protect({ writeOnly }: CollectionDefinition, item: Item): Item {
+  if (writeOnly.size === 0) return item
   const copy: Item = {}
   for (const [name, value] of Object.entries(item)) {
-    if (hidden.has(name)) Object.defineProperty(copy, name, { value })
+    if (writeOnly.has(name)) Object.defineProperty(copy, name, { value })
     else copy[name] = value
   }
   return copy

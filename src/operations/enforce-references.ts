@@ -45,7 +45,7 @@ export async function deleteWithChildren(
       // A store in memory answers at once: other requests are served in between.
       if (count % 100 === 99) await takeTurn()
       const { collection, id, version } = each
-      const deleteOptions = each === root ? options : context.request
+      const deleteOptions = each === root ? options : context.storeOptions
       if (!(await inside.storeOf(collection).delete(id, version, deleteOptions)))
         throw new Contested()
     }
@@ -78,7 +78,7 @@ async function findDoomed(context: OperationContext, root: Doomed): Promise<read
     for (const { child, selection } of listReferrers(level, collections, 'cascade')) {
       const known = seen.get(child) ?? new Set<Id>()
       seen.set(child, known)
-      for await (const batch of context.storeOf(child).stream(selection, context.request)) {
+      for await (const batch of context.storeOf(child).stream(selection, context.storeOptions)) {
         for (const stored of batch) {
           if (known.has(stored.id)) continue
           known.add(stored.id)
@@ -94,7 +94,7 @@ async function findDoomed(context: OperationContext, root: Doomed): Promise<read
     const known = seen.get(child) ?? new Set<Id>()
     const slice = { limit: known.size + 1, offset: 0 }
     const store = context.storeOf(child)
-    const { items } = await store.list(selection, slice, 'none', context.request)
+    const { items } = await store.list(selection, slice, 'none', context.storeOptions)
     if (items.some(({ id }) => !known.has(id))) throw referenced(context, root.collection, child)
   }
   return doomed

@@ -8,7 +8,7 @@ import { isObject, isScalar } from '../schema/values.ts'
 import { findOperator } from '../store/operators.ts'
 
 /** The limits of a program's queries are wider than those of a client. */
-const CAPS = {
+const LIMITS = {
   parameters: 1000,
   words: 100,
   sortKeys: 32,
@@ -24,7 +24,7 @@ export const findReader: (collection: CollectionDefinition) => QueryReader = mem
       fields: queryFields,
       id: shape.identity.name,
       sort,
-      caps: CAPS,
+      limits: LIMITS,
       ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
       ...(search && { search }),
     }),

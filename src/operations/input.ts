@@ -25,16 +25,15 @@ import { receiveBlobs, withoutSameData } from './blob-inputs.ts'
 import type { OperationContext } from './context.ts'
 import {
   immutableField,
-  pickHidden,
   requireImmutable,
   restoreProtected,
   setReadOnly,
 } from './enforce-field-roles.ts'
 import { assertVisible, findVisible } from './items.ts'
-import { serialize } from './represent.ts'
+import { printContents } from './represent.ts'
 import { type HookValues, runBefore } from './run-hooks.ts'
 
-/** Returns the decoded body. @throws HttpError 400 where there is none. */
+/** Returns the decoded body. @throws HttpError 400 where it is missing. */
 export function requireBody({ body }: OperationContext): Json {
   if (!body)
     throw new HttpError(400, [{ message: 'The request needs a body.', type: 'missing_body' }])
@@ -128,19 +127,15 @@ function toId(collection: CollectionDefinition, value: Json | undefined): Json |
   return normalizeId(collection, parseId(collection, value) ?? value)
 }
 
-/**
- * Applies a patch to an item as it is answered, with its write-only properties, and checks the result.
- */
+/** Applies a patch to a whole item, contents printed as in answers, and checks the result. */
 export async function checkPatched(
   context: OperationContext,
   { id, item }: Stored,
-  apply: (readable: Item) => Json,
+  apply: (printed: Item) => Json,
 ): Promise<Item> {
   const { collection } = context.target
-  const answered = await serialize(context, item)
-  const { hidden } = collection
-  const readable = hidden.size === 0 ? answered : { ...answered, ...pickHidden(collection, item) }
-  const patched = withoutSameData(collection, apply(readable), readable)
+  const printed = collection.blobs ? await printContents(context, item) : item
+  const patched = withoutSameData(collection, apply(printed), printed)
   const { name } = collection.shape.identity
   if (isObject(patched) && !Object.hasOwn(patched, name)) throw immutableField(name, id)
   // An absent parent is filled in: a patch that removes it would have no effect.

@@ -72,7 +72,7 @@ export function findItem(context: OperationContext): Awaitable<Stored | undefine
 
 function findReachable(context: OperationContext): Awaitable<Stored | undefined> {
   const { collection, id = '', parent } = context.target
-  return andThen(context.storeOf(collection).get(id, context.request), stored => {
+  return andThen(context.storeOf(collection).get(id, context.storeOptions), stored => {
     if (!stored || (!parent && !collection.visible)) return stored
     return andThen(isReachable(context, stored.item), reachable => (reachable ? stored : undefined))
   })
@@ -167,7 +167,7 @@ function seeThrough(
     sees: item => {
       const id = item[field]
       if (typeof id !== 'string' && typeof id !== 'number') return false
-      return andThen(store.get(id, context.request), found =>
+      return andThen(store.get(id, context.storeOptions), found =>
         found ? rows.sees(found.item) : false,
       )
     },

@@ -127,7 +127,7 @@ export function createList(
     perform(async (context, query) => {
       const store = context.storeOf(collection)
       const mode = counts ? totalMode(context) : 'none'
-      const page = await store.list(query, slice, mode, context.request)
+      const page = await store.list(query, slice, mode, context.storeOptions)
       const items = page.items.map(createGive(collection, query))
       return { ...page, query, slice, stored: page.items, items }
     })
@@ -139,7 +139,7 @@ export function createList(
     }
     const { query, batches } = await perform((context, query) => ({
       query,
-      batches: context.storeOf(collection).stream(query, context.request),
+      batches: context.storeOf(collection).stream(query, context.storeOptions),
     }))
     const give = createGive(collection, query)
     let left = limit ?? Number.POSITIVE_INFINITY

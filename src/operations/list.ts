@@ -1,12 +1,12 @@
 // list, search and count (specification, "Resource operations"; conventions, "Reading").
 
 import { HttpError } from '../errors.ts'
-import { evaluate, type Validators } from '../http/conditional.ts'
+import { evaluate, hashTexts, type Validators } from '../http/conditional.ts'
 import type { HeaderList } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import { compileListReader, type ListRequest } from '../pagination/list-reader.ts'
-import { checksum, type Found, pageHeaders, type Window } from '../pagination.ts'
+import { type Found, pageHeaders, type Window } from '../pagination.ts'
 import type { Query } from '../query.ts'
 import { memoize } from '../schema/memoize.ts'
 import { picker } from '../schema/paths.ts'
@@ -19,7 +19,7 @@ import {
   authorizeInlineContents,
   requireInlineLimit,
   selectReadableFields,
-  serialize,
+  toReadable,
 } from './represent.ts'
 import { runBefore } from './run-hooks.ts'
 
@@ -35,7 +35,7 @@ const findReaders = memoize((api: ApiDefinition) =>
       selectable: collection.selectableFields,
       id: shape.identity.name,
       sort: collection.sort,
-      caps: api.limits,
+      limits: api.limits,
       ...(shape.createdAt !== undefined && { createdAt: shape.createdAt }),
       unit: collection.name,
       defaultLimit: collection.defaultLimit,
@@ -59,10 +59,10 @@ export function compileList(
   const read = operation === 'search' ? readers.search : readers.list
   const answer = operation === 'count' ? answerCount : list
   return context => {
-    const { method, preconditions, parameters, plainQuery } = context
-    // If-Range names a whole representation, and a page is none: Range is ignored then (RFC 9110 §14.2).
+    const { method, preconditions, parameters, queryKey } = context
+    // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
     const ranged = method === 'GET' && preconditions.ifRange === undefined
-    return answer(context, read(parameters, ranged ? context.range : undefined, plainQuery))
+    return answer(context, read(parameters, ranged ? context.range : undefined, queryKey))
   }
 }
 
@@ -79,7 +79,7 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
       return headOfPage(context, selection, request)
     const store = context.storeOf(context.target.collection)
     const mode = totalMode(context)
-    return andThen(store.list(selection, slice, mode, context), page =>
+    return andThen(store.list(selection, slice, mode, context.listOptions), page =>
       buildPageResult(context, selection, request, page, mode),
     )
   })
@@ -100,19 +100,19 @@ export function prepareQuery(context: OperationContext, query: Query): Awaitable
 function streamList(context: OperationContext, query: Query): OperationResult {
   const common = { status: 200, headers: [] }
   if (context.method === 'HEAD') return common
-  const data = serializeBatches(context, query)
+  const data = toReadableBatches(context, query)
   return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
 }
 
-async function* serializeBatches(
+async function* toReadableBatches(
   context: OperationContext,
   query: Query,
 ): AsyncGenerator<readonly Item[]> {
   const { store, blobs } = context.target.collection
-  for await (const batch of store.stream(query, context.request)) {
+  for await (const batch of store.stream(query, context.storeOptions)) {
     // Contents may be large: only those of one item are held at a time.
     const parts = blobs ? batch.map(stored => [stored]) : [batch]
-    for (const part of parts) yield serializeAll(context, part, query)
+    for (const part of parts) yield toReadableItems(context, part, query)
   }
 }
 
@@ -123,7 +123,7 @@ async function headOfPage(
 ): Promise<OperationResult> {
   const mode = totalMode(context)
   const store = context.storeOf(context.target.collection)
-  const total = await store.count(query, mode, context)
+  const total = await store.count(query, mode, context.listOptions)
   return {
     status: 200,
     headers: addCountApplied(headHeaders(context, request, mode, total), context, mode),
@@ -158,8 +158,8 @@ function buildPageResult(
   }
   requireInlineLimit(context, items, query.fields)
   const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
-  const plain = !collection.blobs && collection.hidden.size === 0 && !query.fields
-  return andThen(serializeAll(context, items, query), data => ({
+  const plain = !collection.blobs && collection.writeOnly.size === 0 && !query.fields
+  return andThen(toReadableItems(context, items, query), data => ({
     status: window.by === 'range' && items.length !== total ? 206 : 200,
     headers,
     representation: {
@@ -199,25 +199,25 @@ function describeList({ target: { collection } }: OperationContext, { fields }: 
   return { name, itemName, fields: selectReadableFields(collection, fields) }
 }
 
-/** Serializes items: at once, unless there are binary properties to look up. */
-function serializeAll(
+/** Converts items to what clients read: at once, unless there are binary properties to look up. */
+function toReadableItems(
   context: OperationContext,
   items: readonly Stored[],
   { fields }: Query,
 ): Awaitable<Item[]> {
   const pick = fields && picker(fields)
-  const { blobs, hidden } = context.target.collection
+  const { blobs, writeOnly } = context.target.collection
   if (blobs) {
     return Promise.all(
       items.map(async ({ item }) => {
-        const serialized = await serialize(context, item, fields)
-        return pick ? pick(serialized) : serialized
+        const readable = await toReadable(context, item, fields)
+        return pick ? pick(readable) : readable
       }),
     )
   }
   // `fields` names no write-only property.
   if (pick) return items.map(({ item }) => pick(item))
-  return items.map(({ item }) => (hidden.size === 0 ? item : omit(item, hidden)))
+  return items.map(({ item }) => omit(item, writeOnly))
 }
 
 function answerCount(context: OperationContext, { query }: ListRequest): Promise<OperationResult> {
@@ -229,7 +229,8 @@ export async function count(context: OperationContext, query: Query): Promise<Op
   const preferred = context.preferences.count === 'estimated' ? 'estimated' : 'exact'
   const mode = allowedMode(context, preferred)
   const selection = await prepareQuery(context, query)
-  const number = await context.storeOf(context.target.collection).count(selection, mode, context)
+  const store = context.storeOf(context.target.collection)
+  const number = await store.count(selection, mode, context.listOptions)
   return {
     status: 200,
     headers: addCountApplied([], context, mode),
@@ -259,7 +260,7 @@ function listValidators(
 ): Validators {
   const place = window.by === 'cursor' ? (window.cursor?.position ?? 0) : window.offset
   const page = `${place} ${total ?? '*'} ${more} ${fieldsText}`
-  const tag = checksum([page, ...items.map(({ version }) => version)])
+  const tag = hashTexts([page, ...items.map(({ version }) => version)])
   return { tag: `${tag}.${context.variant}` }
 }
 

@@ -3,10 +3,9 @@
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { HttpError, type Issue, throwIfAny } from '../errors.ts'
 import { type ByteRange, parseByteRange, printByteContentRange } from '../http/byte-range.ts'
-import { evaluate, itemTag, rangeHolds, type Validators } from '../http/conditional.ts'
+import { evaluate, hashTexts, itemTag, rangeHolds, type Validators } from '../http/conditional.ts'
 import { printDisposition } from '../http/content-disposition.ts'
 import type { HeaderList } from '../http/message.ts'
-import { checksum } from '../pagination.ts'
 import { CACHE_BUSTER, RESERVED, readFields } from '../query.ts'
 import { type BlobRecord, findBlobRecord } from '../schema/blob.ts'
 import type { Path } from '../schema/paths.ts'
@@ -65,7 +64,7 @@ export function itemValidators(
   variant: string,
   fields?: readonly Path[],
 ): Validators {
-  const selected = fields ? `${variant}.${checksum(fields.map(path => path.join('.')))}` : variant
+  const selected = fields ? `${variant}.${hashTexts(fields.map(path => path.join('.')))}` : variant
   return { tag: itemTag(stored.version, selected), lastModified: lastModifiedOf(stored) }
 }
 

@@ -14,27 +14,28 @@ import { authorize } from './authorize.ts'
 import type { OperationContext } from './context.ts'
 
 /**
- * Serializes an item: without write-only properties, binary ones in the collection's form, inline too where
- * they are small or `fields` asks for them. There is a promise only for binary properties.
+ * Converts an item to what clients read: without write-only properties, binary ones in the collection's form,
+ * inline too where they are small or `fields` asks for them. There is a promise only for binary properties.
  * @param isChanged whether a content that cannot be read is given by its address alone, since the change
  * has not failed.
  */
-export function serialize(
+export function toReadable(
   context: OperationContext,
   item: Item,
   fields?: readonly Path[],
   isChanged = false,
 ): Awaitable<Item> {
-  const { hidden, blobs } = context.target.collection
-  const readable = hidden.size === 0 ? item : omit(item, hidden)
+  const { writeOnly, blobs } = context.target.collection
+  const readable = omit(item, writeOnly)
   return blobs ? printContents(context, readable, fields, isChanged) : readable
 }
 
-async function printContents(
+/** Prints the binary properties of an item in the collection's form. */
+export async function printContents(
   context: OperationContext,
   item: Item,
-  fields: readonly Path[] | undefined,
-  isChanged: boolean,
+  fields?: readonly Path[],
+  isChanged = false,
 ): Promise<Item> {
   const { collection } = context.target
   const requested = listRequested(collection, fields)
@@ -132,7 +133,7 @@ export function representItem(
   stored: Stored,
   fields?: readonly Path[],
 ): Awaitable<Representation> {
-  return andThen(serialize(context, stored.item, fields), item =>
+  return andThen(toReadable(context, stored.item, fields), item =>
     represent(context, item, fields, item === stored.item ? stored : undefined),
   )
 }
@@ -142,7 +143,7 @@ export function representChanged(
   context: OperationContext,
   { item }: Stored,
 ): Awaitable<Representation> {
-  return andThen(serialize(context, item, undefined, true), each =>
+  return andThen(toReadable(context, item, undefined, true), each =>
     represent(context, each, undefined),
   )
 }

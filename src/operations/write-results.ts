@@ -8,7 +8,7 @@ import { cannotFollow } from '../http/method-override.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { CollectionDefinition, Operation } from '../model/definition.ts'
 import { printPath } from '../model/routes.ts'
-import { type Awaitable, andThen, type Item, isObject, type Json } from '../schema/values.ts'
+import { type Awaitable, andThen, type Item, isObject, type Json, omit } from '../schema/values.ts'
 import {
   type Id,
   type IdempotencyRecord,
@@ -17,7 +17,6 @@ import {
   type WriteOptions,
 } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { toReadable } from './enforce-field-roles.ts'
 import { atCurrentParent } from './items.ts'
 import { itemValidators } from './read.ts'
 import { representChanged } from './represent.ts'
@@ -142,8 +141,13 @@ interface WriteAnswer {
 }
 
 function toWriteAnswer(outcome: Outcome, stored: Stored, collection: CollectionDefinition): Json {
-  const { item, ...rest } = toAnswer(toReadable(collection, stored))
+  const { item, ...rest } = toReadableAnswer(collection, stored)
   return { outcome, ...rest, ...(isSmall(item) && { item }) }
+}
+
+/** Builds the answer that is kept of an item: without its write-only properties. */
+export function toReadableAnswer({ writeOnly }: CollectionDefinition, stored: Stored) {
+  return toAnswer({ ...stored, item: omit(stored.item, writeOnly) })
 }
 
 /**
@@ -193,16 +197,16 @@ export function writeOnce(
  * @param removed the item that is deleted.
  */
 export function toWriteOptions(
-  { claimedKey, request, target }: OperationContext,
+  { claimedKey, storeOptions, target }: OperationContext,
   outcome: Outcome,
   removed?: Stored,
 ): WriteOptions {
-  if (claimedKey === undefined) return request
+  if (claimedKey === undefined) return storeOptions
   const { collection } = target
   // A write has a result, or the item that it removed.
   const answer = (written: Stored | undefined) =>
     toWriteAnswer(outcome, (written ?? removed) as Stored, collection)
-  return { signal: request.signal, idempotencyKey: claimedKey, answer }
+  return { signal: storeOptions.signal, idempotencyKey: claimedKey, answer }
 }
 
 /** Completes the idempotency key of a change that writes nothing. */
@@ -244,13 +248,13 @@ export async function once(
   work: (key: string) => Awaitable<OperationResult>,
   replay: (answer: Json) => Awaitable<OperationResult>,
 ): Promise<OperationResult> {
-  const { target, idempotencyKey = '', principal, method, body, request } = context
+  const { target, idempotencyKey = '', principal, method, body } = context
   const store = context.storeOf(target.collection)
   const key = hash([principal?.id ?? null, method, printPath(target, []), idempotencyKey])
   const { value = null, issues = [] } = body ?? {}
   const messages = issues.map(({ message }) => message)
   const fingerprint = hash([withDigests(value, context.uploads), ...messages])
-  const record = await store.claim(key, fingerprint, request)
+  const record = await store.claim(key, fingerprint, context.storeOptions)
   if (record.state !== 'new')
     return { ...(await replay(findAnswer(record, fingerprint))), replayed: true }
   try {

@@ -97,25 +97,25 @@ export async function replace(context: OperationContext): Promise<OperationResul
 export async function patch(context: OperationContext): Promise<OperationResult> {
   const body = requireBody(context)
   return change(context, (_own, current) =>
-    checkPatched(context, current, readable => applyPatch(context, body, current.item, readable)),
+    checkPatched(context, current, printed => applyPatch(context, body, current.item, printed)),
   )
 }
 
-function applyPatch(context: OperationContext, patch: Json, current: Item, readable: Item): Json {
+function applyPatch(context: OperationContext, patch: Json, current: Item, printed: Item): Json {
   const { target, api } = context
   const { type, form } = context.body ?? {}
   if (type === JSON_PATCH_TYPE)
-    return jsonPatch(readable, patch, {
+    return jsonPatch(printed, patch, {
       maxOperations: api.limits.patchOperations,
       maxDepth: api.limits.depth,
       maxSize: api.limits.body,
-      writeOnly: target.collection.hidden,
+      writeOnly: target.collection.writeOnly,
     })
   if (isObject(patch)) {
-    const changes = patchBlobs(context, patch, readable, current)
+    const changes = patchBlobs(context, patch, printed, current)
     return form
-      ? mergeForm(readable, changes, target.collection.bodyFields)
-      : mergePatch(readable, changes)
+      ? mergeForm(printed, changes, target.collection.bodyFields)
+      : mergePatch(printed, changes)
   }
   const message = 'A merge patch of an item must be an object.'
   throw new HttpError(400, [{ message, type: 'invalid_type' }])

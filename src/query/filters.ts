@@ -19,7 +19,7 @@ import { isUuid, type Scalar } from '../schema/values.ts'
 import { findOperator, OPERATOR_WORDS, PATTERNS, unsupportedReason } from '../store/operators.ts'
 import type { Filter, Operator } from '../store/selection.ts'
 
-export type Caps = Pick<
+export type QueryLimits = Pick<
   Limits,
   'parameters' | 'filters' | 'values' | 'pattern' | 'words' | 'sortKeys'
 >
@@ -99,7 +99,7 @@ export function findFilter(dotted: string, word: string, fields: Fields): Filter
 export function readFilter(
   { name, word, path, operator, field }: FilterName,
   texts: readonly string[],
-  caps: Caps,
+  limits: QueryLimits,
   issues: Issue[],
 ): Filter | undefined {
   const add = (message: string, type: ErrorType) => {
@@ -111,12 +111,12 @@ export function readFilter(
     return add(`${name} is sent ${texts.length} times; send it once`, 'repeated_parameter')
   }
   const parts = word === 'in' || word === 'nin' ? texts.flatMap(splitValues) : texts
-  if (parts.length > caps.values) {
-    const message = `${name} has ${parts.length} values; at most ${caps.values} are allowed`
+  if (parts.length > limits.values) {
+    const message = `${name} has ${parts.length} values; at most ${limits.values} are allowed`
     return add(message, 'too_many_values')
   }
-  const long = operator === 'like' && parts.find(part => part.length > caps.pattern)
-  if (long) return add(`${name} has a pattern of ${tooLong(long, caps)}`, 'pattern_too_long')
+  const long = operator === 'like' && parts.find(part => part.length > limits.pattern)
+  if (long) return add(`${name} has a pattern of ${tooLong(long, limits)}`, 'pattern_too_long')
   const pattern = PATTERNS.has(operator)
   const values: Scalar[] = []
   for (const text of parts) {
@@ -131,7 +131,7 @@ export function readFilter(
   return { path, operator, values: takesOne ? values.slice(0, 1) : [...new Set(values)] }
 }
 
-export function tooLong({ length }: string, { pattern }: Pick<Caps, 'pattern'>): string {
+export function tooLong({ length }: string, { pattern }: Pick<QueryLimits, 'pattern'>): string {
   return `${length} characters; at most ${pattern} are allowed`
 }
 

@@ -21,8 +21,9 @@ export function getProperty(value: Json | undefined, name: string): Json | undef
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** Copies an item without these properties. */
+/** Returns an item without these properties. */
 export function omit(item: Item, names: ReadonlySet<string>): Item {
+  if (names.size === 0) return item
   return Object.fromEntries(Object.entries(item).filter(([name]) => !names.has(name)))
 }
 

@@ -74,11 +74,11 @@ export function buildView(
 
 /** The submitted form without the texts of write-only properties: no page shows them again. */
 function blankWriteOnly({ submitted, target }: RequestContext): PageView['submitted'] {
-  const hidden = target?.collection?.hidden
-  if (!hidden?.size) return submitted
+  const writeOnly = target?.collection?.writeOnly
+  if (!writeOnly?.size) return submitted
   return submitted?.map(([name, part]) => {
     const [property = ''] = namesOf(parseControlName(name)[0])
-    return [name, hidden.has(property) ? '' : part]
+    return [name, writeOnly.has(property) ? '' : part]
   })
 }
 

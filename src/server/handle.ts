@@ -58,7 +58,6 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
   const { api, router, documents, notFound } = runtime
   const { request } = context
   const { path, query } = splitTarget(request.target)
-  context.query = query
   // Errors of the head itself are suppressed too.
   context.suppressed = query !== '' && query.includes(SUPPRESS_PARAMETER)
   context.requestId = parseRequestId(request.headers['x-request-id'])
@@ -78,7 +77,7 @@ function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough:
     // Listeners of the answer alone get an id that the answer carries.
     requestChannel.publish(requestEvent(context))
   }
-  readHead(context, served?.addressed)
+  readHead(context, query, served?.addressed)
   const { byMethod, otherwise } = match?.compiled ?? served ?? notFound
   context.steps = byMethod.get(context.method) ?? otherwise
   return true

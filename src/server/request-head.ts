@@ -31,15 +31,16 @@ export function belowPrefix(path: string, prefix: string, method: string): strin
 
 /**
  * Reads the head: parameters, base URL, method override.
+ * @param query the raw query.
  * @param addressed whether the answer contains addresses, which need a `Host`.
  * @throws HttpError 400, 414, 431
  */
-export function readHead(context: RequestContext, addressed = true): void {
-  const { api, request, query } = context
+export function readHead(context: RequestContext, query: string, addressed = true): void {
+  const { api, request } = context
   checkHead(request, api.limits)
   if (query !== '') {
     context.parameters = readParameters(query, api.limits)
-    context.plainQuery = query
+    context.queryKey = query
     context.suppressed = context.parameters.some(({ name }) => name === SUPPRESS_PARAMETER)
   }
   context.base = findBase(context, addressed)
@@ -164,7 +165,7 @@ function cleanParameters(context: OperationContext): void {
   }
   const { parameters } = context
   if (parameters.length !== sent.length || parameters.some((each, at) => each !== sent[at]))
-    context.plainQuery = undefined
+    context.queryKey = undefined
 }
 
 /** Joins `fields[]=a&fields[]=b`, as many clients print a list, to `fields=a,b`. */

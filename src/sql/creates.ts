@@ -51,7 +51,7 @@ export function buildCreate(
 ): CreateRow {
   const { database, shape, table, id, columns } = mapping
   const isInteger = shape.identity.kind === 'integer'
-  // SQLite changes nothing in a row of its own table.
+  // SQLite gives the rows of our own tables back unchanged: they need no RETURNING.
   const returns = !own || !database.serial
   const others = columns.filter(column => column !== id)
   const sequence = compileSequence(mapping)

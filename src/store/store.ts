@@ -177,7 +177,12 @@ export interface Store {
    * moment later. `limit` 0 gives no items.
    * @example const { items, total } = await store.list(all, { limit: 25, offset: 0 }, 'exact')
    */
-  list(selection: Selection, slice: Slice, total: TotalMode, options?: ListOptions): Awaitable<Page>
+  list(
+    selection: Selection,
+    slice: Slice,
+    totalMode: TotalMode,
+    options?: ListOptions,
+  ): Awaitable<Page>
 
   /**
    * Counts the items that pass the filters and the search; `undefined` with `none`.
@@ -185,7 +190,7 @@ export interface Store {
    */
   count(
     selection: Pick<Selection, 'where' | 'search'>,
-    total: TotalMode,
+    totalMode: TotalMode,
     options?: ListOptions,
   ): Awaitable<number | undefined>
 

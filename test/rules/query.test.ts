@@ -248,10 +248,10 @@ describe('readQuery', () => {
   })
 
   it('filters of the same name and operator are one, and there may be as many as the limit', () => {
-    const caps = { parameters: 2, filters: 2, values: 2, pattern: 2, words: 2, sortKeys: 2 }
+    const limits = { parameters: 2, filters: 2, values: 2, pattern: 2, words: 2, sortKeys: 2 }
     const types = (text: string) => {
       const issues: Issue[] = []
-      readQuery(parseParameters(text) ?? [], { ...options, caps }, issues)
+      readQuery(parseParameters(text) ?? [], { ...options, limits }, issues)
       return issues.map(({ type }) => type)
     }
     expect(types('name=a&name=b&name[ne]=c')).toEqual([])
