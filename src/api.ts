@@ -12,7 +12,14 @@ import type {
   CollectionDefinition,
   VersionDefinition,
 } from './model/definition.ts'
-import type { DefOf, Found, Hooks, RunOf, Transaction, TransactionOptions } from './model/hooks.ts'
+import type {
+  DefOf,
+  Hooks,
+  ResourceOf,
+  RunOf,
+  Transaction,
+  TransactionOptions,
+} from './model/hooks.ts'
 import type { CallScope } from './operations/context.ts'
 import {
   assertValid,
@@ -91,7 +98,7 @@ export interface Resources<C = Collections> {
    * The resource of a collection, typed by the collection or its name.
    * @throws TypeError where there is no such collection.
    */
-  collection<T extends keyof C | AnyCollection>(collection: T): Found<C, T>
+  collection<T extends keyof C | AnyCollection>(collection: T): ResourceOf<C, T>
   /**
    * Runs work that may run more than once and must have no effect outside `tx` as one transaction: all of its
    * changes happen, or none. It is in one database, ends after `workTime`, and runs again where another one was
@@ -198,7 +205,7 @@ export function defineApi<
       collection: (collection: string | AnyCollection) =>
         runtime.createResource(scope, nameOf(collection)),
       transaction: (work: (tx: Transaction) => Promise<unknown>, options?: TransactionOptions) =>
-        runtime.transaction(scope, work, options),
+        runtime.runTransaction(scope, work, options),
     }
   }
   const stores = new Set(

@@ -85,7 +85,7 @@ export function defineCollection<
   checkOptions(title, options, COLLECTION_RULES)
   // The types of the options are for the type checker alone.
   const declaration = options as unknown as Declaration
-  const definition = definitionOf(declaration)
+  const definition = buildDefinition(declaration)
   declaration.store.attach(definition.shape)
   let handlers: Handlers | undefined
   /** Made on first use: a collection of a larger api is not served alone. */
@@ -118,22 +118,22 @@ function aloneVersion(definition: CollectionDefinition) {
   return { name: '', number: undefined, collections, deprecated: undefined, sunset: undefined }
 }
 
-function definitionOf(options: Declaration): CollectionDefinition {
+function buildDefinition(options: Declaration): CollectionDefinition {
   const { name, schema, store } = options
   assertValid(
     /^(?!(?:openapi|docs)$)[A-Za-z][A-Za-z0-9_-]*$/.test(name),
     `A collection's name is made of letters, digits, _ and -, and is neither openapi nor docs; not ${JSON.stringify(name)}`,
   )
   checkObjectSchema(name, schema)
-  const shape = shapeOf(options)
+  const shape = buildShape(options)
   const { fields, identity, createdAt } = shape
   checkOperatorNames(name, fields)
   const defaultOrder = identity.kind === 'text' && createdAt !== undefined ? createdAt : ''
   const sort = parseSort(String(options.sort ?? defaultOrder))
   for (const { path } of sort) {
     const dotted = path.join('.')
-    const objection = invalidSortReason(requireField(name, fields, 'sort', dotted))
-    assertValid(!objection, `${name}: sort: "${dotted}" ${objection}: it has no order`)
+    const reason = invalidSortReason(requireField(name, fields, 'sort', dotted))
+    assertValid(!reason, `${name}: sort: "${dotted}" ${reason}: it has no order`)
   }
   const { maxLimit = 100, defaultLimit = Math.min(25, maxLimit) } = options
   assertValid(defaultLimit <= maxLimit, `${name}: defaultLimit may not be above maxLimit`)
@@ -187,7 +187,7 @@ function definitionOf(options: Declaration): CollectionDefinition {
     total: options.total ?? 'exact',
     parents: findParents(name, references),
     references,
-    guarded: [...references.values()].some(({ onDelete }) => onDelete !== undefined),
+    hasOnDelete: [...references.values()].some(({ onDelete }) => onDelete !== undefined),
     children: [],
     operations: new Set(options.operations ?? OPERATIONS),
     actions: compileActions(options),
@@ -195,7 +195,7 @@ function definitionOf(options: Declaration): CollectionDefinition {
     putCreates: options.putCreates ?? false,
     requirePrecondition: options.requirePrecondition ?? false,
     cacheControl,
-    privateCacheControl: privately(cacheControl),
+    privateCacheControl: toPrivateCacheControl(cacheControl),
     access: buildAccess(
       options.access,
       [...OPERATIONS, SEARCH, DOWNLOAD, ...Object.keys(options.actions ?? {})],
@@ -244,7 +244,7 @@ function checkBlobs({ name, blobs, actions = {} }: Declaration, fields: Fields):
 
 const DATE_TIME: Field = { kind: 'date-time', nullable: false, optional: false, serverOwned: true }
 
-function shapeOf(options: Declaration): Shape {
+function buildShape(options: Declaration): Shape {
   const { name, schema, idField = 'id', timestamps = true } = options
   const own = fieldsOf(schema, 'output')
   const chosen = fieldsOf(schema, 'input').get(idField)
@@ -278,8 +278,8 @@ function shapeOf(options: Declaration): Shape {
     sets.map(set => {
       const paths = typeof set === 'string' ? [set] : set
       for (const dotted of paths) {
-        const objection = invalidSortReason(requireField(name, fields, option, dotted))
-        assertValid(!objection, `${name}: "${dotted}" ${objection} and cannot be indexed`)
+        const reason = invalidSortReason(requireField(name, fields, option, dotted))
+        assertValid(!reason, `${name}: "${dotted}" ${reason} and cannot be indexed`)
       }
       return paths
     })
@@ -308,7 +308,7 @@ function holdsText({ kind, options = [] }: Field): boolean {
 }
 
 /** Builds the `Cache-Control` for clients with credentials: no shared cache may keep the answer (RFC 9111 §5.2.2). */
-function privately(cacheControl: string): string {
+function toPrivateCacheControl(cacheControl: string): string {
   const others = splitList(cacheControl).filter(
     directive => !/^(?:public|private|s-maxage)(?:=|$)/i.test(directive),
   )

@@ -144,7 +144,7 @@ export interface CollectionDefinition extends Resolved<PlainOptions, OptionsWith
   /** The fields that hold ids of other items, those of the parents included. */
   readonly references: ReadonlyMap<string, Reference>
   /** Whether a reference has `onDelete`: a write then locks the items that it refers to. */
-  readonly guarded: boolean
+  readonly hasOnDelete: boolean
   /** The collections whose references a deletion here must consider. Empty outside of an api. */
   readonly children: readonly Child[]
   readonly operations: ReadonlySet<Operation>

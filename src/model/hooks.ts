@@ -30,7 +30,7 @@ export type DefOf<Named, N extends keyof Named> = string extends keyof Named
     : never
 
 /** The resource of a collection, or of a name. */
-export type Found<Named, T> = T extends AnyCollection
+export type ResourceOf<Named, T> = T extends AnyCollection
   ? CallableOf<T['def']>
   : T extends keyof Named
     ? CallableOf<DefOf<Named, T>>
@@ -46,13 +46,13 @@ export interface Find<Own extends Def = UnknownDef, Named = AnyNames> {
   /** By name and schema: for a collection that is declared later and refers back to this one. */
   <S extends SomeSchema>(name: string, schema: S): Resource<OwnDef<S>>
   /** By the collection or its name. @throws TypeError where the api has no such collection. */
-  <T extends keyof Named | AnyCollection>(collection: T): Found<Named, T>
+  <T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
 }
 
 /** The argument of the work of a transaction. */
 export interface Transaction<Named = AnyNames> {
   /** Finds the resource of a collection: its operations are part of the transaction. */
-  collection<T extends keyof Named | AnyCollection>(collection: T): Found<Named, T>
+  collection<T extends keyof Named | AnyCollection>(collection: T): ResourceOf<Named, T>
 }
 
 /** Options of a transaction: the defaults of its calls. */

@@ -21,10 +21,10 @@ import { OperationTools, runBefore } from './run-hooks.ts'
 import { runInTransaction } from './run-transaction.ts'
 import { refuseIfMatch, requireForWrite } from './write-preconditions.ts'
 import {
-  addApplied,
+  addReturnApplied,
   buildChangedResult,
   keepAnswer,
-  once,
+  runOncePerKey,
   toReadableAnswer,
 } from './write-results.ts'
 import { update } from './writes.ts'
@@ -43,16 +43,14 @@ export function act(
       : await doWork(context, action, key)
     return buildResult(context, action, outcome)
   }
-  if (isSafe(action) || context.idempotencyKey === undefined) return work()
-  return once(context, work, answer => buildResult(context, action, readOutcome(answer)))
-}
-
-function isSafe({ method }: ActionDefinition): boolean {
-  return method === 'GET'
+  if (isRead(action.method) || context.idempotencyKey === undefined) return work()
+  return runOncePerKey(context, work, answer =>
+    buildResult(context, action, parseKeptAnswer(answer)),
+  )
 }
 
 /** The result of an action: an item of the collection, a value, or nothing. */
-interface Outcome {
+interface ActionOutcome {
   readonly stored?: Stored | undefined
   readonly data?: Json | undefined
 }
@@ -62,20 +60,20 @@ async function doWork(
   context: OperationContext,
   action: ActionDefinition,
   key: string | undefined,
-): Promise<Outcome> {
+): Promise<ActionOutcome> {
   const current = await findActedOn(context, action)
   const outcome = await run(context, action, current, await checkInput(context, action))
-  if (key !== undefined) await keepAnswer(context, key, printOutcome(context, outcome))
+  if (key !== undefined) await keepAnswer(context, key, toKeptAnswer(context, outcome))
   return outcome
 }
 
-function printOutcome({ target }: OperationContext, { stored, data }: Outcome): Json[] {
+function toKeptAnswer({ target }: OperationContext, { stored, data }: ActionOutcome): Json[] {
   if (stored) return [null, toReadableAnswer(target.collection, stored)]
   return data === undefined ? [] : [data]
 }
 
-function readOutcome(answer: Json): Outcome {
-  // `printOutcome` has made it.
+function parseKeptAnswer(answer: Json): ActionOutcome {
+  // `toKeptAnswer` has made it.
   const [data, item] = answer as Json[]
   return item === undefined ? { data } : { stored: item as unknown as Stored }
 }
@@ -83,9 +81,9 @@ function readOutcome(answer: Json): Outcome {
 function buildResult(
   context: OperationContext,
   { name, outputFields: fields }: ActionDefinition,
-  { stored, data }: Outcome,
+  { stored, data }: ActionOutcome,
 ): Awaitable<OperationResult> {
-  if (stored) return buildGivenResult(context, stored)
+  if (stored) return buildReturnedItemResult(context, stored)
   if (data === undefined) return buildEmptyResult(context)
   return {
     status: 200,
@@ -100,14 +98,15 @@ async function findActedOn(
   context: OperationContext,
   action: ActionDefinition,
 ): Promise<Stored | undefined> {
-  if (action.on === 'item') return isSafe(action) ? requireItem(context) : requireForWrite(context)
+  const reads = isRead(action.method)
+  if (action.on === 'item') return reads ? requireItem(context) : requireForWrite(context)
   await requireParent(context)
-  if (!isSafe(action)) refuseIfMatch(context)
+  if (!reads) refuseIfMatch(context)
   return undefined
 }
 
 /** Finds the item that an action with `output: 'item'` returned. @throws TypeError for anything else. */
-async function findGiven(
+async function findReturnedItem(
   context: OperationContext,
   { name }: ActionDefinition,
   value: unknown,
@@ -123,7 +122,7 @@ async function findGiven(
 }
 
 /** Answers 200 with an item, where the client may see it. */
-async function buildGivenResult(
+async function buildReturnedItemResult(
   context: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
@@ -158,11 +157,11 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   const common = { vary: ['Prefer'] }
   switch (context.returns) {
     case 'minimal':
-      return { ...common, status: 204, headers: addApplied([], context) }
+      return { ...common, status: 204, headers: addReturnApplied([], context) }
     case 'representation': {
       const data = { url: context.href(list) }
       const representation = { kind: 'document', name: 'place', data } as const
-      return { ...common, status: 200, headers: addApplied([], context), representation }
+      return { ...common, status: 200, headers: addReturnApplied([], context), representation }
     }
     default:
       return { ...common, status: 303, headers: ['Location', context.hrefAsRequested(list)] }
@@ -174,7 +173,7 @@ async function run(
   action: ActionDefinition,
   current: Stored | undefined,
   input: unknown,
-): Promise<Outcome> {
+): Promise<ActionOutcome> {
   const { collection } = context.target
   let stored = current
   const item = current && toProgramItem(collection, current)
@@ -199,7 +198,7 @@ async function run(
   const known = items.get(value)
   if (known) return { stored: known }
   if (value === undefined || value === null) return { data: value }
-  if (action.givesItem) return { stored: await findGiven(context, action, value) }
+  if (action.givesItem) return { stored: await findReturnedItem(context, action, value) }
   // A value may have dates and undefined properties: it is kept and sent as JSON.
   return { data: JSON.parse(JSON.stringify(value)) as Json }
 }

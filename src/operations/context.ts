@@ -33,7 +33,7 @@ export interface Runtime {
   /** Creates the resource of a collection. It is here since hooks and actions need it, and it needs them. */
   readonly createResource: (scope: CallScope, name: string) => Resource
   /** Runs work in a transaction. It is here for the same reason. */
-  readonly transaction: typeof runTransaction
+  readonly runTransaction: typeof runTransaction
 }
 
 /** What calls of one version share. Its options are in force where a call gives none. */

@@ -13,8 +13,8 @@ import { hasFiles, readFiles } from '../schema/blob.ts'
 import type { Id } from '../store/store.ts'
 import { type CallScope, type OperationResult, RequestContext } from './context.ts'
 import { countMatching, createList, type ListRunner } from './list-calls.ts'
-import { compilePerform, type Perform } from './perform.ts'
-import { type ProgramItem, readWrite, toProgramItem } from './program-items.ts'
+import { compileOperation, type Perform } from './perform.ts'
+import { type ProgramItem, parseWriteTarget, toProgramItem } from './program-items.ts'
 import { translateStoreError } from './store-errors.ts'
 import { createUploads } from './uploads.ts'
 
@@ -102,7 +102,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     context.uploads = createUploads(context)
     signal.throwIfAborted()
     try {
-      return await compilePerform(runtime.api, target, operation, perform)(context)
+      return await compileOperation(runtime.api, target, operation, perform)(context)
     } catch (error) {
       throw translateStoreError(error)
     }
@@ -124,7 +124,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     { value, options }: Pick<Call, 'value'> & { readonly options?: WriteOptions | undefined },
     action?: ActionDefinition,
   ): Promise<ProgramItem> => {
-    const { id, preconditions } = readWrite(collection, target, options)
+    const { id, preconditions } = parseWriteTarget(collection, target, options)
     const kind = action ? 'action' : 'item'
     const place = { kind, id: normalizeId(collection, id), action } as const
     return runItem(operation, place, { value, options, preconditions })
@@ -163,7 +163,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     patch: async (target, value, options) => write('patch', target, { value, options }),
     delete: async (target, options) => write('delete', target, { options }),
     async change(target, change, options) {
-      const { id } = readWrite(collection, target, { unconditional: true })
+      const { id } = parseWriteTarget(collection, target, { unconditional: true })
       for (let attempt = 1; ; attempt++) {
         const item = await read(id, options)
         const value: unknown = await change(item)

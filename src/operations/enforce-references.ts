@@ -149,8 +149,8 @@ export function writeReferring<T>(
   current: Item | undefined,
   write: (context: OperationContext) => Awaitable<T>,
 ): Awaitable<T> {
-  const { guarded, references } = context.target.collection
-  if (!guarded) return write(context)
+  const { hasOnDelete, references } = context.target.collection
+  if (!hasOnDelete) return write(context)
   const names = ([field, { onDelete }]: readonly [string, Reference]) => {
     const value = values[field] ?? null
     return onDelete !== undefined && value !== null && value !== current?.[field]

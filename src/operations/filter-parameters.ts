@@ -18,7 +18,7 @@ const LIMITS = {
 }
 
 /** Finds the reader for the queries of programs. */
-export const findReader: (collection: CollectionDefinition) => QueryReader = memoize(
+export const findProgramReader: (collection: CollectionDefinition) => QueryReader = memoize(
   ({ shape, queryFields, sort, search }: CollectionDefinition) =>
     compileQueryReader({
       fields: queryFields,

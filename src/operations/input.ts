@@ -214,13 +214,13 @@ export function runValueHook(
 /**
  * Checks what the schema cannot know of the values of an item: their size, their id, whether their writer may
  * see them, and what they refer to.
- * @param checked the values as they were before a hook.
+ * @param beforeHook the values as they were before the hook.
  * @throws HttpError 400, 403, 413
  */
 export function requireWritable(
   context: OperationContext,
   values: Item,
-  checked: Item,
+  beforeHook: Item,
   current: Item | undefined,
 ): Awaitable<void> {
   const { collection } = context.target
@@ -228,7 +228,7 @@ export function requireWritable(
   requireSize(context, values)
   const visible = assertVisible(context, values, current)
   if (collection.references.size === 0) return visible
-  return andThen(visible, () => checkReferences(context, values, checked, current))
+  return andThen(visible, () => checkReferences(context, values, beforeHook, current))
 }
 
 function requireValidId(collection: CollectionDefinition, values: Item): void {
@@ -255,7 +255,7 @@ function requireSize({ target, api }: OperationContext, values: Item): void {
 async function checkReferences(
   context: OperationContext,
   values: Item,
-  checked: Item,
+  beforeHook: Item,
   current: Item | undefined,
 ): Promise<void> {
   const { version, collection, parent: found } = context.target
@@ -267,7 +267,7 @@ async function checkReferences(
     const isFound = !context.transaction && found?.field === field && found.id === value
     if (!parent || isFound || value === null || value === current?.[field]) continue
     const id = parseId(parent, String(value))
-    const byClient = value === checked[field]
+    const byClient = value === beforeHook[field]
     if (id === undefined || !(await findVisible(context, parent, id, byClient))) {
       const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
       issues.push({ message, field, type: 'unknown_reference' })

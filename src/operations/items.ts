@@ -6,7 +6,7 @@ import { type Awaitable, andThen, type Item } from '../schema/values.ts'
 import { createWithin, type Filter, matcher } from '../store/selection.ts'
 import type { Id, Stored } from '../store/store.ts'
 import { derive, type OperationContext } from './context.ts'
-import { findReader, toParameters } from './filter-parameters.ts'
+import { findProgramReader, toParameters } from './filter-parameters.ts'
 
 /** Builds the filters that a parent and the row policy add to every list. */
 export function buildReachFilters(context: OperationContext): readonly Filter[] {
@@ -187,7 +187,7 @@ function filtersOf(
   const { name, shape } = collection
   const parameters = toParameters(rule, shape.identity.name, `${name}: visible`)
   const issues: Issue[] = []
-  const { where } = findReader(collection)(parameters, issues)
+  const { where } = findProgramReader(collection)(parameters, issues)
   const wrong = issues.find(({ type }) => type !== 'invalid_value')
   if (wrong) throw new TypeError(`${name}: visible is no filter: ${wrong.message}`)
   // No item has a value that its field cannot have.

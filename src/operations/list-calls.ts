@@ -9,8 +9,8 @@ import type { Awaitable, Scalar } from '../schema/values.ts'
 import { sortKeyOf } from '../store/selection.ts'
 import type { Slice, Stored } from '../store/store.ts'
 import type { OperationContext, OperationResult } from './context.ts'
-import { findReader, parameter, toParameters } from './filter-parameters.ts'
-import { count, prepareQuery, totalMode } from './list.ts'
+import { findProgramReader, parameter, toParameters } from './filter-parameters.ts'
+import { chooseTotalMode, count, prepareQuery } from './list.ts'
 import type { Perform } from './perform.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
 import { translateStoreError } from './store-errors.ts'
@@ -43,7 +43,7 @@ const PLACE = ['limit', 'offset'] as const
 const NAMES: ReadonlySet<string> = new Set([...READ, ...PLACE, 'where'])
 
 /** Reads the query of a call. @throws TypeError for an invalid filter; HttpError 400 as for a client. */
-function readQuery(collection: CollectionDefinition, { words, query = {} }: ListCall): Query {
+function readCallQuery(collection: CollectionDefinition, { words, query = {} }: ListCall): Query {
   const { name, shape } = collection
   const values: Readonly<Record<string, unknown>> = { ...query }
   const texts = READ.flatMap(each =>
@@ -54,7 +54,7 @@ function readQuery(collection: CollectionDefinition, { words, query = {} }: List
   const where = [Object.fromEntries(filters), Object(values.where ?? {}) as object]
   const parameters = where.flatMap(each => toParameters(each, shape.identity.name, name))
   const issues: Issue[] = []
-  const read = findReader(collection)([...parameters, ...texts], issues)
+  const read = findProgramReader(collection)([...parameters, ...texts], issues)
   throwIfAny(issues)
   return read
 }
@@ -81,7 +81,7 @@ export async function countMatching(
     )
   }
   const { value } = await run(call.operation, call.options, context =>
-    count(context, readQuery(collection, call)),
+    count(context, readCallQuery(collection, call)),
   )
   return value as number // an exact count is one
 }
@@ -117,7 +117,7 @@ export function createList(
   ): Promise<T> => {
     let result: T | undefined
     await run(call.operation, call.options, async context => {
-      result = await read(context, await prepareQuery(context, readQuery(collection, call)))
+      result = await read(context, await prepareQuery(context, readCallQuery(collection, call)))
       return { status: 200, headers: [], value: result.items && [...result.items] }
     })
     return result as T // the operation has run, or thrown
@@ -126,9 +126,9 @@ export function createList(
   const readPart = (slice: Slice, counts = false): Promise<Part> =>
     perform(async (context, query) => {
       const store = context.storeOf(collection)
-      const mode = counts ? totalMode(context) : 'none'
+      const mode = counts ? chooseTotalMode(context) : 'none'
       const page = await store.list(query, slice, mode, context.storeOptions)
-      const items = page.items.map(createGive(collection, query))
+      const items = page.items.map(createItemMapper(collection, query))
       return { ...page, query, slice, stored: page.items, items }
     })
 
@@ -141,14 +141,14 @@ export function createList(
       query,
       batches: context.storeOf(collection).stream(query, context.storeOptions),
     }))
-    const give = createGive(collection, query)
+    const toItem = createItemMapper(collection, query)
     let left = limit ?? Number.POSITIVE_INFINITY
     let skipped = 0
     try {
       for await (const batch of batches) {
         for (const stored of batch) {
           if (skipped++ < offset) continue
-          yield give(stored)
+          yield toItem(stored)
           if (--left === 0) return
         }
       }
@@ -199,7 +199,7 @@ export function createList(
 }
 
 /** Creates a function that prepares items for a program: whole, or only the fields of the query. */
-function createGive(
+function createItemMapper(
   collection: CollectionDefinition,
   { fields }: Query,
 ): (stored: Stored) => ProgramItem {

@@ -27,7 +27,7 @@ const VARY_PREFER: readonly string[] = ['Prefer']
 const VARY_PREFER_RANGE: readonly string[] = ['Prefer', 'Range']
 
 /** Finds the readers of an api's collections, for its endpoints: its limits are theirs. */
-const findReaders = memoize((api: ApiDefinition) =>
+const findListReaders = memoize((api: ApiDefinition) =>
   memoize((collection: CollectionDefinition) => {
     const { shape, search } = collection
     const options = {
@@ -55,14 +55,15 @@ export function compileList(
   collection: CollectionDefinition,
   operation: string,
 ): (context: OperationContext) => Awaitable<OperationResult> {
-  const readers = findReaders(api)(collection)
+  const readers = findListReaders(api)(collection)
   const read = operation === 'search' ? readers.search : readers.list
-  const answer = operation === 'count' ? answerCount : list
+  const counts = operation === 'count'
   return context => {
     const { method, preconditions, parameters, queryKey } = context
     // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
     const ranged = method === 'GET' && preconditions.ifRange === undefined
-    return answer(context, read(parameters, ranged ? context.range : undefined, queryKey))
+    const request = read(parameters, ranged ? context.range : undefined, queryKey)
+    return counts ? count(context, request.query) : list(context, request)
   }
 }
 
@@ -78,7 +79,7 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
     if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
       return headOfPage(context, selection, request)
     const store = context.storeOf(context.target.collection)
-    const mode = totalMode(context)
+    const mode = chooseTotalMode(context)
     return andThen(store.list(selection, slice, mode, context.listOptions), page =>
       buildPageResult(context, selection, request, page, mode),
     )
@@ -121,7 +122,7 @@ async function headOfPage(
   query: Query,
   request: ListRequest,
 ): Promise<OperationResult> {
-  const mode = totalMode(context)
+  const mode = chooseTotalMode(context)
   const store = context.storeOf(context.target.collection)
   const total = await store.count(query, mode, context.listOptions)
   return {
@@ -205,23 +206,10 @@ function toReadableItems(
   items: readonly Stored[],
   { fields }: Query,
 ): Awaitable<Item[]> {
-  const pick = fields && picker(fields)
   const { blobs, writeOnly } = context.target.collection
-  if (blobs) {
-    return Promise.all(
-      items.map(async ({ item }) => {
-        const readable = await toReadable(context, item, fields)
-        return pick ? pick(readable) : readable
-      }),
-    )
-  }
-  // `fields` names no write-only property.
-  if (pick) return items.map(({ item }) => pick(item))
-  return items.map(({ item }) => omit(item, writeOnly))
-}
-
-function answerCount(context: OperationContext, { query }: ListRequest): Promise<OperationResult> {
-  return count(context, query)
+  const pick = fields ? picker(fields) : (item: Item) => item
+  if (!blobs) return items.map(({ item }) => pick(omit(item, writeOnly)))
+  return Promise.all(items.map(async ({ item }) => pick(await toReadable(context, item, fields))))
 }
 
 /** Counts the items that match: the exact number, unless the client prefers an estimate. */
@@ -328,7 +316,7 @@ function allowedMode(context: OperationContext, mode: TotalMode): TotalMode {
 }
 
 /** Chooses how the total of a list is counted. */
-export function totalMode(context: OperationContext): TotalMode {
+export function chooseTotalMode(context: OperationContext): TotalMode {
   return allowedMode(context, context.preferences.count ?? context.target.collection.total)
 }
 

@@ -38,7 +38,7 @@ const COMPILERS: Readonly<
  * @param perform does the work. Default: as the operation's name says.
  * @returns a function that throws `HttpError`s, and what the store, hooks and actions throw.
  */
-export function compilePerform(
+export function compileOperation(
   api: ApiDefinition,
   { collection, action }: CollectionTarget,
   operation: string,

@@ -33,7 +33,7 @@ export function toProgramItem(
  * Reads the target of a write: an id alone sets no condition, an item that was read here must have its version.
  * @throws TypeError for an object whose version is not known, and for an item of another collection.
  */
-export function readWrite(
+export function parseWriteTarget(
   { name, shape }: CollectionDefinition,
   target: unknown,
   { ifMatch, unconditional = false }: WriteOptions = {},

@@ -28,7 +28,7 @@ export class OperationTools implements HookContext {
     const { runtime } = this.#context
     const scope = createScope(this.#context)
     // The calls of a transaction are those of the version, as `collection` above.
-    return runtime.transaction.bind(runtime, scope) as HookContext['transaction']
+    return runtime.runTransaction.bind(runtime, scope) as HookContext['transaction']
   }
 }
 

@@ -58,7 +58,7 @@ export function buildCreatedResult(
   const headers: HeaderList = ['Location', location]
   const minimal = returns === 'minimal'
   if (!minimal) headers.push('Content-Location', location)
-  addApplied(headers, context)
+  addReturnApplied(headers, context)
   return andThen(minimal ? undefined : representChanged(context, stored), representation => ({
     status: 201,
     headers,
@@ -85,7 +85,7 @@ export async function buildChangedResult(
     return {
       ...common,
       status: 200,
-      headers: addApplied(['Content-Location', context.href(item)], context),
+      headers: addReturnApplied(['Content-Location', context.href(item)], context),
       representation: await representChanged(context, stored),
       validators: itemValidators(stored, context.variant),
     }
@@ -93,7 +93,7 @@ export async function buildChangedResult(
   if (returns === 'minimal') {
     // After a PUT no validator may be sent where the server added to what it was sent (RFC 9110 §9.3.4).
     const validators = operation === 'patch' ? itemValidators(stored, context.variant) : undefined
-    return { ...common, status: 204, headers: addApplied([], context), validators }
+    return { ...common, status: 204, headers: addReturnApplied([], context), validators }
   }
   return { ...common, status: 303, headers: ['Location', context.hrefAsRequested(item)] }
 }
@@ -106,7 +106,7 @@ export async function buildDeletedResult(
   const minimal = context.returns === 'minimal'
   return {
     status: minimal ? 204 : 200,
-    headers: addApplied([], context),
+    headers: addReturnApplied([], context),
     representation: minimal ? undefined : await representChanged(context, stored),
     vary: VARY_PREFER,
     stored,
@@ -114,7 +114,7 @@ export async function buildDeletedResult(
 }
 
 /** Adds `Preference-Applied` where the preference decided the answer (RFC 7240 §3). */
-export function addApplied(
+export function addReturnApplied(
   headers: HeaderList,
   { preferences, returns }: OperationContext,
 ): HeaderList {
@@ -174,14 +174,14 @@ function isSmall(value: unknown): boolean {
 
 /**
  * Does a write once for each key: {@link toWriteOptions} keeps the answer in the same step as the change.
- * @throws as {@link once} does.
+ * @throws as {@link runOncePerKey} does.
  */
 export function writeOnce(
   context: OperationContext,
   write: () => Awaitable<OperationResult>,
 ): Awaitable<OperationResult> {
   if (context.idempotencyKey === undefined) return write()
-  return once(
+  return runOncePerKey(
     context,
     key => {
       context.claimedKey = key
@@ -243,7 +243,7 @@ const RESULT_BUILDERS = {
  * @param replay builds the result from the kept answer.
  * @throws HttpError 422 for the same key with another body, 409 while the first is still running.
  */
-export async function once(
+export async function runOncePerKey(
   context: OperationContext,
   work: (key: string) => Awaitable<OperationResult>,
   replay: (answer: Json) => Awaitable<OperationResult>,

@@ -58,24 +58,24 @@ function createItem(context: OperationContext, id?: Id): Awaitable<Stored> {
   const options = toWriteOptions(context, 'created')
   return andThen(checkNew(context, id), checked =>
     andThen(runValueHook(context, { input: context.body?.value }, checked), values =>
-      write(context, values, checked, undefined, store => store.create(values, options)),
+      checkAndWrite(context, values, checked, undefined, store => store.create(values, options)),
     ),
   )
 }
 
 /**
  * Checks the values of an item, and writes them in the same transaction where there is one.
- * @param checked the values as they were before a hook.
+ * @param beforeHook the values as they were before the hook.
  */
-function write<T>(
+function checkAndWrite<T>(
   context: OperationContext,
   values: Item,
-  checked: Item,
+  beforeHook: Item,
   current: Item | undefined,
   work: (store: Store) => Awaitable<T>,
 ): Awaitable<T> {
   return writeReferring(context, values, current, inside =>
-    andThen(requireWritable(inside, values, checked, current), () =>
+    andThen(requireWritable(inside, values, beforeHook, current), () =>
       work(inside.storeOf(inside.target.collection)),
     ),
   )
@@ -149,7 +149,7 @@ export async function remove(context: OperationContext): Promise<OperationResult
  */
 async function change(
   context: OperationContext,
-  next: (own: Item, current: Stored) => Promise<Item>,
+  computeValues: (own: Item, current: Stored) => Promise<Item>,
 ): Promise<OperationResult> {
   const { collection } = context.target
   const creates = context.operation === 'replace' && collection.putCreates
@@ -157,7 +157,7 @@ async function change(
     const current = creates ? await findForWrite(context, creates) : await requireForWrite(context)
     if (!current) return createAt(context)
     const own = ownValues(collection, current.item)
-    const checked = await withBodyIssues(context.body?.issues, () => next(own, current))
+    const checked = await withBodyIssues(context.body?.issues, () => computeValues(own, current))
     const input = readInput(context, own, checked)
     const values = await runValueHook(context, { stored: current, input }, checked)
     if (context.operation === 'patch' && sameJson(values, own)) {
@@ -177,17 +177,17 @@ function readInput({ body }: OperationContext, own: Item, checked: Item): Json |
 
 /**
  * Writes checked values at the version that was read; `undefined` where the item has another one by now.
- * @param checked the values as they were before a hook; default the values.
+ * @param beforeHook the values as they were before the hook; default the values.
  */
 export async function update(
   context: OperationContext,
   { id, version, item }: Stored,
   values: Item,
-  checked = values,
+  beforeHook = values,
 ): Promise<Stored | undefined> {
   const { collection } = context.target
   const options = toWriteOptions(context, 'changed')
-  const stored = await write(context, values, checked, item, store =>
+  const stored = await checkAndWrite(context, values, beforeHook, item, store =>
     store.update(id, version, values, options),
   )
   if (!stored || !collection.blobs) return stored

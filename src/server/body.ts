@@ -200,10 +200,3 @@ async function readStream(body: BodyStream, format: Reader, context: ReadContext
   const bytes = await body.whole?.()
   return format.read(bytes ? new WholeBody(bytes) : body, context)
 }
-
-export function methodNotAllowed(method: string, allowed: string): HttpError {
-  const message = `${method.slice(0, 32)} is not allowed here. Allowed: ${allowed}.`
-  return new HttpError(405, [{ message, type: 'method_not_allowed' }], {
-    headers: ['Allow', allowed],
-  })
-}

@@ -24,7 +24,7 @@ interface Builder {
   readonly href: (target: Target) => string
 }
 
-export function buildView(
+export function buildPageView(
   context: RequestContext,
   {
     status,
@@ -41,7 +41,7 @@ export function buildView(
   const operation = context.match?.methods.get(
     typeof named === 'string' ? named.toUpperCase() : method,
   )
-  const match = matchGiven(context, representation)
+  const match = matchRepresentedItem(context, representation)
   const target: Target = match?.target ?? { kind: 'root', version: undefined }
   const { collection } = target
   return {
@@ -89,7 +89,7 @@ function basePath({ baseUrl, prefix }: ApiDefinition, request: HttpRequest): str
 }
 
 /** Finds the route of the item that was created, or that an action returned: its page is shown. */
-function matchGiven(
+function matchRepresentedItem(
   { api, match, runtime }: RequestContext,
   representation: Representation,
 ): Match | undefined {

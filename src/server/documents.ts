@@ -21,8 +21,7 @@ import { canAnything, METADATA_PATH, noSuchPath } from '../operations/authorize.
 import type { RequestContext, Step } from '../operations/context.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
-import { methodNotAllowed } from './body.ts'
-import { type Endpoints, preflight } from './endpoint.ts'
+import { type Endpoints, methodNotAllowed, preflight } from './endpoint.ts'
 import { respond } from './respond.ts'
 
 /** A document at a path. */
@@ -148,9 +147,9 @@ function printRoot({ name }: VersionDefinition): string {
 }
 
 /** Finds the OpenAPI document for a client; it is built once for each set of collections that principals may see. */
-type Find = (context: RequestContext) => Item
+type Finder = (context: RequestContext) => Item
 
-function createFinder(api: ApiDefinition, version: VersionDefinition | undefined): Find {
+function createFinder(api: ApiDefinition, version: VersionDefinition | undefined): Finder {
   const { collections } = version ?? api.defaultVersion
   const hideable = [...collections.values()].filter(({ hideExistence }) => hideExistence)
   const built = new Map<string, Item>()
@@ -168,7 +167,7 @@ function createFinder(api: ApiDefinition, version: VersionDefinition | undefined
 const OPENAPI_TYPE = 'application/vnd.oai.openapi+json'
 const VARY_ACCEPT: readonly string[] = ['Accept']
 
-function openApi(find: Find): ServedDocument {
+function openApi(find: Finder): ServedDocument {
   return {
     read(context) {
       const wanted = findOpenApiVersion(context.request.headers.accept)
@@ -191,7 +190,12 @@ function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
   return versions.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
 }
 
-function docs(api: ApiDefinition, root: string, find: Find, printer: DocsPrinter): ServedDocument {
+function docs(
+  api: ApiDefinition,
+  root: string,
+  find: Finder,
+  printer: DocsPrinter,
+): ServedDocument {
   const routes = new Map(
     [...listRoutes(api.versions)].map(route => [toUriTemplate(route.pattern), route]),
   )

@@ -1,5 +1,6 @@
 // The steps of a request in their order, compiled once for each route and method. A step that a route
 // does not need is not in its list.
+import { HttpError } from '../errors.ts'
 import { type HeaderList, isRead } from '../http/message.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import type { Route } from '../model/routes.ts'
@@ -13,12 +14,12 @@ import {
   noSuchPath,
 } from '../operations/authorize.ts'
 import type { OperationContext, RequestContext, Step } from '../operations/context.ts'
-import { compilePerform } from '../operations/perform.ts'
+import { compileOperation } from '../operations/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/root.ts'
 import { createUploads } from '../operations/uploads.ts'
 import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
-import { isForm, methodNotAllowed, readBody, readForm } from './body.ts'
+import { isForm, readBody, readForm } from './body.ts'
 import { loadChoices, offersParents } from './parent-choices.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
@@ -43,18 +44,18 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
       admissionSteps(api, method), // 401 403 429 503
       collectionOf(target)?.hideExistence && refuseHidden, // 404
     )
-  const proceed = (method: string, operation: string): Step[] =>
+  const stepsAfterAdmission = (method: string, operation: string): Step[] =>
     steps(
       api.schemes.length > 0 && (context => authorize(context, [operation])), // 401 403
       target.kind !== 'blob' && negotiateFormat, // 406
       target.kind !== 'root' && !isRead(method) && timed(api, 'body', readItemBody), // 400 408 413 415
-      compileOperation(api, route, method, operation), // 400 403 404 409 412 …
+      operationSteps(api, route, method, operation), // 400 403 404 409 412 …
       offersParents(api, target) && loadChoices,
       respond, // 304 412 500
     )
 
   const afterAdmission = new Map(
-    [...methods].map(([method, operation]) => [method, proceed(method, operation)]),
+    [...methods].map(([method, operation]) => [method, stepsAfterAdmission(method, operation)]),
   )
   const notAllowed: Step = context => {
     throw methodNotAllowed(context.method, allowedMethods(authorizedMethods(context, route)))
@@ -76,6 +77,13 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     ])
   }
   return { byMethod, otherwise: [...admit(), notAllowed] }
+}
+
+export function methodNotAllowed(method: string, allowed: string): HttpError {
+  const message = `${method.slice(0, 32)} is not allowed here. Allowed: ${allowed}.`
+  return new HttpError(405, [{ message, type: 'method_not_allowed' }], {
+    headers: ['Allow', allowed],
+  })
 }
 
 /** The endpoints of an unknown path: a preflight lets a page read the 404. */
@@ -105,11 +113,11 @@ export function preflight(api: ApiDefinition, methods: HeaderList): readonly Ste
 function unlessPreflight(answer: readonly Step[]): Step {
   return context => {
     const { origin, 'access-control-request-method': requested } = context.request.headers
-    if (origin !== undefined && requested !== undefined) proceedBy(context, answer)
+    if (origin !== undefined && requested !== undefined) continueWith(context, answer)
   }
 }
 
-function proceedBy(context: RequestContext, steps: readonly Step[]): void {
+function continueWith(context: RequestContext, steps: readonly Step[]): void {
   context.steps = steps
   context.position = 0
 }
@@ -147,7 +155,7 @@ function readItemBody(context: RequestContext): Awaitable<void> {
 }
 
 /** Performs the operation within the time for work. */
-function compileOperation(
+function operationSteps(
   api: ApiDefinition,
   { target }: Route,
   method: string,
@@ -160,7 +168,7 @@ function compileOperation(
       context.result = describeRoot(context, target)
     }
   }
-  const perform = compilePerform(api, target, operation)
+  const perform = compileOperation(api, target, operation)
   // An action takes no files, but its `update` may give contents.
   const uploads = target.collection.blobs !== undefined && !isRead(method)
   const work: Step = requested => {
@@ -222,7 +230,7 @@ function authorizedMethods(
  */
 function dispatchPost({ methods }: Route, stepsOf: (method: string) => readonly Step[]): Step {
   const formed = FORM_METHODS.flatMap(method => methods.get(method) ?? [])
-  const proceed = (context: RequestContext) => proceedBy(context, stepsOf(context.method))
+  const proceed = (context: RequestContext) => continueWith(context, stepsOf(context.method))
   return requested => {
     const context = toOperationContext(requested)
     const { api, request } = context

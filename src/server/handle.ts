@@ -20,7 +20,7 @@ import {
 } from './events.ts'
 import { loadChoices } from './parent-choices.ts'
 import { belowPrefix, readHead } from './request-head.ts'
-import { respondWithError, toErrorResponse } from './respond.ts'
+import { respondWithError, toReportedError } from './respond.ts'
 
 /** An api with its compiled endpoints. */
 export interface ServerRuntime extends Runtime {
@@ -40,7 +40,7 @@ export function handle(
 ): Awaitable<HttpResponse | undefined> {
   const context = new RequestContext(runtime, request, '', false)
   try {
-    if (!findSteps(runtime, context, fallThrough)) return undefined
+    if (!findRoute(runtime, context, fallThrough)) return undefined
     const response = run(context)
     if (response instanceof Promise)
       return response.then(
@@ -54,7 +54,7 @@ export function handle(
 }
 
 /** Finds the endpoint of a request and reads its head; `false` where the path is left to the host. */
-function findSteps(runtime: ServerRuntime, context: RequestContext, fallThrough: boolean): boolean {
+function findRoute(runtime: ServerRuntime, context: RequestContext, fallThrough: boolean): boolean {
   const { api, router, documents, notFound } = runtime
   const { request } = context
   const { path, query } = splitTarget(request.target)
@@ -117,17 +117,17 @@ async function fail(context: RequestContext, thrown: unknown): Promise<HttpRespo
     }
   }
   await loadChoices(context)
-  let answer = toErrorResponse(context, error)
+  let reported = toReportedError(context, error)
   let response: HttpResponse
   try {
-    response = respondWithError(context, answer)
+    response = respondWithError(context, reported)
   } catch (broken) {
     // Where the format cannot print even the error, JSON can.
     context.negotiated = AS_JSON
-    answer = toErrorResponse(context, broken)
-    response = respondWithError(context, answer)
+    reported = toReportedError(context, broken)
+    response = respondWithError(context, reported)
   }
-  return publishResponse(context, response, answer)
+  return publishResponse(context, response, reported)
 }
 
 function requestEvent(context: RequestContext): RequestEvent {

@@ -35,7 +35,7 @@ export function createHandlers(api: ApiDefinition): Handlers & { readonly runtim
     router,
     workload: createWorkload(api.limits),
     createResource,
-    transaction: runTransaction,
+    runTransaction,
     documents,
     notFound: compileNotFound(api),
   }

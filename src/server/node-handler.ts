@@ -183,14 +183,14 @@ export const queued = new WeakSet<ServerResponse>()
 class NodeBody implements BodyStream {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
-  readonly #pace: BodyTimer
+  readonly #timer: BodyTimer
   /** How many bytes are still to come. */
   left: number
 
   constructor(limits: Limits, request: IncomingMessage, response: ServerResponse, size: number) {
     this.#request = request
     this.#response = response
-    this.#pace = new BodyTimer(limits)
+    this.#timer = new BodyTimer(limits)
     this.left = size
   }
 
@@ -210,7 +210,7 @@ class NodeBody implements BodyStream {
     const chunk: Uint8Array | null = this.#request.read()
     if (!chunk) return undefined
     this.left -= chunk.length
-    this.#pace.add(chunk.length)
+    this.#timer.add(chunk.length)
     return chunk
   }
 
@@ -229,7 +229,7 @@ class NodeBody implements BodyStream {
         else if (request.readableEnded) return
         else {
           if (!wake) for (const event of MORE) request.on(event, onMore)
-          await this.#pace.wait(
+          await this.#timer.wait(
             new Promise<void>(resolve => {
               wake = resolve
             }),

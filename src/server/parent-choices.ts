@@ -3,7 +3,7 @@ import type { FieldChoices } from '../formats/page-view.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
 import type { CollectionTarget, Target } from '../model/routes.ts'
 import { type OperationContext, RequestContext } from '../operations/context.ts'
-import { compilePerform } from '../operations/perform.ts'
+import { compileOperation } from '../operations/perform.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import { type Awaitable, type Item, isObject } from '../schema/values.ts'
 
@@ -67,7 +67,7 @@ async function list(context: RequestContext, target: CollectionTarget): Promise<
   const late = new Promise<undefined>(resolve => {
     timer = setTimeout(() => resolve(undefined), TIMEOUT_MS)
   })
-  const perform = compilePerform(context.api, target, 'list')
+  const perform = compileOperation(context.api, target, 'list')
   const result = await Promise.race([perform(listing), late])
   clearTimeout(timer)
   return Array.isArray(result?.value) ? result.value.filter(isObject) : []

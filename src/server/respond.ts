@@ -22,7 +22,7 @@ import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { memoize } from '../schema/memoize.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
-import { buildView } from './build-page-view.ts'
+import { buildPageView } from './build-page-view.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
 
@@ -60,7 +60,7 @@ export function respond(context: RequestContext): Awaitable<void> {
     context.response = response
     return undefined
   }
-  return andThen(primeStream(context, body, length, toErrorResponse), primed => {
+  return andThen(primeStream(context, body, length, toReportedError), primed => {
     response.body = primed
     context.response = response
   })
@@ -145,7 +145,7 @@ function print(
   if (!format.page && format.printStored && 'stored' in representation && representation.stored)
     return format.printStored(representation.stored)
   const body = format.page
-    ? format.page(representation, buildView(context, { status, headers, representation }))
+    ? format.page(representation, buildPageView(context, { status, headers, representation }))
     : format.write?.(representation, type)
   if (typeof body === 'string') return { body, length: Buffer.byteLength(body) }
   return { body, length: body instanceof Uint8Array ? body.length : undefined }
@@ -213,8 +213,8 @@ function addDeprecation(
   headers.push('Link', printLink([{ rel: 'successor-version', href }]))
 }
 
-/** Turns what was thrown into an error response; failures are reported to `onError`. */
-export function toErrorResponse(context: RequestContext, thrown: unknown): HttpError {
+/** Converts what was thrown to an `HttpError`, and reports failures to `onError`. */
+export function toReportedError(context: RequestContext, thrown: unknown): HttpError {
   if (thrown instanceof HttpError) {
     if (thrown.status >= 500) report(context, thrown, thrown)
     return thrown
