@@ -1,11 +1,12 @@
 // Merges the shapes of the collections on one store: two versions of an API may serve the same items.
+import { isDeepStrictEqual } from 'node:util'
 import type { Field, Fields } from '../schema/fields.ts'
 import type { Shape } from './store.ts'
 
 /**
- * The shape of a store that serves both: the fields, indexes and unique sets of either.
- * @throws TypeError where they disagree on the identity, on the names of the dates, or on the properties of an
- * object inside: a write of one would lose what only the other declares there.
+ * Builds the shape of a store that serves both: the fields, indexes and unique sets of either.
+ * @throws TypeError where they disagree on the identity, on the names of the dates, or on the values of a field:
+ * a write of one would lose what only the other declares in an object inside.
  */
 export function mergeShapes(one: Shape, other: Shape): Shape {
   const clash = (what: string) =>
@@ -23,9 +24,9 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   return {
     name: one.name,
     identity: one.identity,
-    fields: mergeFields(one.fields, other.fields, path =>
+    fields: mergeFields(one.fields, other.fields, name =>
       clash(
-        `the properties of ${path}: declare the same ones in both, or those of one version at the top`,
+        `the values of ${name}: declare the same kind and the same properties inside in both, or give one of them another name`,
       ),
     ),
     ...((one.open || other.open) && { open: true }),
@@ -51,40 +52,24 @@ function distinct(sets: readonly (readonly string[])[]): (readonly string[])[] {
   return [...new Map(sets.map(set => [JSON.stringify(set), set])).values()]
 }
 
-/** Makes the error for an object at a path whose properties differ. */
-type Clash = (path: string) => TypeError
-
-function mergeFields(some: Fields, others: Fields, clash: Clash, above = ''): Fields {
+/** @param clash makes the error for a property whose values differ. */
+function mergeFields(some: Fields, others: Fields, clash: (name: string) => TypeError): Fields {
   const merged = new Map<string, Field>()
   for (const [name, field] of new Map([...some, ...others])) {
     const [one, other] = [some.get(name), others.get(name)]
-    const both = one && other && mergeField(one, other, above + name, clash)
-    merged.set(name, both ?? { ...field, optional: true })
+    if (one && other && !isDeepStrictEqual(outline(one), outline(other))) throw clash(name)
+    merged.set(name, {
+      ...field,
+      nullable: one?.nullable || other?.nullable || false,
+      optional: !one || !other || one.optional || other.optional,
+    })
   }
   return merged
 }
 
-const ANY: Field = { kind: 'any', nullable: true, optional: true }
-
-/** A field that is either; without the choices of both, since a store does not check values. */
-function mergeField(one: Field, other: Field, path: string, clash: Clash): Field {
-  if (one === other) return one
-  const { properties: mine, element } = one
-  const { properties: theirs } = other
-  const properties = mine && theirs && mergeFields(mine, theirs, clash, `${path}.`)
-  if (properties) {
-    // Names that only one of them has make more of them.
-    const hasSameNames = properties.size === mine.size && properties.size === theirs.size
-    if (!hasSameNames || Boolean(one.open) !== Boolean(other.open)) throw clash(path)
-  }
-  const elements = element && other.element && mergeField(element, other.element, path, clash)
-  if (one.kind !== other.kind || one.kind === 'union') return ANY
-  return {
-    kind: one.kind,
-    nullable: one.nullable || other.nullable,
-    optional: one.optional || other.optional,
-    ...(properties && { properties }),
-    ...(one.open && { open: true }),
-    ...(elements && { element: elements }),
-  }
+/** Lists what a store reads of the values of a field: their kind, and the same of all values inside. */
+function outline({ kind, open = false, properties, element }: Field): unknown {
+  const inside = (field: Field) => [field.nullable, field.optional, outline(field)]
+  const named = [...(properties ?? [])].map(([name, field]) => [name, inside(field)] as const)
+  return [kind, open, new Map(named), element && inside(element)]
 }

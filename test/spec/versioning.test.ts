@@ -296,7 +296,7 @@ describe('versions that share a store', () => {
     defineCollection({ name: 'cars', schema: Old, store })
     const schema = Old.extend({ doors: z.array(Door.extend({ locked: z.boolean() })) })
     expect(() => defineCollection({ name: 'cars', schema, store })).toThrow(
-      /^cars and cars share a store but not the properties of doors: declare the same ones in both/,
+      /^cars and cars share a store but not the values of doors: declare the same kind and/,
     )
   })
 })
