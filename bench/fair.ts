@@ -154,7 +154,7 @@ async function measure(): Promise<void> {
   await databases.close()
   printTable(
     'A good request meanwhile',
-    ['', 'slowest ms', 'requests', 'failed', 'peak RSS MiB', 'its answers'],
+    ['', 'slowest ms', 'requests', 'failed', 'RSS before, MiB', 'at most', 'its answers'],
     rows,
   )
   printSetting(`${databases.title}, one server process, its clients in another`, [
@@ -179,6 +179,7 @@ async function suffer(attack: Attack, database: string, many: boolean): Promise<
   ])
   for (let warm = 0; warm < 200; warm++) await askForItem(port)
   let ended = false
+  const before = residentOf(server.pid)
   let memory = 0
   const watch = setInterval(() => {
     memory = Math.max(memory, residentOf(server.pid))
@@ -204,7 +205,7 @@ async function suffer(attack: Attack, database: string, many: boolean): Promise<
     slowest.toFixed(0),
     String(requests),
     String(failed),
-    (memory / 2 ** 20).toFixed(0),
+    ...[before, memory].map(bytes => (bytes / 2 ** 20).toFixed(0)),
     answers,
   ]
 }
