@@ -197,6 +197,7 @@ test('rest-conventions/client', async () => {
 test('rest-conventions/html', async () => {
   expect(await namesOf('html/html.ts')).toMatchInlineSnapshot(`
     [
+      "buildPageView",
       "html",
       "type FormAction",
       "type PageLink",

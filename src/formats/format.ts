@@ -5,7 +5,6 @@ import type { HeaderList, ResponseBody } from '../http/message.ts'
 import type { Fields } from '../schema/fields.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import type { Stored } from '../store/store.ts'
-import type { PageView } from './page-view.ts'
 
 /** The content of a response before a format prints it. */
 export type Representation =
@@ -119,6 +118,14 @@ export interface DocsPrinter {
   print(document: Item, view: DocsView): string
 }
 
+/** The request that a page answers: `buildPageView()` of `rest-conventions/html` finds what a page shows. */
+export interface PageRequest {
+  /** The headers of the response: `Link`, `Content-Range`, and as `ETag` the tag of the item or the list. */
+  readonly headers: HeaderList
+  /** The context of the request, for `buildPageView()` alone. */
+  readonly context: object
+}
+
 /** A media type with its relatives, written, read, or both. */
 export interface Format {
   /** A short name: `json`. Part of every `ETag` of this format. */
@@ -133,11 +140,6 @@ export interface Format {
   readonly form?: boolean
   /** Whether empty query parameters are ignored: a browser sends every field of a form. */
   readonly skipsBlanks?: boolean
-  /**
-   * Whether its output depends on more than the representation, such as the principal. The `ETag` then
-   * covers the bytes, and there is no `Last-Modified`.
-   */
-  readonly hashed?: boolean
   /** Prints the documentation of an api as pages: they are at `/docs` where a format of the api has this. */
   readonly docs?: DocsPrinter
   /** Header fields of every response in this format. */
@@ -147,8 +149,11 @@ export interface Format {
    * @param type one of `types`, or `application/problem+json`.
    */
   write?(representation: Representation, type: string): ResponseBody
-  /** Prints a representation as a page, with links and forms; used instead of `write`. */
-  page?(representation: Representation, page: PageView): ResponseBody
+  /**
+   * Prints a representation as a page, with links and forms; used instead of `write`. A page shows more
+   * than the representation, so the `ETag` covers its text, and there is no `Last-Modified`.
+   */
+  page?(representation: Representation, request: PageRequest): Awaitable<string>
   /** Prints stored items as they are, with the length in bytes; absent where nothing is kept beside an item. */
   printStored?(stored: Stored | readonly Stored[]): {
     readonly body: string | Uint8Array[]

@@ -1,6 +1,5 @@
 // One operation of an OpenAPI document: its fields, a form that sends it, and lines to copy.
 import type { DocsView } from '../formats/format.ts'
-import type { FormAction } from '../formats/page-view.ts'
 import type { Fields } from '../schema/fields.ts'
 import { printCall, printCurl } from './docs-lines.ts'
 import {
@@ -12,6 +11,7 @@ import {
 } from './docs-schema.ts'
 import { controlId, hidden, printForm, printSelect } from './form.ts'
 import { type Markup, markup, type Part, raw } from './markup.ts'
+import type { FormAction } from './page-view.ts'
 
 export interface Parameter extends Property {
   readonly in: 'query' | 'header' | 'path'

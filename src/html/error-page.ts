@@ -2,13 +2,13 @@
 import { STATUS_CODES } from 'node:http'
 import type { ErrorEntry } from '../errors.ts'
 import { parseControlName } from '../formats/form-values.ts'
-import type { FormAction, PageView } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
 import { controlId, printAction, printForm } from './form.ts'
 import { type Control, findControl, flatten, listSubmitted, restoreForm } from './form-state.ts'
 import { printFilters } from './list.ts'
 import { type Markup, markup } from './markup.ts'
 import { printPage } from './page.ts'
+import type { FormAction, PageView } from './page-view.ts'
 import { NOWHERE, printItem } from './values.ts'
 
 interface Errors {

@@ -1,12 +1,12 @@
 // The controls of a form with what they hold: an item, nothing, or a submitted form. A form sent back
 // untouched leaves the item as it is.
 import { parseControlName, type Reading } from '../formats/form-values.ts'
-import type { FormAction, PageView } from '../formats/page-view.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { isDate } from '../schema/dates.ts'
 import type { Field, Fields } from '../schema/fields.ts'
 import { hasOneType, parseScalars } from '../schema/scalars.ts'
 import { getProperty, type Item, isObject, type Json } from '../schema/values.ts'
+import type { FormAction, PageView } from './page-view.ts'
 
 /** A control of a form, or the group of controls for an object. */
 export interface Control {

@@ -2,13 +2,13 @@
 // They need no script: `_method` names the method that a POST stands for.
 import type { ErrorEntry } from '../errors.ts'
 import { printControlName, type Reading } from '../formats/form-values.ts'
-import type { FieldChoices, FormAction, PageView } from '../formats/page-view.ts'
 import { getHeader } from '../http/message.ts'
 import { IF_MATCH_PARAMETER, METHOD_PARAMETER } from '../http/method-override.ts'
 import { describeField, type Field } from '../schema/fields.ts'
 import type { Item } from '../schema/values.ts'
 import { type Control, fillForm, findControl, flatten } from './form-state.ts'
 import { type Markup, markup, type Part, raw, toLocalPath } from './markup.ts'
+import type { FieldChoices, FormAction, PageView } from './page-view.ts'
 
 export interface FormOptions {
   readonly action: FormAction

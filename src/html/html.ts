@@ -1,10 +1,10 @@
 // `text/html`: every resource as a page in a browser, with forms for everything that can be done. No
 // script: a strict Content-Security-Policy forbids all but our own style sheet.
-import type { Format, Representation } from '../formats/format.ts'
-import type { PageLink, PageView } from '../formats/page-view.ts'
+import type { Format, PageRequest, Representation } from '../formats/format.ts'
 import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
 import { isObject } from '../schema/values.ts'
+import { buildPageView } from './build-page-view.ts'
 import { docs } from './docs.ts'
 import { printErrorPage } from './error-page.ts'
 import { disclose, printAction, printForm } from './form.ts'
@@ -12,6 +12,7 @@ import { restoreForm } from './form-state.ts'
 import { printFilters, printPages, printSearch, printTable } from './list.ts'
 import { type Markup, markup, toLocalPath } from './markup.ts'
 import { printPage } from './page.ts'
+import type { PageLink, PageView } from './page-view.ts'
 import { STYLE_SOURCE } from './style.ts'
 import { NOWHERE, printItem, printValue } from './values.ts'
 
@@ -25,7 +26,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-export type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
+export type { FormAction, PageLink, PageView } from './page-view.ts'
+export { buildPageView }
 
 /** `text/html`, written only: every resource as a page with forms, for browsers; `.html`. */
 export const html: Format = {
@@ -33,7 +35,6 @@ export const html: Format = {
   extensions: ['html'],
   types: ['text/html'],
   skipsBlanks: true,
-  hashed: true,
   headers: [
     'Content-Security-Policy',
     POLICY,
@@ -47,7 +48,8 @@ export const html: Format = {
   docs,
 }
 
-function print(representation: Representation, view: PageView): string {
+async function print(representation: Representation, request: PageRequest): Promise<string> {
+  const view = await buildPageView(representation, request)
   switch (representation.kind) {
     case 'item':
       return view.operation === 'delete'

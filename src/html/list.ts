@@ -1,6 +1,5 @@
 // The parts of a list's page: the table with its sort links, the filters, the links to other pages.
 import type { ErrorEntry } from '../errors.ts'
-import type { FieldChoices, PageView } from '../formats/page-view.ts'
 import { parseContentRange } from '../http/content-range.ts'
 import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
@@ -19,6 +18,7 @@ import {
   printSelect,
 } from './form.ts'
 import { type Markup, markup, raw, toLocalPath } from './markup.ts'
+import type { FieldChoices, PageView } from './page-view.ts'
 import { findFileAddress, printFile, printScalar } from './values.ts'
 
 interface Column {

@@ -1,6 +1,7 @@
 // The frame of every page: head, breadcrumbs, content, links to other formats.
-import type { PageView } from '../formats/page-view.ts'
+
 import { type Markup, markup, type Part, raw } from './markup.ts'
+import type { PageView } from './page-view.ts'
 import { STYLE } from './style.ts'
 
 interface Frame {
@@ -34,10 +35,10 @@ const STYLE_ELEMENT = raw(`<link rel="icon" href="data:,"><style>${STYLE}</style
 
 /** @param title of the window, followed by the breadcrumbs. */
 export function printPage(title: string, view: PageView, content: Part): string {
-  const { breadcrumbs, formats, parameters, kind, status } = view
+  const { breadcrumbs, formats, parameters, kind } = view
   const above = kind === 'root' ? [] : breadcrumbs.map(({ name }) => name).reverse()
   const query = parameters.map(({ raw: pair }) => pair).join('&')
-  const others = status >= 400 ? [] : formats.filter(({ name }) => name !== 'html')
+  const others = formats.filter(({ name }) => name !== 'html')
   return printFrame({
     title: [...new Set([title, ...above])].join(' · '),
     style: STYLE_ELEMENT,

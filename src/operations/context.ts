@@ -3,7 +3,6 @@ import { findAccessRule, satisfies } from '../auth/access.ts'
 import type { Authenticated, Principal } from '../auth/scheme.ts'
 import type { Issue } from '../errors.ts'
 import type { Representation } from '../formats/format.ts'
-import type { PageView } from '../formats/page-view.ts'
 import { NO_PRECONDITIONS, type Preconditions, type Validators } from '../http/conditional.ts'
 import type { HeaderList, HttpRequest, HttpResponse } from '../http/message.ts'
 import type { Parameter } from '../http/parameters.ts'
@@ -91,7 +90,6 @@ export type Step = (context: RequestContext) => Awaitable<void>
 
 const NO_PARAMETERS: readonly Parameter[] = []
 const NO_PREFERENCES: Preferences = {}
-const NO_CHOICES: PageView['choices'] = new Map()
 
 /** The context of a request. */
 export class RequestContext implements ListOptions {
@@ -149,8 +147,6 @@ export class RequestContext implements ListOptions {
   body: DecodedBody | undefined
   /** What a form held, as it was sent, so that a page can show it again. */
   submitted: readonly (readonly [name: string, part: unknown])[] | undefined
-  /** What the fields of a page that name a parent may be. */
-  choices: PageView['choices'] = NO_CHOICES
   uploads: Uploads | undefined
   /** The transaction that the operation is part of. */
   transaction: RunningTransaction | undefined

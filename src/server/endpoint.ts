@@ -20,7 +20,6 @@ import { createUploads } from '../operations/uploads.ts'
 import { type Awaitable, andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readBody, readForm } from './body.ts'
-import { loadChoices, offersParents } from './parent-choices.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
 import { respond } from './respond.ts'
 import { timed } from './timing.ts'
@@ -50,7 +49,6 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
       target.kind !== 'blob' && negotiateFormat, // 406
       target.kind !== 'root' && !isRead(method) && timed(api, 'body', readItemBody), // 400 408 413 415
       operationSteps(api, route, method, operation), // 400 403 404 409 412 …
-      offersParents(api, target) && loadChoices,
       respond, // 304 412 500
     )
 

@@ -18,7 +18,6 @@ import {
   requestChannel,
   responseChannel,
 } from './events.ts'
-import { loadChoices } from './parent-choices.ts'
 import { belowPrefix, readHead } from './request-head.ts'
 import { respondWithError, toReportedError } from './respond.ts'
 
@@ -116,16 +115,15 @@ async function fail(context: RequestContext, thrown: unknown): Promise<HttpRespo
       error = limited
     }
   }
-  await loadChoices(context)
   let reported = toReportedError(context, error)
   let response: HttpResponse
   try {
-    response = respondWithError(context, reported)
+    response = await respondWithError(context, reported)
   } catch (broken) {
     // Where the format cannot print even the error, JSON can.
     context.negotiated = AS_JSON
     reported = toReportedError(context, broken)
-    response = respondWithError(context, reported)
+    response = await respondWithError(context, reported)
   }
   return publishResponse(context, response, reported)
 }

@@ -3,12 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
-import {
-  evaluateRead,
-  NO_PRECONDITIONS,
-  printEntityTag,
-  type Validators,
-} from '../http/conditional.ts'
+import { evaluateRead, NO_PRECONDITIONS, type Validators } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
 import { printHttpDate } from '../http/date.ts'
 import { printLink } from '../http/link.ts'
@@ -22,7 +17,6 @@ import { AS_JSON, chooseFormat, type Negotiated } from '../negotiate.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { memoize } from '../schema/memoize.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
-import { buildPageView } from './build-page-view.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
 
@@ -33,15 +27,15 @@ export function respond(context: RequestContext): Awaitable<void> {
   const { validators, headers } = result
   const isReading = isRead(method) && (result.status === 200 || result.status === 206)
   const { representation } = result
-  // The tag of such a format covers the bytes: it is known once they are printed.
-  const hashed = isReading && negotiated?.format.hashed === true && representation !== undefined
+  // The tag of a page covers its text: it is known once that is printed.
+  const isPage = isReading && negotiated?.format.page !== undefined && representation !== undefined
   const unmodified =
     isReading &&
-    !hashed &&
+    !isPage &&
     preconditions !== NO_PRECONDITIONS &&
     evaluateRead(preconditions, method, validators ?? NO_VALIDATORS)
   const status = unmodified ? 304 : result.status
-  if (validators && !hashed) addValidators(headers, validators, representation)
+  if (validators && !isPage) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
   addCommon(headers, context, result.vary)
   if (suppressed) headers.push('Cache-Control', 'no-store')
@@ -52,8 +46,15 @@ export function respond(context: RequestContext): Awaitable<void> {
     suppressed ? suppressedStatus(status) : status,
     headers,
     unmodified ? undefined : representation,
-    hashed ? validators?.tag : undefined,
+    isPage ? validators?.tag : undefined,
   )
+  return response instanceof Promise
+    ? response.then(printed => complete(context, printed))
+    : complete(context, response)
+}
+
+/** Makes a response that of the request: a stream once it has begun, a large one where it may be sent. @throws HttpError 503 */
+function complete(context: RequestContext, response: HttpResponse): Awaitable<void> {
   const { body, length } = response
   if (!isStream(body)) {
     if (length !== undefined && length > SMALL) requireSendable(context, length)
@@ -91,15 +92,15 @@ function addValidators(
   headers.push('Last-Modified', stored?.printed?.lastModified ?? printHttpDate(lastModified))
 }
 
-/** @param tag the beginning of the tag, where it is to cover the bytes. */
+/** @param tag of the item or the list that a page shows. */
 function withBody(
   context: RequestContext,
   status: number,
   headers: HeaderList,
   representation: Representation | undefined,
   tag?: string,
-): HttpResponse {
-  const { negotiated, method } = context
+): Awaitable<HttpResponse> {
+  const { negotiated = AS_JSON, method } = context
   const isHead = method === 'HEAD'
   if (representation?.kind === 'bytes') {
     const { type, size, data } = representation
@@ -108,45 +109,62 @@ function withBody(
       ? { status, headers, body: undefined }
       : { status, headers, body: data, length: size }
   }
-  const { format, type, contentType } = negotiated ?? AS_JSON
+  const { format, type } = negotiated
   if (!representation) {
-    if (isHead && status === 200) {
-      headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
-      if (format.headers) headers.push(...format.headers)
-    } else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
+    if (isHead && status === 200) addContent(headers, negotiated)
+    else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
-  // An HTML page carries the ETag, so that its forms can send it as `_if_match`.
-  const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
-  const { body, length } = print(context, format, representation, type, status, known)
-  if (tag !== undefined && (typeof body === 'string' || body instanceof Uint8Array)) {
-    // 96 bits of a hash of what is sent.
-    const hash = createHash('sha256').update(body).digest('base64url').slice(0, 16)
-    const opaque = `${tag}.${hash}`
-    headers.push('ETag', printEntityTag({ weak: false, opaque }))
-    if (evaluateRead(context.preconditions, method, { tag: opaque }))
-      return { status: 304, headers, body: undefined }
+  if (format.page) {
+    // The forms of a page send the tag as `_if_match`.
+    const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
+    return andThen(format.page(representation, { headers: known, context }), text =>
+      withPage(context, negotiated, status, headers, text, tag),
+    )
   }
-  headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
-  if (format.headers) headers.push(...format.headers)
-  if (length !== undefined) headers.push('Content-Length', String(length))
+  const { body, length } = print(format, representation, type)
+  addContent(headers, negotiated, length)
   return { status, headers, body: isHead ? undefined : body, length }
 }
 
-/** Prints a representation: `status` and `headers` are for a page. */
+function withPage(
+  { preconditions, method }: RequestContext,
+  negotiated: Negotiated,
+  status: number,
+  headers: HeaderList,
+  text: string,
+  tag: string | undefined,
+): HttpResponse {
+  if (tag !== undefined) {
+    // 96 bits of a hash of what is sent.
+    const hash = createHash('sha256').update(text).digest('base64url').slice(0, 16)
+    headers.push('ETag', `"${tag}.${hash}"`)
+    if (evaluateRead(preconditions, method, { tag: `${tag}.${hash}` }))
+      return { status: 304, headers, body: undefined }
+  }
+  const length = Buffer.byteLength(text)
+  addContent(headers, negotiated, length)
+  return { status, headers, body: method === 'HEAD' ? undefined : text, length }
+}
+
+function addContent(
+  headers: HeaderList,
+  { contentType, format }: Negotiated,
+  length?: number | undefined,
+): void {
+  headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
+  if (format.headers) headers.push(...format.headers)
+  if (length !== undefined) headers.push('Content-Length', String(length))
+}
+
 function print(
-  context: RequestContext,
   format: Format,
   representation: Representation,
   type: string,
-  status: number,
-  headers: HeaderList,
 ): Pick<HttpResponse, 'body' | 'length'> {
-  if (!format.page && format.printStored && 'stored' in representation && representation.stored)
+  if (format.printStored && 'stored' in representation && representation.stored)
     return format.printStored(representation.stored)
-  const body = format.page
-    ? format.page(representation, buildPageView(context, { status, headers, representation }))
-    : format.write?.(representation, type)
+  const body = format.write?.(representation, type)
   if (typeof body === 'string') return { body, length: Buffer.byteLength(body) }
   return { body, length: body instanceof Uint8Array ? body.length : undefined }
 }
@@ -226,7 +244,10 @@ export function toReportedError(context: RequestContext, thrown: unknown): HttpE
   return error
 }
 
-export function respondWithError(context: RequestContext, error: HttpError): HttpResponse {
+export function respondWithError(
+  context: RequestContext,
+  error: HttpError,
+): Awaitable<HttpResponse> {
   const negotiated = context.negotiated ?? negotiateError(context)
   context.negotiated = negotiated?.errors ?? negotiated ?? AS_JSON
   const { status } = error

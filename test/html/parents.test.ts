@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
 import {
   type Access,
+  type ApiOptions,
   basic,
   defineApi,
   defineCollection,
@@ -18,10 +19,11 @@ interface Made {
   readonly count?: number
   readonly access?: Access
   readonly storeOf?: (store: Store) => Store
+  readonly rateLimit?: ApiOptions['rateLimit']
 }
 
 /** Notes of accounts, as one principal may see them. */
-async function make({ count = 3, access, storeOf = store => store }: Made = {}) {
+async function make({ count = 3, access, rateLimit, storeOf = store => store }: Made = {}) {
   const accounts = defineCollection({
     name: 'accounts',
     schema: z.object({ email: z.string(), name: z.string(), owner: z.string().default('ann') }),
@@ -46,6 +48,7 @@ async function make({ count = 3, access, storeOf = store => store }: Made = {}) 
     description: 'What people <wrote>',
     collections: [accounts, notes],
     formats: [json, html, form],
+    ...(rateLimit && { rateLimit }),
     ...(access && {
       schemes: [basic({ verify: user => ({ id: user, scopes: ['read'] }) })],
       access: { default: ['read'] },
@@ -139,21 +142,34 @@ describe('a field that names a parent', () => {
     )
   })
 
-  it('costs other formats nothing', async () => {
-    let lists = 0
-    const { visit } = await make({
-      storeOf: store => ({
-        ...store,
-        list: (...parameters) => {
-          lists++
-          return store.list(...parameters)
-        },
-      }),
+  /** Counts the lists of the parents. */
+  async function counted(made: Made = {}) {
+    const counts = { lists: 0 }
+    const storeOf = (store: Store): Store => ({
+      ...store,
+      list: (...parameters) => {
+        counts.lists++
+        return store.list(...parameters)
+      },
     })
+    return { ...(await make({ ...made, storeOf })), counts }
+  }
+
+  it('costs other formats nothing', async () => {
+    const { visit, counts } = await counted()
     await visit('/notes', { headers: { accept: 'application/json' } })
-    expect(lists).toBe(0)
+    expect(counts.lists).toBe(0)
     await visit('/notes')
-    expect(lists).toBe(1)
+    expect(counts.lists).toBe(1)
+  })
+
+  it('costs nothing for a client beyond its rate limit', async () => {
+    const { visit, counts } = await counted({
+      rateLimit: { policies: [{ limit: 1, window: 60 }] },
+    })
+    await visit('/notes')
+    expect(await visit('/notes')).toContain('429')
+    expect(counts.lists).toBe(1)
   })
 })
 

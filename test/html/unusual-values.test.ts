@@ -2,8 +2,7 @@
 // values outside of the schema.
 import { describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
-import type { PageView } from '../../src/formats/page-view.ts'
-import { html } from '../../src/html/html.ts'
+import { buildPageView, html } from '../../src/html/html.ts'
 import { toLocalPath } from '../../src/html/markup.ts'
 import {
   type Access,
@@ -14,7 +13,6 @@ import {
   type Format,
   form,
   HttpError,
-  type Item,
   json,
   memoryBlobs,
   memoryStore,
@@ -47,55 +45,41 @@ function visitor(api: { fetch: (request: Request) => Promise<Response> }, scopes
   }
 }
 
-/** A page without links, actions and forms. */
-const EMPTY: PageView = {
-  status: 200,
-  kind: 'none',
-  title: '',
-  href: '/',
-  breadcrumbs: [],
-  operation: undefined,
-  parameters: [],
-  headers: [],
-  actions: [],
-  related: [],
-  versions: [],
-  formats: [],
-  search: undefined,
-  itemName: 'item',
-  fields: undefined,
-  createdAt: undefined,
-  findLink: () => undefined,
-  description: undefined,
-  sort: [],
-  choices: new Map(),
-  submitted: undefined,
-}
+describe('a page of an unusual result', () => {
+  const action = (run: () => unknown) => ({ on: 'collection', method: 'GET', run }) as const
+  const cars = defineCollection({
+    name: 'cars',
+    schema: z.object({}),
+    store: memoryStore(),
+    actions: {
+      sizes: action(() => ['S', { size: 'L' }]),
+      size: action(() => 'S'),
+      more: action(() => ({ size: { x: 1 }, more: [{ y: [] }, 'z'] })),
+      refused: action(() => {
+        throw new HttpError(499, [{ message: 'No' }])
+      }),
+    },
+  })
+  const visit = visitor(defineApi({ collections: [cars], formats }))
 
-describe('a page without a view', () => {
-  const fields = new Map()
-  const item: Item = { id: 'a', size: { x: 1 }, more: [{ y: [] }, 'z'] }
-  it.each<[Representation, string[]]>([
-    [{ kind: 'item', name: 'car', fields, data: item }, ['id', 'a', 'size', 'more']],
-    [{ kind: 'list', name: 'cars', itemName: 'car', fields, data: [item] }, ['New', 'Filter']],
-    [{ kind: 'document', name: 'count', data: { count: 5 } }, ['count', '5']],
-    [{ kind: 'document', name: 'sizes', data: ['S', { size: 'L' }] }, ['sizes', 'S', 'L']],
-    [{ kind: 'document', name: 'size', data: 'S' }, ['size', 'S']],
-    [{ kind: 'errors', status: 499, errors: [{ message: 'No', code: 499 }] }, ['499', 'No']],
-  ])('%j', (representation, texts) => {
-    const page = html.page?.(representation, EMPTY)
-    const text = textOf(String(page))
+  it.each<[string, string[]]>([
+    ['sizes', ['sizes', 'S', 'L']],
+    ['size', ['size', 'S']],
+    ['more', ['size', 'x', 'more', 'z']],
+    ['refused', ['499', 'No']],
+  ])('of %s', async (name, texts) => {
+    const { page } = await visit(`/cars/${name}`)
     expect(page).toMatch(/^<!doctype html>/i)
+    const text = textOf(page)
     expect(text).not.toMatch(/undefined|\[object/)
-    for (const each of texts.filter(one => one !== 'New')) expect(text).toContain(each)
+    for (const each of texts) expect(text).toContain(each)
   })
 
   const data = (async function* () {})()
   it.each<[Representation]>([
-    [{ kind: 'stream', name: 'cars', itemName: 'car', fields, data }],
+    [{ kind: 'stream', name: 'cars', itemName: 'car', fields: new Map(), data }],
     [{ kind: 'bytes', type: 'image/png', size: 0, data }],
-  ])('is not made of $kind', representation => {
-    expect(() => html.page?.(representation, EMPTY)).toThrow(TypeError)
+  ])('JSON is not made of $kind', representation => {
     expect(() => json.write?.(representation, 'application/json')).toThrow(TypeError)
   })
 })
@@ -446,7 +430,7 @@ test('at the root no value has a link', async () => {
   })
   const links: Format = {
     ...json,
-    page: (_representation, page) => String(page.findLink('id', 'a')),
+    page: async (...page) => String((await buildPageView(...page)).findLink('id', 'a')),
   }
   const { fetch } = defineApi({ collections: [things], formats: [links] })
   const text = async (path: string) => (await fetch(new Request(`http://a.example${path}`))).text()

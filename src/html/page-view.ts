@@ -40,7 +40,6 @@ export interface FormAction {
 
 /** Everything that a page shows around a representation. All addresses of this api are paths. */
 export interface PageView {
-  readonly status: number
   /** The kind of resource at the address; `none` for an unknown path. */
   readonly kind: 'root' | 'collection' | 'search' | 'count' | 'item' | 'action' | 'blob' | 'none'
   /** The name of the resource: `cars`, `car 5`. */
@@ -61,7 +60,7 @@ export interface PageView {
   /** The collections of the root, the sub-collections of an item, the count of a list. */
   readonly related: readonly PageLink[]
   readonly versions: readonly PageLink[]
-  /** The same resource in other formats. */
+  /** The same resource in other formats; none of an error. */
   readonly formats: readonly PageLink[]
   /** The address of the list's text search. */
   readonly search: string | undefined

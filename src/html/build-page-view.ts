@@ -1,8 +1,7 @@
 // Builds what a page shows besides the representation: breadcrumbs, links, and forms for what the
 // client may do.
 import { namesOf, parseControlName } from '../formats/form-values.ts'
-import { isWriter, type Representation } from '../formats/format.ts'
-import type { FormAction, PageLink, PageView } from '../formats/page-view.ts'
+import { isWriter, type PageRequest, type Representation } from '../formats/format.ts'
 import { type HttpRequest, isRead } from '../http/message.ts'
 import { METHOD_PARAMETER } from '../http/method-override.ts'
 import type { ApiDefinition } from '../model/definition.ts'
@@ -16,26 +15,37 @@ import {
 import { findInputFields } from '../openapi/requests.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { mayChange } from '../operations/enforce-field-roles.ts'
+import type { FormAction, PageLink, PageView } from './page-view.ts'
+import { loadChoices } from './parent-choices.ts'
+
+/** Errors whose page loads nothing: of clients that are not admitted. */
+const BUSY: ReadonlySet<number> = new Set([401, 429, 503])
 
 /** What the parts of one view share. */
 interface Builder {
   readonly context: RequestContext
-  readonly api: ApiDefinition
+  readonly choices: PageView['choices']
   readonly href: (target: Target) => string
 }
 
-export function buildPageView(
-  context: RequestContext,
-  {
-    status,
-    headers,
-    representation,
-  }: Pick<PageView, 'status' | 'headers'> & { readonly representation: Representation },
-): PageView {
+/**
+ * Finds what a page shows besides the representation.
+ * @param request as the `page` of a format gets it.
+ */
+export async function buildPageView(
+  representation: Representation,
+  { headers, context: passed }: PageRequest,
+): Promise<PageView> {
+  const context = passed as RequestContext // a server passes its context: the formats know no type of it
   const { api, request, method, parameters } = context
+  const isBusy = representation.kind === 'errors' && BUSY.has(representation.status)
   const submitted = blankWriteOnly(context)
   const base = basePath(api, request)
-  const builder: Builder = { context, api, href: to => base + printPath(to, api.formats) }
+  const builder: Builder = {
+    context,
+    choices: isBusy ? new Map() : await loadChoices(context),
+    href: to => base + printPath(to, api.formats),
+  }
   // A form that could not be read names its method all the same.
   const named = submitted?.find(([name]) => name === METHOD_PARAMETER)?.[1]
   const operation = context.match?.methods.get(
@@ -45,7 +55,6 @@ export function buildPageView(
   const target: Target = match?.target ?? { kind: 'root', version: undefined }
   const { collection } = target
   return {
-    status,
     operation,
     headers,
     submitted,
@@ -59,14 +68,15 @@ export function buildPageView(
     sort: collection?.sort ?? [],
     fields: collection?.queryFields,
     createdAt: collection?.shape.createdAt,
-    choices: context.choices,
+    choices: builder.choices,
     actions:
       match && target.collection ? listActions(target, match.methods, builder, representation) : [],
     related: target.collection
       ? listRelated(target, builder)
       : listCollections(target.version, builder),
     versions: target.kind === 'root' && !target.version ? listVersions(builder) : [],
-    formats: target.collection ? listFormats(target, builder) : [],
+    formats:
+      target.collection && representation.kind !== 'errors' ? listFormats(target, builder) : [],
     search: target.collection && findSearch(target, builder),
     findLink: target.collection ? createLinkFinder(target, builder) : () => undefined,
   }
@@ -127,7 +137,7 @@ function isList({ kind }: CollectionTarget): boolean {
 }
 
 /** Lists the targets from the root down to this one. */
-function listBreadcrumbs(target: Target, { api, href }: Builder): PageLink[] {
+function listBreadcrumbs(target: Target, { context: { api }, href }: Builder): PageLink[] {
   const targets: Target[] = [{ kind: 'root', version: undefined }]
   if (target.version?.name) targets.push({ kind: 'root', version: target.version })
   if (target.kind !== 'root') {
@@ -145,8 +155,9 @@ function listBreadcrumbs(target: Target, { api, href }: Builder): PageLink[] {
 }
 
 /** Lists collections. An anonymous client sees closed ones too: the browser asks it to sign in there. */
-function listCollections(version: Target['version'], { api, href, context }: Builder): PageLink[] {
-  const { collections } = version ?? api.defaultVersion
+function listCollections(requested: Target['version'], { href, context }: Builder): PageLink[] {
+  const version = requested ?? context.api.defaultVersion
+  const { collections } = version
   return [...collections.values()]
     .filter(
       collection =>
@@ -156,7 +167,7 @@ function listCollections(version: Target['version'], { api, href, context }: Bui
     )
     .map(collection => ({
       name: collection.name,
-      href: href({ kind: 'collection', version: version ?? api.defaultVersion, collection }),
+      href: href({ kind: 'collection', version, collection }),
       description: collection.description,
     }))
 }
@@ -165,11 +176,10 @@ function listCollections(version: Target['version'], { api, href, context }: Bui
 function listActions(
   target: CollectionTarget,
   methods: Match['methods'],
-  { href, context }: Builder,
+  { href, context, choices }: Builder,
   representation: Representation,
 ): FormAction[] {
   const { collection, kind, action } = target
-  const choices = context.choices
   const writes = [...methods].flatMap(([method, name]): FormAction[] => {
     if (isRead(method) || action) return []
     const kind = name === 'create' || name === 'delete' ? name : 'change'
@@ -216,7 +226,7 @@ function listRelated(target: CollectionTarget, { href, context }: Builder): Page
 }
 
 /** Lists the versions that have a root of their own. */
-function listVersions({ api, href }: Builder): PageLink[] {
+function listVersions({ context: { api }, href }: Builder): PageLink[] {
   return api.versions.flatMap(version =>
     version.name === '' ? [] : [{ name: version.name, href: href({ kind: 'root', version }) }],
   )
@@ -226,7 +236,7 @@ function findSearch(target: CollectionTarget, { href }: Builder): string | undef
   return isList(target) && target.collection.search ? href(toList(target, 'search')) : undefined
 }
 
-function listFormats(target: CollectionTarget, { api, href }: Builder): PageLink[] {
+function listFormats(target: CollectionTarget, { context: { api }, href }: Builder): PageLink[] {
   return api.formats.flatMap(format => {
     const [extension] = format.extensions
     const fits = isWriter(format) && (!format.streams || isList(target))
