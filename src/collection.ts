@@ -303,8 +303,8 @@ function buildShape(options: Declaration): Shape {
 }
 
 /** Whether a search finds anything in a field. */
-function holdsText({ kind, options = [] }: Field): boolean {
-  return /^(?:string|date|date-time|any)$/.test(kind) || options.some(holdsText)
+function holdsText({ kind }: Field): boolean {
+  return kind === 'string' || kind === 'date' || kind === 'date-time'
 }
 
 /** Builds the `Cache-Control` for clients with credentials: no shared cache may keep the answer (RFC 9111 §5.2.2). */

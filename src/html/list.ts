@@ -5,10 +5,10 @@ import { parseLink } from '../http/link.ts'
 import { getHeader } from '../http/message.ts'
 import { type Parameter, printParameters } from '../http/parameters.ts'
 import { RESERVED } from '../query.ts'
-import type { Field, Fields } from '../schema/fields.ts'
+import { type Field, type Fields, isFilterable } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'
 import type { Item, Json } from '../schema/values.ts'
-import { parseSort, printSort } from '../store/sort.ts'
+import { invalidSortReason, parseSort, printSort } from '../store/sort.ts'
 import {
   controlId,
   hidden,
@@ -74,7 +74,7 @@ const MANY_COLUMNS = 8
 const MANY_ON_PHONES = 3
 
 function printHead({ name, field }: Column, view: PageView): Markup {
-  if (field.kind === 'array' || field.accept) return markup`<th scope="col">${name}</th>`
+  if (field.accept || invalidSortReason(field)) return markup`<th scope="col">${name}</th>`
   const wanted = parseSort(view.parameters.find(each => each.name === 'sort')?.value ?? '')
   const [first] = wanted.length > 0 ? wanted : view.sort
   const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
@@ -150,7 +150,7 @@ function listFilters(view: PageView): FilterControl[] {
   return listColumns(view.fields ?? new Map()).flatMap(
     ({ name: label, path, field }): FilterControl[] => {
       const named = path.length === 1 && view.findLink(label, field.kind === 'integer' ? 1 : 'x')
-      if (field.accept || field.kind === 'union' || (field.serverOwned && named)) return []
+      if (field.accept || !isFilterable(field) || (field.serverOwned && named)) return []
       if (label === view.createdAt) return [{ label, parameters: ['since', 'until'], type: 'date' }]
       const name = RESERVED.has(label) ? `filter[${label}]` : label
       const choices = listChoices(field.element ?? field)

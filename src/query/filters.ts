@@ -83,7 +83,8 @@ export function findFilter(dotted: string, word: string, fields: Fields): Filter
     return issue(message, 'unknown_operator')
   }
   if (operator !== 'exists' && !isFilterable(field)) {
-    const message = `${dotted} is ${describeField(field)}: filter on one of its properties, or with [exists]`
+    const others = field.properties ? 'on one of its properties, or ' : ''
+    const message = `${dotted} is ${describeField(field)}: filter ${others}with [exists]`
     return issue(message, 'not_filterable')
   }
   const wanted = unsupportedReason(operator, field)
@@ -127,8 +128,7 @@ export function readFilter(
     }
     values.push(...found)
   }
-  if (values.length < 2) return { path, operator, values }
-  return { path, operator, values: takesOne ? values.slice(0, 1) : [...new Set(values)] }
+  return { path, operator, values: values.length < 2 ? values : [...new Set(values)] }
 }
 
 export function tooLong({ length }: string, { pattern }: Pick<QueryLimits, 'pattern'>): string {

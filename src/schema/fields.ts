@@ -1,6 +1,7 @@
 // The field table of a schema: the properties of its items, found by name or path.
 import { type Issue, nearest } from '../errors.ts'
 import type { Path } from './paths.ts'
+import { hasOneType } from './scalars.ts'
 import type { Json, Scalar } from './values.ts'
 
 /** The type of a value, as far as queries, formats and stores need to know it. */
@@ -71,10 +72,9 @@ export function unknownField(
   return { message, field, type: 'unknown_field' }
 }
 
-/** Whether a field has values that a filter can name; `[exists]` is for any field. */
-export function isFilterable(field: Field): boolean {
-  if (field.kind === 'array') return field.element !== undefined && isFilterable(field.element)
-  return field.kind !== 'object' && field.kind !== 'record' && field.kind !== 'blob'
+/** Whether a filter can compare the values of a field, or the elements of a list; `[exists]` is for any field. */
+export function isFilterable({ kind, element }: Field): boolean {
+  return hasOneType(kind === 'array' ? element?.kind : kind)
 }
 
 /** Finds the field at a path; a record has one under every name. */
@@ -121,7 +121,7 @@ export function listPaths(fields: Fields, prefix = ''): string[] {
 /** Descriptions of the values of a kind, for messages. */
 const DESCRIPTIONS: Readonly<Record<Exclude<Kind, 'union'>, string>> = {
   string: 'a text',
-  any: 'a text',
+  any: 'any value',
   number: 'a number',
   integer: 'a whole number',
   boolean: 'true or false',

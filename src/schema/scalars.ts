@@ -4,28 +4,17 @@ import type { Field, Kind } from './fields.ts'
 import { compareText, type Json, type Scalar } from './values.ts'
 
 /**
- * Compares two values of one field: absent and null first, then numbers, texts by code point,
- * date-times by their instant, false before true.
+ * Compares two values of one field, which have one type: absent and null first; texts by code point, date-times by
+ * their instant, false before true.
  */
-export function compareValues(
-  one: Json | undefined,
-  other: Json | undefined,
-  kind: Kind = 'any',
-): number {
+export function compareValues(one: Json | undefined, other: Json | undefined, kind?: Kind): number {
   const a = one ?? null
   const b = other ?? null
   if (a === null || b === null) return Number(a !== null) - Number(b !== null)
   if (typeof a === 'string' && typeof b === 'string') {
     return kind === 'date-time' ? parseInstant(a) - parseInstant(b) : compareText(a, b)
   }
-  const order = rank(a) - rank(b)
-  return order !== 0 || typeof a === 'object' ? order : Number(a) - Number(b)
-}
-
-/** Values of different types: numbers and booleans before texts before the rest. */
-function rank(value: Json): number {
-  if (typeof value === 'number' || typeof value === 'boolean') return 0
-  return typeof value === 'string' ? 1 : 2
+  return Number(a) - Number(b)
 }
 
 /** The kinds whose values have one type, as `typeof` names it. */

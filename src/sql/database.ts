@@ -15,21 +15,6 @@ export interface JsonPath {
 /** The kind of values in a column. `json` is JSON text, or a JSON type of the database. */
 export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'json'
 
-/** The type of a JSON value, for values whose schema does not say it. */
-export type JsonType = 'string' | 'number' | 'boolean'
-
-/** An expression of a value of any type. */
-export interface MixedExpression {
-  /** The value as a text, where it is one. */
-  readonly value: Fragment
-  /** The value in a form that compares with `bind` for `any`: numbers, texts, and all others as equals. */
-  readonly order: Fragment
-  /** Builds the condition that the value is of this type. */
-  is(type: JsonType): Fragment
-  /** The value of one kind. */
-  as(kind: Kind): Fragment
-}
-
 /** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`. */
 export interface NativeType {
   /** The kinds of field that it holds. */
@@ -111,11 +96,8 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly forUpdate: Fragment
   /** Converts a boolean to a parameter for the driver. */
   boolean(value: boolean): unknown
-  /**
-   * Binds a value to compare with one of a kind. No value is an error. For `any`, an object stands for every
-   * object and array.
-   */
-  bind(value: Scalar | object, kind: Kind): Fragment
+  /** Binds a value to compare with one of a kind. No value is an error. */
+  bind(value: Scalar, kind: Kind): Fragment
   /** The expression to select for a column, which every driver reads alike. */
   read(column: Fragment, type: ColumnType): Fragment
   /** Whether equality of texts is the same in any collation, so that any index on a text serves it. */
@@ -124,17 +106,16 @@ export interface SqlDatabase extends PlaceholderStyle {
   text(value: Fragment): Fragment
   /** The value of one kind inside a JSON column, comparable; SQL's null where it is null or absent. */
   json(column: Fragment, path: JsonPath, kind: Kind): Fragment
-  /** The value of any type inside a JSON column. */
-  mixed(column: Fragment, path: JsonPath): MixedExpression
   /** The condition that a value other than null is inside a JSON column; never null itself. */
   has(column: Fragment, path: JsonPath): Fragment
   /** The condition that an object (or an array) is inside a JSON column. */
   holds(column: Fragment, path: JsonPath, what: 'object' | 'array'): Fragment
-  /** The condition that some element of the array inside a JSON column, other than null, passes a test. */
+  /** The condition that some element of the array inside a JSON column passes a test of a value of one kind. */
   anyElement(
     column: Fragment,
     path: JsonPath,
-    test: (element: MixedExpression) => Fragment,
+    kind: Kind,
+    test: (element: Fragment) => Fragment,
   ): Fragment
   /** The length of a text or of JSON, in characters or bytes; null where it is null. */
   length(value: Fragment): Fragment

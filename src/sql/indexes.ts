@@ -1,8 +1,5 @@
 // The indexes of a table: their names, and the columns or expressions in them.
 import { createHash } from 'node:crypto'
-import { findField } from '../schema/fields.ts'
-import { toPath } from '../schema/paths.ts'
-import { hasOneType } from '../schema/scalars.ts'
 import { indexesOf } from '../store/shapes.ts'
 import type { Shape } from '../store/store.ts'
 import type { SqlDatabase } from './database.ts'
@@ -44,12 +41,11 @@ export function buildIndexes(
     fields,
     paths: fields,
     parts: fields.map(path => {
-      const { column, mixed, order, value } = express(path)
-      return column ?? sql`(${mixed ? order : value})`
+      const { column, value } = express(path)
+      return column ?? sql`(${value})`
     }),
   }))
-  const sorted = indexesOf(shape).filter(fields => fields.every(path => hasOrder(path, shape)))
-  const by = sorted.map(fields => {
+  const by = indexesOf(shape).map(fields => {
     const paths = fields.includes(id) ? fields : [...fields, id]
     const parts = paths.map(path => {
       const { column, order, maybe, native, equal } = express(path)
@@ -66,11 +62,6 @@ export function buildIndexes(
     }
   })
   return [...unique, ...by]
-}
-
-function hasOrder(path: string, { fields }: Shape): boolean {
-  const kind = findField(fields, toPath(path))?.kind
-  return hasOneType(kind) || kind === 'union' || kind === 'any'
 }
 
 /** Shortens a name that a database would cut: two cut names may be the same. */

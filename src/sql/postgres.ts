@@ -3,7 +3,7 @@ import type { Kind } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Scalar } from '../schema/values.ts'
 import type { LikeStep } from '../store/selection.ts'
-import type { Failure, JsonPath, MixedExpression, SqlDatabase } from './database.ts'
+import type { Failure, JsonPath, SqlDatabase } from './database.ts'
 import { nativeFor, serves } from './postgres-types.ts'
 import { type Fragment, literalOrBound, sql } from './sql-text.ts'
 
@@ -47,39 +47,6 @@ function typed(json: Fragment, text: Fragment, kind: Kind): Fragment {
   }
 }
 
-/**
- * Values of all types in one order, as texts: `1` and `2` before negative and other numbers, by the
- * bits of the number, `3` before texts, `4` for the rest. {@link mixedKey} gives the same for a value.
- */
-function mixed(json: Fragment): MixedExpression {
-  const text = rootText(json)
-  const bits = (number: Fragment) => sql`encode(float8send(${number}), 'hex')`
-  const number = sql`${text}::double precision`
-  const key = sql`(case json_typeof(${json})
-    when 'string' then '3' || ${text}
-    when 'number' then case when ${number} < 0
-      then '1' || translate(${bits(number)}, '0123456789abcdef', 'fedcba9876543210')
-      else '2' || ${bits(sql`(${number} + 0)`)} end
-    when 'boolean' then '2' || ${bits(sql`(case ${text} when 'true' then 1 else 0 end)::double precision`)}
-    when 'null' then null
-    when 'object' then '4' when 'array' then '4' end) ${C}`
-  return {
-    value: sql`${text} ${C}`,
-    order: key,
-    is: type => sql`json_typeof(${json}) = ${sql.lit(type)}`,
-    as: kind => typed(json, text, kind),
-  }
-}
-
-function mixedKey(value: Scalar | object): string {
-  if (typeof value === 'object') return '4'
-  if (typeof value === 'string') return `3${value}`
-  const bits = Buffer.alloc(8)
-  bits.writeDoubleBE(Number(value) + 0)
-  if (Number(value) >= 0) return `2${bits.toString('hex')}`
-  return `1${Buffer.from(bits.map(byte => 255 - byte)).toString('hex')}`
-}
-
 const DATE_TIME =
   '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?$'
 
@@ -105,11 +72,8 @@ function instant(text: Fragment): Fragment {
 }
 
 /** Bound as text and cast: a driver that guesses types cannot guess wrong, and no value fails to be cast. */
-function bind(value: Scalar | object, kind: Kind): Fragment {
+function bind(value: Scalar, kind: Kind): Fragment {
   switch (kind) {
-    case 'any':
-    case 'union':
-      return sql`${storable(mixedKey(value))}::text`
     case 'boolean':
       return sql`${String(value === true)}::boolean`
     case 'number': {
@@ -200,15 +164,15 @@ export const postgres: SqlDatabase = {
   text: value => sql`${value} ${C}`,
   json: (column, path, kind) =>
     typed(inside(column, path.names, path.declared), textInside(column, path), kind),
-  mixed: (column, { names, declared }) => mixed(inside(column, names, declared)),
   has: (column, { names, declared }) =>
     sql`coalesce(json_typeof(${inside(column, names, declared)}), 'null') <> 'null'`,
   holds: (column, { names, declared }, what) =>
     sql`json_typeof(${inside(column, names, declared)}) = ${sql.lit(what)}`,
-  anyElement(column, { names, declared }, test) {
+  anyElement(column, { names, declared }, kind, test) {
     const list = inside(column, names, declared)
+    const value = sql.raw('rest_e.value')
     // Of what is no array there are no elements; to ask for them is an error.
-    return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where json_typeof(rest_e.value) <> 'null' and ${test(mixed(sql.raw('rest_e.value')))})`
+    return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where ${test(typed(value, rootText(value), kind))})`
   },
   length: value => sql`octet_length(${value})`,
   instant,

@@ -2,7 +2,7 @@
 // node:sqlite in a wrapper (docs/databases.md).
 
 import { findLiteral, type LikeStep } from '../store/selection.ts'
-import type { JsonPath, JsonType, MixedExpression, SqlDatabase } from './database.ts'
+import type { JsonPath, SqlDatabase } from './database.ts'
 import { type Fragment, literalOrBound, sql } from './sql-text.ts'
 
 /**
@@ -46,23 +46,6 @@ const COLUMN_TYPES = {
   json: 'TEXT',
 } as const
 
-const JSON_TYPES: Readonly<Record<JsonType, string>> = {
-  string: "('text')",
-  number: "('integer', 'real')",
-  boolean: "('true', 'false')",
-}
-
-function sqliteMixed(value: Fragment, type: Fragment): MixedExpression {
-  // A blob comes after every text.
-  const order = sql`case when ${type} in ('object', 'array') then x'' else ${value} end`
-  return {
-    value: order,
-    order,
-    as: () => order,
-    is: wanted => sql`${type} in ${sql.raw(JSON_TYPES[wanted])}`,
-  }
-}
-
 const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
 const NOT_NULL = 'NOT NULL constraint failed: '
 const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|FULL|PROTOCOL|READONLY)/
@@ -98,22 +81,15 @@ export const sqlite: SqlDatabase = {
   overriding: sql``,
   forUpdate: sql``,
   boolean: Number,
-  bind(value) {
-    if (typeof value === 'object') return sql`x''`
-    return sql`${typeof value === 'boolean' ? Number(value) : value}`
-  },
+  bind: value => sql`${typeof value === 'boolean' ? Number(value) : value}`,
   read: column => column,
   equalsInAnyCollation: false,
   text: value => value,
   json: (column, path) => sqliteInside(column, path, 'value'),
-  mixed: (column, path) =>
-    sqliteMixed(sqliteInside(column, path, 'value'), sqliteInside(column, path, 'type')),
   has: (column, path) => sql`coalesce(${sqliteInside(column, path, 'type')}, 'null') <> 'null'`,
   holds: (column, path, what) => sql`${sqliteInside(column, path, 'type')} = ${sql.lit(what)}`,
-  anyElement(column, path, test) {
-    const element = sqliteMixed(sql.raw('rest_e.value'), sql.raw('rest_e.type'))
-    return sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as rest_e where rest_e.type <> 'null' and ${test(element)})`
-  },
+  anyElement: (column, path, _kind, test) =>
+    sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as rest_e where ${test(sql.raw('rest_e.value'))})`,
   // Known without reading the value.
   length: value => sql`octet_length(${value})`,
   /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */

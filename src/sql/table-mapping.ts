@@ -13,7 +13,7 @@ import {
   encodeValue,
   toColumnValue,
 } from './columns.ts'
-import type { JsonPath, MixedExpression, NativeType, SqlDatabase } from './database.ts'
+import type { JsonPath, NativeType, SqlDatabase } from './database.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -55,8 +55,6 @@ export interface ColumnExpression {
   /** Whether a date-time is compared as the text of `toISOString()`. */
   readonly canonical?: boolean
   readonly native?: NativeType | undefined
-  /** Where the value may be of more than one type. */
-  readonly mixed?: MixedExpression
   /** The JSON column that it lies in. */
   readonly json?: { readonly column: Fragment; readonly path: JsonPath }
 }
@@ -181,10 +179,6 @@ export class TableMapping {
     const declared = path.every((_, at) => !isEntry(fields, path.slice(0, at + 1)))
     const whole = sql`${owner}${ref}`
     const json = { column: whole, path: { names: inner, declared } }
-    if (kind === 'any' || kind === 'union') {
-      const mixed = database.mixed(whole, json.path)
-      return { kind, maybe: true, value: mixed.value, order: mixed.order, mixed, json }
-    }
     const maybe = path.some((_, at) => isMaybe(fields, path.slice(0, at + 1)))
     const value = database.json(whole, json.path, kind)
     const order = kind === 'date-time' ? database.instant(value) : value

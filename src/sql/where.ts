@@ -1,7 +1,7 @@
 // Builds the conditions of filters and search in SQL, with the meaning that `matcher` defines.
 
 import { parseInstant } from '../schema/dates.ts'
-import { type Field, findField, type Kind } from '../schema/fields.ts'
+import { findField, type Kind } from '../schema/fields.ts'
 import { isOfKind } from '../schema/scalars.ts'
 import type { Scalar } from '../schema/values.ts'
 import {
@@ -14,7 +14,7 @@ import {
   type Within,
 } from '../store/selection.ts'
 import type { Store } from '../store/store.ts'
-import type { JsonType, MixedExpression, SqlDatabase } from './database.ts'
+import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { ColumnExpression, TableMapping } from './table-mapping.ts'
 
@@ -76,11 +76,12 @@ function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
     return sql`${database.holds(json.column, above, 'object')} and ${wanted}`
   }
   if (expression.kind !== 'array' || !json) return test(operator, values, expression, database)
-  const element = findField(mapping.shape.fields, path)?.element
+  const kind = findField(mapping.shape.fields, path)?.element?.kind ?? 'any'
   const some = (each: Operator) =>
-    database.anyElement(json.column, json.path, value =>
-      test(each, values, toOperand(value, element, database), database),
-    )
+    database.anyElement(json.column, json.path, kind, value => {
+      const order = kind === 'date-time' ? database.instant(value) : value
+      return test(each, values, { kind, value, order }, database)
+    })
   if (operator !== 'nin') return some(operator)
   return sql`${database.holds(json.column, json.path, 'array')} and not ${some('in')}`
 }
@@ -100,19 +101,6 @@ function withinCondition(expression: ColumnExpression, { store, where }: Within)
 /** A value to test. */
 type Operand = Omit<ColumnExpression, 'maybe' | 'column' | 'json'>
 
-function toOperand(
-  element: MixedExpression,
-  field: Field | undefined,
-  database: SqlDatabase,
-): Operand {
-  const kind = field?.kind ?? 'any'
-  if (kind === 'any' || kind === 'union') {
-    return { kind, value: element.value, order: element.order, mixed: element }
-  }
-  const value = element.as(kind)
-  return { kind, value, order: kind === 'date-time' ? database.instant(value) : value }
-}
-
 const COMPARISONS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
 function test(
@@ -121,10 +109,8 @@ function test(
   operand: Operand,
   database: SqlDatabase,
 ): Fragment {
-  const { order, mixed } = operand
+  const { order, value } = operand
   const [first = ''] = values
-  const only = (type: JsonType, condition: Fragment) =>
-    mixed ? sql`(${mixed.is(type)} and ${condition})` : condition
   switch (operator) {
     case 'in':
       return oneOf(values, operand, database)
@@ -134,40 +120,27 @@ function test(
     case 'gte':
     case 'lt':
     case 'lte': {
-      if (!mixed && !holds(operand, first)) return FALSE
-      const bound = bindValue(first, operand, database)
-      const compared = sql`${order} ${sql.raw(COMPARISONS[operator])} ${bound}`
-      // Values of any type have an order; the options of a union are compared each with its like.
-      return operand.kind === 'union' ? only(toJsonType(first), compared) : compared
+      if (!holds(operand, first)) return FALSE
+      return sql`${order} ${sql.raw(COMPARISONS[operator])} ${bindValue(first, operand, database)}`
     }
     case 'prefix':
-      if (!mixed && !isText(operand.kind)) return FALSE
-      return only('string', prefixCondition(operand.value, String(first), database))
+      if (!isText(operand.kind)) return FALSE
+      return prefixCondition(value, String(first), database)
     case 'like':
-      if (!mixed && !isText(operand.kind)) return FALSE
-      return only('string', database.like(operand.value, parseLike(String(first))))
+      if (!isText(operand.kind)) return FALSE
+      return database.like(value, parseLike(String(first)))
     case 'exists':
       return TRUE
   }
 }
 
 function oneOf(values: readonly Scalar[], operand: Operand, database: SqlDatabase): Fragment {
-  const { mixed, order, equal = order } = operand
-  if (!mixed) {
-    const bound = values
-      .filter(value => holds(operand, value))
-      .map(value => bindValue(value, operand, database))
-    if (bound.length === 0) return FALSE
-    return bound.length === 1 ? sql`${equal} = ${bound[0]}` : sql`${equal} in (${sql.join(bound)})`
-  }
-  const types = [...new Set(values.map(toJsonType))]
-  return any(
-    types.map(type => {
-      const bound = values.filter(value => toJsonType(value) === type)
-      const list = sql.join(bound.map(value => bindValue(value, operand, database)))
-      return sql`(${mixed.is(type)} and ${order} in (${list}))`
-    }),
-  )
+  const { order, equal = order } = operand
+  const bound = values
+    .filter(value => holds(operand, value))
+    .map(value => bindValue(value, operand, database))
+  if (bound.length === 0) return FALSE
+  return bound.length === 1 ? sql`${equal} = ${bound[0]}` : sql`${equal} in (${sql.join(bound)})`
 }
 
 function holds({ kind, native }: Operand, value: Scalar): boolean {
@@ -198,11 +171,6 @@ function isText(kind: Kind): boolean {
   return kind === 'string' || kind === 'date' || kind === 'date-time'
 }
 
-function toJsonType(value: Scalar): JsonType {
-  if (typeof value === 'string') return 'string'
-  return typeof value === 'number' ? 'number' : 'boolean'
-}
-
 /** Binds a value in the form in which the operand is compared. */
 export function bindValue(
   value: Scalar,
@@ -219,14 +187,9 @@ export function bindValue(
 function searchConditions({ text, paths }: Search, mapping: TableMapping): Fragment[] {
   const expressions = paths.flatMap(path => {
     const expression = mapping.find(path)
-    return expression && (expression.mixed || isText(expression.kind)) ? [expression] : []
+    return expression ? [expression] : []
   })
   return searchWords(text).map(word =>
-    any(
-      expressions.map(({ value, mixed }) => {
-        const found = mapping.database.contains(value, word)
-        return mixed ? sql`(${mixed.is('string')} and ${found})` : found
-      }),
-    ),
+    any(expressions.map(({ value }) => mapping.database.contains(value, word))),
   )
 }

@@ -1,9 +1,6 @@
 // Items in memory: the reference for what a store means. Every method answers at once, so each is atomic.
 
 import { checkOptions, FUNCTION, type Rules } from '../options.ts'
-import { findField } from '../schema/fields.ts'
-import { toPath } from '../schema/paths.ts'
-import { hasOneType } from '../schema/scalars.ts'
 import type { Item, Json } from '../schema/values.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
@@ -168,11 +165,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     attach(next) {
       const merged = shape ? mergeShapes(shape, next) : next
-      const indexes = [[], ...indexesOf(merged)]
-        .filter(paths =>
-          paths.every(path => hasOneType(findField(merged.fields, toPath(path))?.kind)),
-        )
-        .map(paths => new MemoryIndex(merged, paths))
+      const indexes = [[], ...indexesOf(merged)].map(paths => new MemoryIndex(merged, paths))
       source = { ...source, fields: merged.fields, indexes }
       uniques = merged.unique.map(set => new UniqueValues(set))
       shape = merged

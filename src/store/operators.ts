@@ -1,6 +1,5 @@
 // The operators of filters: their words in a query, and which fields they are for.
 import type { Field } from '../schema/fields.ts'
-import { hasOneType } from '../schema/scalars.ts'
 import type { Operator } from './selection.ts'
 
 /** The operators of the grammar; `eq` and `ne` are `in` and `nin` of one value. */
@@ -31,11 +30,11 @@ export function listOperators(field: Field): string[] {
   return words.flatMap(([word, operator]) => (unsupportedReason(operator, field) ? [] : [word]))
 }
 
-/** Names the kind of values that an operator needs, where a field holds others. */
+/** Names the kind of values that an operator needs, where a filterable field holds others. */
 export function unsupportedReason(operator: Operator, field: Field): string | undefined {
   const leaf = field.kind === 'array' ? field.element : field
-  if (PATTERNS.has(operator) && !isText(leaf)) return 'texts'
-  if (ORDERINGS.has(operator) && !isOrdered(leaf)) return 'values with an order'
+  if (PATTERNS.has(operator) && leaf?.kind !== 'string') return 'texts'
+  if (ORDERINGS.has(operator) && leaf?.kind === 'boolean') return 'values with an order'
   return undefined
 }
 
@@ -43,12 +42,3 @@ export function unsupportedReason(operator: Operator, field: Field): string | un
 export const PATTERNS: ReadonlySet<Operator> = new Set<Operator>(['like', 'prefix'])
 /** The operators that bound the values of a field. */
 export const ORDERINGS: ReadonlySet<string> = new Set<Operator>(['gt', 'gte', 'lt', 'lte'])
-
-function isText(field: Field | undefined): boolean {
-  if (field?.kind === 'union') return (field.options ?? []).some(isText)
-  return field?.kind === 'string' || field?.kind === 'any'
-}
-
-function isOrdered(field: Field | undefined): boolean {
-  return field?.kind === 'union' || (field?.kind !== 'boolean' && hasOneType(field?.kind))
-}

@@ -2,8 +2,8 @@
 // they mean, as a matcher and a comparison of items in memory. Every store agrees with these.
 import { type Field, type Fields, findField, type Kind } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'
-import { compareValues, hasOneType, isOfKind } from '../schema/scalars.ts'
-import { type Item, isObject, isScalar, type Json, type Scalar } from '../schema/values.ts'
+import { compareValues, isOfKind } from '../schema/scalars.ts'
+import { type Item, isObject, type Json, type Scalar } from '../schema/values.ts'
 import { type Store, TooCostlyError } from './store.ts'
 
 /**
@@ -107,7 +107,7 @@ function filterTest(
   const { path, operator, values } = filter
   if (operator === 'exists') return existsTest(path, values[0] === true)
   const leaf = field?.kind === 'array' ? field.element : field
-  const test = valueTest(operator, values, leaf?.kind ?? 'any', effort)
+  const test = valueTest(operator, values, leaf?.kind, effort)
   if (field?.kind !== 'array') {
     return item => {
       const value = getValue(item, path)
@@ -147,11 +147,10 @@ function existsTest(path: Path, wanted: boolean): (item: Item) => boolean {
 function valueTest(
   operator: Exclude<Operator, 'exists'>,
   values: readonly Scalar[],
-  kind: Kind,
+  kind: Kind | undefined,
   effort: Effort,
 ): (value: Json) => boolean {
   const [first = null] = values
-  const comparable = (value: Json) => kind !== 'union' || typeof value === typeof first
   switch (operator) {
     case 'in':
     case 'nin': {
@@ -164,13 +163,13 @@ function valueTest(
       return operator === 'in' ? same : value => !same(value)
     }
     case 'gt':
-      return value => comparable(value) && compareValues(value, first, kind) > 0
+      return value => compareValues(value, first, kind) > 0
     case 'gte':
-      return value => comparable(value) && compareValues(value, first, kind) >= 0
+      return value => compareValues(value, first, kind) >= 0
     case 'lt':
-      return value => comparable(value) && compareValues(value, first, kind) < 0
+      return value => compareValues(value, first, kind) < 0
     case 'lte':
-      return value => comparable(value) && compareValues(value, first, kind) <= 0
+      return value => compareValues(value, first, kind) <= 0
     case 'prefix':
       return value => typeof value === 'string' && value.startsWith(String(first))
     case 'like': {
@@ -298,7 +297,7 @@ export function keyComparer(
   sort: readonly SortKey[],
   fields: Fields,
 ): (one: readonly Json[], other: readonly Json[]) => number {
-  const kinds = sort.map(({ path }) => findField(fields, path)?.kind ?? 'any')
+  const kinds = sort.map(({ path }) => findField(fields, path)?.kind)
   return (one, other) => {
     for (let at = 0; at < sort.length; at++) {
       const order = compareValues(one[at], other[at], kinds[at])
@@ -341,8 +340,7 @@ export function isSortKey(
     sort.every(({ path }, at) => {
       const value = key[at]
       if (value === null) return at < sort.length - 1
-      const kind = findField(fields, path)?.kind ?? 'any'
-      return hasOneType(kind) ? isOfKind(value, kind) : isScalar(value)
+      return isOfKind(value, findField(fields, path)?.kind ?? 'any')
     })
   )
 }

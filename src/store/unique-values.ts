@@ -39,8 +39,6 @@ export class UniqueValues {
   #key(item: Item): Scalar | undefined {
     const [first, ...others] = this.#paths.map(path => getValue(item, path) ?? null)
     if (first === undefined || first === null || others.includes(null)) return undefined
-    // No text of a list or an object starts with a quote.
-    if (others.length === 0 && typeof first === 'string') return `"${first}`
     if (others.length === 0 && isScalar(first)) return first
     return JSON.stringify([first, ...others])
   }

@@ -51,7 +51,7 @@ export async function servesCarPool(
       [is('color', 'gte', 'red')],
       [is('doors', 'lt', 4.5)],
       [is('price', 'in', 10.5)],
-      [is('extra', 'in', 'null')],
+      [is('extra', 'exists', true)],
       [is('model.name', 'prefix', 'Cl')],
     ]) {
       expect(await store.count({ where }, 'exact')).toBe(1)
