@@ -41,7 +41,10 @@ export function toIssues(
 
 /** Creates the issue of an unknown property. */
 export function unknownProperty(field: string, known: Fields | undefined): Issue {
-  const near = nearest(field.slice(field.lastIndexOf('.') + 1), known?.keys() ?? [])
+  const name = field.slice(field.lastIndexOf('.') + 1)
+  // A union knows the names of all its options.
+  const others = [...(known?.keys() ?? [])].filter(each => each !== name)
+  const near = nearest(name, others)
   const hint = near === undefined ? '' : `: did you mean ${near}?`
   const message = `Unknown field ${JSON.stringify(field.slice(0, 64))}${hint}`
   return { message, field: field.slice(0, 128), type: 'unknown_field' }

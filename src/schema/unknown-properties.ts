@@ -1,116 +1,72 @@
 // Finds properties that a schema does not declare: zod drops them silently, and the client must know.
 import type { z } from 'zod'
 import { type Issue, MAX_ISSUES } from '../errors.ts'
+import { type Field, type Fields, getPropertyField } from './fields.ts'
 import { unknownProperty } from './issues.ts'
-import { getProperty, isObject, isScalar, type Json, sameJson } from './values.ts'
-import { buildField, type Schema } from './zod-fields.ts'
+import { getProperty, isObject, type Json, sameJson } from './values.ts'
+import type { Schema } from './zod-fields.ts'
+
+/** Whether an output of a schema has every property of its input. */
+export function hasAll(input: Json | undefined, output: unknown): boolean {
+  if (input === output || typeof input !== 'object' || input === null) return true
+  if (Array.isArray(input))
+    return Array.isArray(output) && input.every((each, at) => hasAll(each, output[at]))
+  if (!isObject(output)) return false
+  for (const name in input) {
+    if (!Object.hasOwn(output, name) || !hasAll(input[name], output[name])) return false
+  }
+  return true
+}
 
 /**
- * Adds an issue for each unknown property of a value, except those that the current value has too.
- * @param prefix what stands before the names: `model.`.
+ * Finds the properties of a value that a schema drops, except those that the current value has too.
+ * @param field the field of the schema, for suggestions.
  */
-export type UnknownFinder = (
-  value: Json | undefined,
+export function findUnknown(
+  schema: Schema,
+  field: Field,
+  value: Json,
   current: Json | undefined,
-  prefix: string,
-  found: Issue[],
-) => void
-
-/** Where zod reports unknown properties itself, or there are none. */
-const NOTHING: UnknownFinder = () => {}
-
-/**
- * Compiles the search for unknown properties. Below a `z.union` every object is strict or loose: nothing
- * is searched there.
- */
-export function compileUnknownFinder(
-  schema: Schema,
-  compiled: Compiled = new Map(),
-): UnknownFinder {
-  const known = compiled.get(schema)
-  // A recursive schema meets itself before it is compiled.
-  if (known) return (...search) => known.find(...search)
-  const entry = { find: NOTHING }
-  compiled.set(schema, entry)
-  entry.find = compileKind(schema, compiled)
-  return entry.find
+): Issue[] {
+  // Without its checks a schema gives an output of invalid values too, and no overwrite moves a property.
+  const parsed = schema._zod.run({ value, issues: [] }, { async: false, skipChecks: true })
+  const { value: output } = parsed as z.core.ParsePayload // only checks are asynchronous
+  const issues: Issue[] = []
+  listDropped({ value, output, current, field, known: undefined, prefix: '' }, issues)
+  return issues
 }
 
-type Compiled = Map<Schema, { find: UnknownFinder }>
-
-function compileKind(schema: Schema, compiled: Compiled): UnknownFinder {
-  const { def } = (schema as z.core.$ZodTypes)._zod // every schema of zod is one of these
-  const compile = (part: Schema) => compileUnknownFinder(part, compiled)
-  switch (def.type) {
-    case 'object':
-      return inObject(def, compile, schema)
-    case 'array':
-      return inList([], compile(def.element))
-    case 'tuple':
-      return inList(def.items.map(compile), def.rest ? compile(def.rest) : NOTHING)
-    case 'record':
-      return inObject({ shape: {}, catchall: def.valueType }, compile, schema)
-    case 'union':
-      return 'discriminator' in def
-        ? inOption(String(def.discriminator), def.options, compile)
-        : NOTHING
-    case 'lazy':
-      return compile(def.getter())
-    default:
-      return 'innerType' in def ? compile(def.innerType) : NOTHING
-  }
+/** A value beside what its schema kept of it. */
+interface Compared {
+  readonly value: Json | undefined
+  readonly output: unknown
+  readonly current: Json | undefined
+  readonly field: Field | undefined
+  /** The properties of the object itself or, in a recursive schema, of one around it. */
+  readonly known: Fields | undefined
+  /** What stands before the names: `model.`. */
+  readonly prefix: string
 }
 
-function inObject(
-  { shape, catchall }: Pick<z.core.$ZodObjectDef, 'shape' | 'catchall'>,
-  compile: (part: Schema) => UnknownFinder,
-  schema: Schema,
-): UnknownFinder {
-  const others = catchall && compile(catchall)
-  const below = new Map(Object.entries(shape).map(([name, part]) => [name, compile(part)]))
-  if (others === NOTHING && [...below.values()].every(find => find === NOTHING)) return NOTHING
-  return (value, current, prefix, found) => {
-    if (!isObject(value)) return
-    for (const name in value) {
-      const find = below.get(name) ?? others
-      if (find === NOTHING) continue
-      if (find) find(value[name], getProperty(current, name), `${prefix}${name}.`, found)
-      else if (
-        found.length < MAX_ISSUES &&
-        Object.hasOwn(value, name) &&
-        !sameJson(getProperty(current, name), value[name])
-      )
-        found.push(unknownProperty(prefix + name, buildField(schema, 'input').properties))
-    }
-  }
-}
-
-function inList(items: readonly UnknownFinder[], rest: UnknownFinder): UnknownFinder {
-  if ([...items, rest].every(find => find === NOTHING)) return NOTHING
-  return (value, current, prefix, found) => {
-    if (!Array.isArray(value)) return
+function listDropped(compared: Compared, issues: Issue[]): void {
+  const { value, output, current, field, prefix } = compared
+  const known = field?.properties ?? compared.known
+  if (Array.isArray(value) && Array.isArray(output)) {
     const before = elementsBefore(current, value)
     for (const [at, each] of value.entries()) {
-      const find = items[at] ?? rest
-      find(each, before[at], `${prefix}${at}.`, found)
+      const below = { value: each, output: output[at], current: before[at], known }
+      listDropped({ ...below, field: field?.element, prefix: `${prefix}${at}.` }, issues)
     }
   }
-}
-
-function inOption(
-  discriminator: string,
-  options: readonly Schema[],
-  compile: (part: Schema) => UnknownFinder,
-): UnknownFinder {
-  const finders = options.map(option => ({
-    values: option._zod.propValues?.[discriminator],
-    find: compile(option),
-  }))
-  if (finders.every(({ find }) => find === NOTHING)) return NOTHING
-  return (value, current, prefix, found) => {
-    const chosen = getProperty(value, discriminator)
-    const option = finders.find(({ values }) => isScalar(chosen) && values?.has(chosen))
-    option?.find(value, current, prefix, found)
+  if (!isObject(value) || !isObject(output)) return
+  for (const [name, each] of Object.entries(value)) {
+    const before = getProperty(current, name)
+    if (Object.hasOwn(output, name)) {
+      const below = { value: each, output: output[name], current: before, known }
+      const inner = getPropertyField(field, name)
+      listDropped({ ...below, field: inner, prefix: `${prefix}${name}.` }, issues)
+    } else if (issues.length < MAX_ISSUES && !sameJson(before, each))
+      issues.push(unknownProperty(prefix + name, known))
   }
 }
 

@@ -1,10 +1,10 @@
 // The validators of a create, a replace and a patch, compiled once from a collection's schema.
-import { HttpError, type Issue, throwIfAny } from '../errors.ts'
+import { HttpError, throwIfAny } from '../errors.ts'
 import { type Field, getPropertyField } from './fields.ts'
 import { toIssues } from './issues.ts'
 import { toPlainJson } from './json.ts'
 import { compileParser } from './parse.ts'
-import { compileUnknownFinder, elementsBefore } from './unknown-properties.ts'
+import { elementsBefore, findUnknown, hasAll } from './unknown-properties.ts'
 import {
   type Awaitable,
   andThen,
@@ -69,17 +69,18 @@ function without(value: Json, others: Item): Json {
  */
 export function buildChecker(schema: Schema): (value: unknown, current?: Json) => Awaitable<Item> {
   const parse = compileParser(schema)
-  const findUnknown = compileUnknownFinder(schema)
   const field = buildField(schema, 'input')
   return (value, current) => {
     if (!isObject(value)) {
       throw new HttpError(400, [{ message: 'The body must be an object', type: 'invalid_type' }])
     }
-    const issues: Issue[] = []
-    findUnknown(value, current, '', issues)
     return andThen(parse(value), ({ data, error }) => {
-      if (error) issues.push(...toIssues(error.issues, value, field))
-      throwIfAny(issues)
+      if (error || !hasAll(value, data)) {
+        const invalid = error ? toIssues(error.issues, value, field) : []
+        const known = new Set(invalid.map(issue => issue.field))
+        const unknown = findUnknown(schema, field, value, current)
+        throwIfAny([...unknown.filter(issue => !known.has(issue.field)), ...invalid])
+      }
       const item = toPlainJson(data)
       if (isObject(item)) return item
       throw new TypeError('An overwrite of the whole schema must give an object')
