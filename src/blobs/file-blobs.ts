@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkOptions, FILLED_TEXT, needed } from '../options.ts'
-import { UnavailableError } from '../store/store.ts'
+import { UnavailableError } from '../store/errors.ts'
 import type { BlobStore } from './blob-store.ts'
 
 const KEY = /^[A-Za-z0-9_-]{24}$/

@@ -15,7 +15,6 @@ import { type CallScope, type OperationResult, RequestContext } from './context.
 import { countMatching, createList, type ListRunner } from './list-calls.ts'
 import { compileOperation, type Perform } from './perform.ts'
 import { type ProgramItem, parseWriteTarget, toProgramItem } from './program-items.ts'
-import { translateStoreError } from './store-errors.ts'
 import { createUploads } from './uploads.ts'
 
 /** The request of a call in process: it ends with its signal alone. */
@@ -101,11 +100,7 @@ export function createResource(scope: CallScope, name: string): Resource {
     })
     context.uploads = createUploads(context)
     signal.throwIfAborted()
-    try {
-      return await compileOperation(runtime.api, target, operation, perform)(context)
-    } catch (error) {
-      throw translateStoreError(error)
-    }
+    return compileOperation(runtime.api, target, operation, perform)(context)
   }
 
   const runList: ListRunner = (operation, options, perform) =>

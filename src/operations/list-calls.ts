@@ -13,7 +13,6 @@ import { findProgramReader, parameter, toParameters } from './filter-parameters.
 import { chooseTotalMode, count, prepareQuery } from './list.ts'
 import type { Perform } from './perform.ts'
 import { type ProgramItem, toProgramItem } from './program-items.ts'
-import { translateStoreError } from './store-errors.ts'
 
 /** Runs a list operation with its hooks; `perform` does its work. */
 export type ListRunner = (
@@ -144,16 +143,12 @@ export function createList(
     const toItem = createItemMapper(collection, query)
     let left = limit ?? Number.POSITIVE_INFINITY
     let skipped = 0
-    try {
-      for await (const batch of batches) {
-        for (const stored of batch) {
-          if (skipped++ < offset) continue
-          yield toItem(stored)
-          if (--left === 0) return
-        }
+    for await (const batch of batches) {
+      for (const stored of batch) {
+        if (skipped++ < offset) continue
+        yield toItem(stored)
+        if (--left === 0) return
       }
-    } catch (error) {
-      throw translateStoreError(error)
     }
   }
 

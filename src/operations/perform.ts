@@ -11,7 +11,6 @@ import { compileList } from './list.ts'
 import { toProgramItem } from './program-items.ts'
 import { download, read } from './read.ts'
 import { createEvent } from './run-hooks.ts'
-import { translateStoreError } from './store-errors.ts'
 import { create, patch, remove, replace } from './writes.ts'
 
 export type Perform = (context: OperationContext) => Awaitable<OperationResult>
@@ -64,8 +63,7 @@ function withHooks(
       if (after && !result.replayed)
         await after(createEvent(context), toHookResult(context, result))
       return result
-    } catch (thrown) {
-      const error = translateStoreError(thrown)
+    } catch (error) {
       await failed?.(createEvent(context), error)
       throw error
     } finally {

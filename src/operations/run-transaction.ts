@@ -8,7 +8,6 @@ import type { Awaitable } from '../schema/values.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
 import type { Store } from '../store/store.ts'
 import { type CallScope, createFind, derive, type OperationContext } from './context.ts'
-import { translateStoreError } from './store-errors.ts'
 
 /** One run of the work of a transaction: it may be undone, and run again. */
 export class RunningTransaction {
@@ -67,14 +66,10 @@ export async function runTransaction<R>(
   const name = typeof of === 'object' ? of.name : of
   const own = name === undefined ? outer.own : outer.version.collections.get(name)
   const scope = { ...outer, ...callOptions, own }
-  try {
-    return await transact(scope, transaction => {
-      const collection = createFind({ ...scope, transaction, signal: transaction.signal })
-      return work({ collection } as Transaction) // a resource has the types of its collection
-    })
-  } catch (error) {
-    throw translateStoreError(error)
-  }
+  return transact(scope, transaction => {
+    const collection = createFind({ ...scope, transaction, signal: transaction.signal })
+    return work({ collection } as Transaction) // a resource has the types of its collection
+  })
 }
 
 /** Runs work in a transaction over the database of a request's collection: it gets the context within it. */

@@ -13,7 +13,6 @@ import { toPath } from '../schema/paths.ts'
 import type { Item, Json } from '../schema/values.ts'
 import { withTieBreak } from '../store/selection.ts'
 import type { OperationContext } from './context.ts'
-import { translateStoreError } from './store-errors.ts'
 
 /**
  * The contents that one request has uploaded so far. What no written item holds when the request ends is
@@ -55,11 +54,7 @@ export class Uploads {
       throw new HttpError(400, [{ message, field, type: 'unaccepted_type' }])
     }
     const time = inProcess ? Number.POSITIVE_INFINITY : api.limits.workTime
-    const { key, size } = await storeContent(this.#blobs, bytes, time, request.signal).catch(
-      error => {
-        throw translateStoreError(error)
-      },
-    )
+    const { key, size } = await storeContent(this.#blobs, bytes, time, request.signal)
     const updated_at = new Date().toISOString()
     const record = { key, type, size, updated_at, ...(name !== undefined && { name }) }
     this.#records.set(key, record)

@@ -11,7 +11,8 @@ import {
   type Json,
   sameJson,
 } from '../schema/values.ts'
-import { type Id, type Store, type Stored, UniqueError } from '../store/store.ts'
+import { UniqueError } from '../store/errors.ts'
+import type { Id, Store, Stored } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import type { OperationContext, OperationResult } from './context.ts'

@@ -6,7 +6,6 @@ import { splitTarget } from '../http/target.ts'
 import type { Router } from '../model/routes.ts'
 import { AS_JSON } from '../negotiate.ts'
 import { RequestContext, type Runtime } from '../operations/context.ts'
-import { translateStoreError } from '../operations/store-errors.ts'
 import type { Awaitable } from '../schema/values.ts'
 import { countRequest } from './admission.ts'
 import type { DocumentEndpoint } from './documents.ts'
@@ -106,7 +105,7 @@ function run(context: RequestContext): Awaitable<HttpResponse> {
 /** Answers with an error. It counts like any request, however early it came. */
 async function fail(context: RequestContext, thrown: unknown): Promise<HttpResponse> {
   if (!context.performing) await context.uploads?.discard()
-  let error = translateStoreError(thrown)
+  let error = thrown
   // A 503 for lack of time or capacity is not counted.
   if (!(error instanceof HttpError && error.status === 503)) {
     try {

@@ -5,7 +5,6 @@
 import { prependChunks } from '../blobs/content.ts'
 import type { BodyChunk, StreamBody } from '../http/message.ts'
 import type { RequestContext } from '../operations/context.ts'
-import { translateStoreError } from '../operations/store-errors.ts'
 
 /**
  * Reads the first chunk of a body, within the time for work.
@@ -40,7 +39,7 @@ export async function primeStream(
       return result
     } catch (error) {
       await chunks.return?.()
-      throw translateStoreError(error)
+      throw error
     }
   }
 

@@ -2,7 +2,8 @@
 import { BOOLEAN, checkOptions, FILLED_TEXT, type Rules } from '../options.ts'
 import type { Field, Kind } from '../schema/fields.ts'
 import type { Item, Json } from '../schema/values.ts'
-import { type Shape, UnstorableError } from '../store/store.ts'
+import { UnstorableError } from '../store/errors.ts'
+import type { Shape } from '../store/store.ts'
 import type { ColumnType, MadeRole, NativeType, SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
 

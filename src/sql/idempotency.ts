@@ -1,11 +1,11 @@
 // Idempotency keys in a database, so that they outlive the process and are shared by nodes.
 import type { Json } from '../schema/values.ts'
+import { UnavailableError } from '../store/errors.ts'
 import {
   CLAIM_TTL_MS,
   type IdempotencyRecord,
   RECORD_TTL_MS,
   type StoreOptions,
-  UnavailableError,
 } from '../store/store.ts'
 import type { SqlDatabase } from './database.ts'
 import { compile, type Runner, type StatementSession } from './session.ts'

@@ -6,7 +6,8 @@ import {
   type QueryExecutor,
   type QueryResult,
 } from 'kysely'
-import { type StoreOptions, throwIfAborted, UnavailableError } from '../store/store.ts'
+import { UnavailableError } from '../store/errors.ts'
+import { type StoreOptions, throwIfAborted } from '../store/store.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Fragment, print } from './sql-text.ts'
 import { runBatch, type SharedWork, takeWrites, type Write } from './writes.ts'

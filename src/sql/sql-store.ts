@@ -2,17 +2,15 @@
 import type { Kysely } from 'kysely'
 import { checkOptions } from '../options.ts'
 import type { Scalar } from '../schema/values.ts'
-import { type Selection, sortKeyOf } from '../store/selection.ts'
-import { BATCH, BATCH_BYTES, mergeShapes } from '../store/shapes.ts'
 import {
   ReferenceConflictError,
-  type Shape,
-  type Store,
-  throwIfAborted,
   UnavailableError,
   UniqueError,
   UnstorableError,
-} from '../store/store.ts'
+} from '../store/errors.ts'
+import { type Selection, sortKeyOf } from '../store/selection.ts'
+import { BATCH, BATCH_BYTES, mergeShapes } from '../store/shapes.ts'
+import { type Shape, type Store, throwIfAborted } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
 import { openTable, type Table } from './open-table.ts'

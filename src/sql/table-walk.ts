@@ -2,6 +2,7 @@
 // interrupted: the walk reads slices of some milliseconds, and other requests are served in between.
 import { takeTurn } from '../http/turns.ts'
 import type { Item, Scalar } from '../schema/values.ts'
+import { TooCostlyError } from '../store/errors.ts'
 import {
   comparer,
   type Filter,
@@ -10,13 +11,7 @@ import {
   searchWords,
   sortKeyOf,
 } from '../store/selection.ts'
-import {
-  type Id,
-  type ListOptions,
-  type Slice,
-  TooCostlyError,
-  throwIfAborted,
-} from '../store/store.ts'
+import { type Id, type ListOptions, type Slice, throwIfAborted } from '../store/store.ts'
 import { type Column, decodeRow } from './columns.ts'
 import { buildOrder, type Filters, rangesAfter, where } from './list-statements.ts'
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'

@@ -3,6 +3,13 @@
 export type { Field, Fields } from '../schema/fields.ts'
 export type { Path } from '../schema/paths.ts'
 export type { Item, Json } from '../schema/values.ts'
+export {
+  ReferenceConflictError,
+  TooCostlyError,
+  UnavailableError,
+  UniqueError,
+  UnstorableError,
+} from '../store/errors.ts'
 export { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 export {
   comparer,
@@ -28,19 +35,14 @@ export {
   type ListOptions,
   type Page,
   type PositionSlice,
-  ReferenceConflictError,
   type Shape,
   type Slice,
   type Store,
   type Stored,
   type StoreOptions,
-  TooCostlyError,
   type TotalMode,
   throwIfAborted,
   toPage,
-  UnavailableError,
-  UniqueError,
-  UnstorableError,
   type WriteOptions,
 } from '../store/store.ts'
 export { UniqueValues } from '../store/unique-values.ts'

@@ -1,5 +1,6 @@
 // A whole store made of the four things that the simplest place can do with items.
 import type { Awaitable, Item } from '../schema/values.ts'
+import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { sliceItems } from '../store/memory-select.ts'
 import { matcher, type Selection } from '../store/selection.ts'
@@ -13,8 +14,6 @@ import {
   type StoreOptions,
   throwIfAborted,
   toPage,
-  UnavailableError,
-  UniqueError,
 } from '../store/store.ts'
 import { StoreQueue } from '../store/store-queue.ts'
 import { UniqueValues } from '../store/unique-values.ts'

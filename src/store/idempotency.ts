@@ -1,6 +1,7 @@
 // Idempotency records in memory.
 import type { Json } from '../schema/values.ts'
-import { CLAIM_TTL_MS, type IdempotencyRecord, RECORD_TTL_MS, UnavailableError } from './store.ts'
+import { UnavailableError } from './errors.ts'
+import { CLAIM_TTL_MS, type IdempotencyRecord, RECORD_TTL_MS } from './store.ts'
 
 interface Claim {
   readonly fingerprint: string

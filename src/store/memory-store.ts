@@ -2,6 +2,7 @@
 
 import { checkOptions, FUNCTION, type Rules } from '../options.ts'
 import type { Item, Json } from '../schema/values.ts'
+import { UnavailableError, UniqueError } from './errors.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
 import { MemoryIndex } from './memory-index.ts'
@@ -19,8 +20,6 @@ import {
   type StoreOptions,
   throwIfAborted,
   toPage,
-  UnavailableError,
-  UniqueError,
 } from './store.ts'
 import { StoreQueue } from './store-queue.ts'
 import { UniqueValues } from './unique-values.ts'

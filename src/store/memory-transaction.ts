@@ -1,5 +1,6 @@
 // Transactions in memory: each store's changes lie over its items until all of them are applied at once.
 import type { Item, Json } from '../schema/values.ts'
+import { UniqueError } from './errors.ts'
 import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'
 import { cutPage } from './printed.ts'
@@ -16,7 +17,6 @@ import {
   type StoreOptions,
   throwIfAborted,
   toPage,
-  UniqueError,
   type WriteOptions,
 } from './store.ts'
 import {

@@ -4,7 +4,8 @@ import { type Field, type Fields, findField, type Kind } from '../schema/fields.
 import { getValue, type Path } from '../schema/paths.ts'
 import { compareValues, isOfKind } from '../schema/scalars.ts'
 import { type Item, isObject, type Json, type Scalar } from '../schema/values.ts'
-import { type Store, TooCostlyError } from './store.ts'
+import { TooCostlyError } from './errors.ts'
+import type { Store } from './store.ts'
 
 /**
  * `in` and `nin`: one of, none of the values. `gt` `gte` `lt` `lte`: against the one value. `like`: a

@@ -288,59 +288,6 @@ export interface Store {
 export const CLAIM_TTL_MS = 60_000
 export const RECORD_TTL_MS = 86_400_000
 
-/** Thrown by a store where an item would equal another in a set of fields that must be unique. */
-export class UniqueError extends Error {
-  override readonly name = 'UniqueError'
-  /** The dotted paths of the set, as far as they are fields; the identity's name where the id is taken. */
-  readonly fields: readonly string[]
-
-  constructor(fields: readonly string[], options?: { cause?: unknown }) {
-    super(`Another item has the same ${fields.join(' and ') || 'values'}`, options)
-    this.fields = fields
-  }
-}
-
-/** Thrown by a store for a change that its other contents forbid, such as a foreign key. */
-export class ReferenceConflictError extends Error {
-  override readonly name = 'ReferenceConflictError'
-
-  constructor(options?: { cause?: unknown }) {
-    super('Something refers to this, or this refers to something that is not there', options)
-  }
-}
-
-/**
- * Thrown by a store for values that it cannot keep, such as a text too long for an index, or a value that
- * a check of its table forbids.
- */
-export class UnstorableError extends Error {
-  override readonly name = 'UnstorableError'
-  /** The dotted paths of the values, as far as the store knows them. */
-  readonly fields: readonly string[]
-
-  constructor(fields: readonly string[], options?: { cause?: unknown }) {
-    super(`${fields.join(' and ') || 'A value'} cannot be kept by the store`, options)
-    this.fields = fields
-  }
-}
-
-/** Thrown by a store that cannot be reached, or for a key whose claim has expired: the same call may work later. */
-export class UnavailableError extends Error {
-  override readonly name = 'UnavailableError'
-}
-
-/** Thrown by a store for a list or a count that would look at too much: for lack of an index, or at too long texts. */
-export class TooCostlyError extends Error {
-  override readonly name = 'TooCostlyError'
-  readonly reason: 'index' | 'text'
-
-  /** @param message for the client. */
-  constructor(message: string, reason: TooCostlyError['reason']) {
-    super(message)
-    this.reason = reason
-  }
-}
-
 /** Makes a page of the items found for a slice with one more item than its limit. */
 export function toPage(found: readonly Stored[], slice: Slice, total: number | undefined): Page {
   const more = found.length > slice.limit

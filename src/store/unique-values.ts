@@ -1,7 +1,8 @@
 // Which item has the values of a unique set, in memory.
 import { getValue, type Path, toPath } from '../schema/paths.ts'
 import { type Item, isScalar, type Scalar } from '../schema/values.ts'
-import { type Id, UniqueError } from './store.ts'
+import { UniqueError } from './errors.ts'
+import type { Id } from './store.ts'
 
 /** Knows the values of one unique set, and which item has them. */
 export class UniqueValues {

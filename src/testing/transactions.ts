@@ -1,8 +1,9 @@
 // The store contract, transactions: whole or not there, seen by nobody else before, ids in their order.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { createWithin, type Filter } from '../store/selection.ts'
-import { type Store, type Stored, UnavailableError, UniqueError } from '../store/store.ts'
+import type { Store, Stored } from '../store/store.ts'
 import {
   ALL,
   by,

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import type { Fields } from '../schema/fields.ts'
 import type { Item } from '../schema/values.ts'
+import { UnavailableError, UniqueError } from '../store/errors.ts'
 import type { KeyedStore } from '../store/keyed-store.ts'
-import { type Stored, toAnswer, UnavailableError, UniqueError } from '../store/store.ts'
+import { type Stored, toAnswer } from '../store/store.ts'
 import {
   ALL,
   by,

@@ -3,7 +3,8 @@ import { type Kysely, sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import type { Item } from '../../src/schema/values.ts'
 import { sqlStore } from '../../src/sql/sql-store.ts'
-import { type Id, type Shape, type Store, UnavailableError } from '../../src/store/store.ts'
+import { UnavailableError } from '../../src/store/errors.ts'
+import type { Id, Shape, Store } from '../../src/store/store.ts'
 import { by, is, plain, SHAPE } from './selections.ts'
 
 export interface Database {

@@ -1,0 +1,76 @@
+// The errors that stores throw: error responses, which programs know by their classes.
+import { type ErrorType, HttpError, type Issue } from '../errors.ts'
+
+interface ErrorOptions {
+  readonly cause?: unknown
+}
+
+/** Thrown by a store where an item would equal another in a set of fields that must be unique. */
+export class UniqueError extends HttpError {
+  override readonly name = 'UniqueError'
+  /** The dotted paths of the set, as far as they are fields; the identity's name where the id is taken. */
+  readonly fields: readonly string[]
+
+  constructor(fields: readonly string[], options?: ErrorOptions) {
+    const message = `Another item has the same ${fields.join(' and ') || 'values'}`
+    super(409, listIssues(message, fields, 'not_unique'), options)
+    this.fields = fields
+  }
+}
+
+/** Thrown by a store for a change that its other contents forbid, such as a foreign key. */
+export class ReferenceConflictError extends HttpError {
+  override readonly name = 'ReferenceConflictError'
+
+  constructor(options?: ErrorOptions) {
+    const message = 'Something refers to this, or this refers to something that is not there'
+    super(409, [{ message, type: 'conflict' }], options)
+  }
+}
+
+/**
+ * Thrown by a store for values that it cannot keep, such as a text too long for an index, or a value that
+ * a check of its table forbids.
+ */
+export class UnstorableError extends HttpError {
+  override readonly name = 'UnstorableError'
+  /** The dotted paths of the values, as far as the store knows them. */
+  readonly fields: readonly string[]
+
+  constructor(fields: readonly string[], options?: ErrorOptions) {
+    const message = `${fields.join(' and ') || 'A value'} cannot be kept by the store`
+    super(400, listIssues(message, fields, fields.length > 0 ? 'too_long' : 'unstorable'), options)
+    this.fields = fields
+  }
+}
+
+/** Creates an issue for each field, or one without a field. */
+function listIssues(message: string, fields: readonly string[], type: ErrorType): Issue[] {
+  if (fields.length === 0) return [{ message, type }]
+  return fields.map(field => ({ message, field, type }))
+}
+
+/** Thrown by a store that cannot be reached, or for a key whose claim has expired: the same call may work later. */
+export class UnavailableError extends HttpError {
+  override readonly name = 'UnavailableError'
+
+  /** @param reason for the log: clients do not read it. */
+  constructor(reason?: string, options?: ErrorOptions) {
+    const message = 'The store cannot be reached at the moment. Try again later.'
+    super(503, [{ message, type: 'unavailable' }], {
+      headers: ['Retry-After', '5'],
+      cause: new Error(reason, options),
+    })
+  }
+}
+
+/** Thrown by a store for a list or a count that would look at too much: for lack of an index, or at too long texts. */
+export class TooCostlyError extends HttpError {
+  override readonly name = 'TooCostlyError'
+
+  /** @param message for the client. */
+  constructor(message: string, reason: 'index' | 'text') {
+    if (reason === 'text') super(400, [{ message, type: 'too_much_text' }])
+    else super(503, [{ message, type: 'work_too_slow' }])
+  }
+}
