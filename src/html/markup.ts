@@ -20,10 +20,10 @@ export class Markup {
 export type Part = Markup | string | number | false | null | undefined | readonly Part[]
 
 export function markup(strings: TemplateStringsArray, ...parts: readonly Part[]): Markup {
-  const slots = findSlots(strings)
+  const isAddress = findAddresses(strings)
   let [html = '', ...texts] = strings
   for (const [at, text] of texts.entries()) {
-    html += (slots[at] === 'address' ? printAddress(parts[at]) : print(parts[at])) + text
+    html += (isAddress[at] ? printAddress(parts[at]) : print(parts[at])) + text
   }
   return new Markup(html)
 }
@@ -33,33 +33,10 @@ export function raw(html: string): Markup {
   return new Markup(html)
 }
 
-type Slot = 'text' | 'address'
-
-/** Finds the slots of a template. @throws TypeError for an attribute without double quotes. */
-const findSlots = memoize((strings: TemplateStringsArray): readonly Slot[] => {
-  let context: Context = 'text'
-  return strings.slice(0, -1).map((before, at): Slot => {
-    context = contextAfter(before, context)
-    const bare = context === 'tag' ? /=\s*(?:'[^']*)?$/ : /^\s*[\w-]+=\s*'?$/
-    if (context !== 'quoted' && bare.test(before)) {
-      throw new TypeError(`A value in a template needs double quotes: ${before.slice(-32)}`)
-    }
-    const whole = /(?:^|\s)(?:href|src|action|formaction)="$/.test(before)
-    return whole && strings[at + 1]?.startsWith('"') ? 'address' : 'text'
-  })
-})
-
-type Context = 'text' | 'tag' | 'quoted'
-
-/** Finds the context at the end of a piece; a piece that begins with attributes counts as text. */
-function contextAfter(piece: string, context: Context): Context {
-  for (const char of piece) {
-    if (context === 'text') context = char === '<' ? 'tag' : 'text'
-    else if (char === '"') context = context === 'tag' ? 'quoted' : 'tag'
-    else if (char === '>' && context === 'tag') context = 'text'
-  }
-  return context
-}
+/** Finds the slots that are addresses. A test holds the form of all templates: whole values, in double quotes. */
+const findAddresses = memoize((strings: TemplateStringsArray): readonly boolean[] =>
+  strings.map(before => /(?:^|\s)(?:href|src|action)="$/.test(before)),
+)
 
 function print(part: Part): string {
   if (typeof part === 'string') return escapeHtml(part)
