@@ -4,12 +4,11 @@ import type { ErrorEntry } from '../errors.ts'
 import { parseControlName } from '../formats/form-values.ts'
 import { IF_MATCH_PARAMETER } from '../http/method-override.ts'
 import { controlId, printAction, printForm } from './form.ts'
-import { type Control, findControl, flatten, listSubmitted, restoreForm } from './form-state.ts'
+import { type Control, findControl, flatten, restoreForm } from './form-state.ts'
 import { printFilters } from './list.ts'
 import { type Markup, markup } from './markup.ts'
 import { printPage } from './page.ts'
 import type { FormAction, PageView } from './page-view.ts'
-import { NOWHERE, printItem } from './values.ts'
 
 interface Errors {
   readonly status: number
@@ -17,13 +16,11 @@ interface Errors {
 }
 
 export function printErrorPage({ status, errors }: Errors, view: PageView): string {
-  const { kind, operation, actions, breadcrumbs, submitted = [] } = view
+  const { kind, operation, actions, breadcrumbs } = view
   const phrase = `${status} ${STATUS_CODES[status] ?? ''}`
   const failed = actions.find(action => action.name === operation)
   const controls = failed ? restoreForm(failed, view) : []
   const shown = chooseForms(status, failed, view)
-  // Values without a form are listed, so that they are not lost.
-  const lost = failed && shown.includes(failed) ? [] : listSubmitted(submitted)
   const isList = kind === 'collection' || kind === 'search'
   const hasFilters = isList && operation !== undefined && !failed
   const up =
@@ -35,7 +32,6 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
 ${hasFilters && printFilters(view, errors)}
 <div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
-${lost.length > 0 && markup`<h2>What you sent</h2><div class="card">${printItem(Object.fromEntries(lost), undefined, NOWHERE)}</div>`}
 ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
   )
 }

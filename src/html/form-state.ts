@@ -93,16 +93,9 @@ export function findControl(
   return found?.group ? (findControl(field, found.group) ?? found) : found
 }
 
-/** Lists the values of a submitted form, by the paths of their fields. */
-export function listSubmitted(submitted: Submitted): [path: string, text: string][] {
-  return [...readTexts(submitted)].flatMap(([path, { text }]): [string, string][] =>
-    PROTOCOL.has(path) ? [] : [[path, text]],
-  )
-}
-
-type Submitted = readonly (readonly [name: string, part: unknown])[]
-
-function readTexts(submitted: Submitted): Map<string, Pick<Control, 'text' | 'reading'>> {
+function readTexts(
+  submitted: NonNullable<PageView['submitted']>,
+): Map<string, Pick<Control, 'text' | 'reading'>> {
   const texts = new Map<string, Pick<Control, 'text' | 'reading'>>()
   for (const [name, part] of submitted) {
     if (typeof part !== 'string') continue

@@ -12,7 +12,7 @@ import {
   multipart,
 } from '../../src/index.ts'
 import { defineUntyped, type Untyped } from '../untyped.ts'
-import { formOf, formsOf, linkOf, type ReadForm, textOf } from './reading.ts'
+import { formOf, formsOf, linkOf, type ReadForm } from './reading.ts'
 
 const Car = z.object({
   color: z.string(),
@@ -157,14 +157,11 @@ describe('an incomplete edit form', () => {
         ['doors', '1'],
       ],
     ],
-  ])('%s is shown, and not as a form', async (_, pairs) => {
+  ])('%s is not offered again: its blanks would erase values', async (_, pairs) => {
     const { send } = await lot()
     const { status, page } = await send('/cars/1', pairs)
     expect(status).toBe(400)
     expect(changesOn(page)).toEqual([])
-    expect(textOf(page)).toContain('What you sent')
-    expect(textOf(page)).toContain('color pink')
-    expect(textOf(page)).not.toContain('_method FOO')
   })
 
   it('cut at a limit is not offered again', async () => {
@@ -180,7 +177,6 @@ describe('an incomplete edit form', () => {
     const { status, page } = await visit('/cars/1', { method: 'POST', body })
     expect(status).toBe(413)
     expect(changesOn(page)).toEqual([])
-    expect(textOf(page)).toContain('color pink')
   })
 })
 
@@ -218,14 +214,13 @@ describe('a form that fails for another reason than its values', () => {
     expect(new Map(formOf(refused.page, 'Save').pairs).get('color')).toBe('pink')
   })
 
-  it('404: the submitted values are shown', async () => {
+  it('404: there is no form', async () => {
     const { visit, submit, api } = await lot()
     const { page } = await visit('/cars/1')
     await api.collection('cars').delete(1)
     const refused = await submit(page, 'Save', { color: 'pink' })
     expect(refused.status).toBe(404)
     expect(formsOf(refused.page)).toEqual([])
-    expect(textOf(refused.page)).toContain('color pink')
   })
 })
 
