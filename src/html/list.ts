@@ -178,7 +178,7 @@ const SHOWABLE: Readonly<Record<string, RegExp>> = {
   number: /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i,
 }
 
-/** Prints the filters in force, and a form with a control for every comparable field. */
+/** Prints a form with a control for every comparable field. */
 export function printFilters(view: PageView, errors: readonly ErrorEntry[] = []): Markup {
   const { parameters, href } = view
   const all = listFilters(view)
@@ -190,8 +190,8 @@ export function printFilters(view: PageView, errors: readonly ErrorEntry[] = [])
   )
   const focus = [...controls].find(name => errors.some(({ field }) => field === name))
   const limit = parameters.find(({ name }) => name === 'limit')?.value ?? ''
-  return markup`${printChips(view)}
-<details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter</summary>
+  const filters = describeFilters(view)
+  return markup`<details class="filters"${errors.length > 0 && raw(' open')}><summary>Filter${filters !== '' && `: ${filters}`}</summary>
 <form method="get" action="${href}" autocomplete="off"><div class="fields">${all.map(each => printFilter(each, view, errors, focus))}
 <div class="field"><label for="filter-limit">Items per page</label><input type="number" min="1" id="filter-limit" name="limit" value="${limit}"></div></div>
 ${others.map(({ name, value }) => hidden(name, value))}
@@ -201,23 +201,12 @@ ${others.map(({ name, value }) => hidden(name, value))}
 /** Parameters that select items but are not fields. */
 const BOUNDS: ReadonlySet<string> = new Set(['since', 'until', 'since_id', 'max_id'])
 
-/** The maximum of links to remove a filter: each of them repeats all other filters. */
-const MAX_CHIPS = 50
-
-/** Prints the filters in force, each with a link to remove it. */
-function printChips(view: PageView): Markup | undefined {
-  const { parameters, kind } = view
-  const chips = parameters.filter(
-    ({ name }) => BOUNDS.has(name) || !(RESERVED.has(name) || (kind === 'search' && name === 'q')),
-  )
-  if (chips.length === 0) return undefined
-  const without = (chip: Parameter) => parameters.filter(each => each !== chip && isKept(each))
-  return markup`<ul class="chips" aria-label="Filters in force">${chips
-    .slice(0, MAX_CHIPS)
-    .map(
-      chip =>
-        markup`<li><a href="${printHref(view, without(chip))}" title="Remove this filter">${chip.name} = ${chip.value} <span aria-hidden="true">×</span></a></li>`,
-    )}</ul>`
+/** Describes the filters of the list: `color = red, price[lte] = 10`. */
+function describeFilters({ parameters, kind }: PageView): string {
+  const isFilter = ({ name }: Parameter) =>
+    BOUNDS.has(name) || !(RESERVED.has(name) || (kind === 'search' && name === 'q'))
+  const filters = parameters.filter(isFilter)
+  return filters.map(({ name, value }) => `${name} = ${value}`).join(', ')
 }
 
 function printFilter(

@@ -16,7 +16,7 @@ main:focus{outline:none}
 .skip{position:absolute;left:-999rem;top:0;padding:.5rem 1rem;background:var(--card);z-index:1}
 .skip:focus{left:.5rem;top:.5rem}
 .hidden{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-nav ol,nav ul,ul.chips,ul.tags,ul.related,footer ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem .75rem}
+nav ol,nav ul,ul.tags,ul.related,footer ul{list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem .75rem}
 .breadcrumbs li+li::before{content:"/";color:var(--soft);margin-right:.75rem}
 .breadcrumbs [aria-current]{color:var(--soft)}
 h1{font-size:1.75rem;line-height:1.2;margin:.75rem 0 1rem;overflow-wrap:anywhere}
@@ -32,7 +32,7 @@ p{margin:.5rem 0}
 .notice h2{margin:0;font-size:1rem}
 .notice ul{margin:.25rem 0 0;padding-left:1.25rem}
 .notice a{color:inherit}
-.notice,.hint,.issue{overflow-wrap:anywhere}
+.notice,.hint,.issue,summary{overflow-wrap:anywhere}
 .bar{display:flex;flex-wrap:wrap;gap:.75rem 1.5rem;align-items:center;justify-content:space-between;margin:0 0 .75rem}
 .bar h1{margin:.75rem 0 .25rem}
 .search{display:flex;gap:.5rem}
@@ -58,10 +58,8 @@ dd img{display:block;max-width:min(100%,28rem);max-height:20rem;border-radius:8p
 .empty{background:var(--card);border:1px dashed var(--line);border-radius:10px;padding:2rem;text-align:center;color:var(--soft)}
 .pages{display:flex;flex-wrap:wrap;gap:.5rem 1.5rem;align-items:center;justify-content:space-between;margin:.75rem 0}
 .pages p{margin:0;color:var(--soft)}
-.pages a,.chips a{display:inline-block;padding:.25rem .75rem;border:1px solid var(--line);border-radius:999px;background:var(--card);text-decoration:none}
-.pages a:hover,.chips a:hover{border-color:var(--link)}
-.chips{margin:0 0 .75rem}
-.chips a{font-size:.875rem;background:var(--link-back);overflow-wrap:anywhere}
+.pages a{display:inline-block;padding:.25rem .75rem;border:1px solid var(--line);border-radius:999px;background:var(--card);text-decoration:none}
+.pages a:hover{border-color:var(--link)}
 .tags li{background:var(--back);border:1px solid var(--line);border-radius:6px;padding:0 .5rem;font-size:.875rem}
 dl{margin:0}
 dl>div{display:grid;grid-template-columns:12rem 1fr;gap:0 1.25rem;padding:.5rem 0;border-bottom:1px solid var(--line)}
