@@ -92,30 +92,19 @@ export interface Upload {
   readonly content: AsyncIterable<Uint8Array>
 }
 
-/** Where a page of documentation is, and what its reader has chosen. All addresses are paths. */
-export interface DocsView {
-  /** The first page, without a slash at its end; `style.css` is below it, `?collection=` is a collection's page. */
-  readonly href: string
-  /** The path and the address of the api's root, without a slash at their end. */
-  readonly base: string
-  readonly url: string
-  readonly openapi: string
-  /** The collection of the page; absent for the first page. */
-  readonly tag: string | undefined
-  /** The parameters of the page's query. */
-  readonly values: ReadonlyMap<string, string>
-  /** Finds the fields of a form for the operation at a path of the document; `undefined` without input. */
-  readonly findFields: (path: string, method: string) => Fields | undefined
-}
-
 /** Prints documentation as HTML. */
 export interface DocsPrinter {
-  /** The style sheet that pages link to. */
+  /** The style sheet that pages link to: `style.css` below their path. */
   readonly style: string
   /** Header fields of every page. */
   readonly headers: HeaderList
-  /** @param document in OpenAPI 3.1. */
-  print(document: Item, view: DocsView): string
+  /**
+   * @param document in OpenAPI 3.1.
+   * @param root the path of the described version below the api: `/v1`, or empty.
+   * @param context of the request, for `html` alone.
+   * @throws HttpError
+   */
+  print(document: Item, root: string, context: object): string
 }
 
 /** The request that a page answers: `buildPageView()` of `rest-conventions/html` finds what a page shows. */

@@ -1,5 +1,4 @@
 // One operation of an OpenAPI document: its fields, a form that sends it, and lines to copy.
-import type { DocsView } from '../formats/format.ts'
 import type { Fields } from '../schema/fields.ts'
 import { printCall, printCurl } from './docs-lines.ts'
 import {
@@ -9,6 +8,7 @@ import {
   type Property,
   type Schema,
 } from './docs-schema.ts'
+import type { DocsView } from './docs-view.ts'
 import { controlId, hidden, printForm, printSelect } from './form.ts'
 import { type Markup, markup, type Part, raw } from './markup.ts'
 import type { FormAction } from './page-view.ts'

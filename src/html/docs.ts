@@ -1,7 +1,9 @@
 // The documentation of an api as pages, made from its OpenAPI document: no script, no foreign resource.
 import { STATUS_CODES } from 'node:http'
 import { ERROR_TYPES } from '../errors.ts'
-import type { DocsPrinter, DocsView } from '../formats/format.ts'
+import type { DocsPrinter } from '../formats/format.ts'
+import { noSuchPath } from '../operations/authorize.ts'
+import type { RequestContext } from '../operations/context.ts'
 import {
   type Operation,
   type Parameter,
@@ -9,6 +11,7 @@ import {
   printProperties,
 } from './docs-operation.ts'
 import { listProperties, resolveReferences, type Schema } from './docs-schema.ts'
+import { buildDocsView, type DocsView } from './docs-view.ts'
 import { type Markup, markup, type Part } from './markup.ts'
 import { printFrame } from './page.ts'
 import { DOCS_STYLE, STYLE } from './style.ts'
@@ -44,11 +47,14 @@ export const docs: DocsPrinter = {
     'Referrer-Policy',
     'same-origin',
   ],
-  print(printed, view) {
+  print(printed, root, passed) {
+    const context = passed as RequestContext // a server passes its context: the formats know no type of it
+    const view = buildDocsView(root, context)
     // `buildDocument` makes documents of this shape.
     const document = resolveReferences(printed) as unknown as Document
-    const { info } = document
+    const { info, tags } = document
     const { tag, href, base } = view
+    if (tag !== undefined && !tags.some(({ name }) => name === tag)) throw noSuchPath(context)
     return printFrame({
       title: tag === undefined ? info.title : `${tag} · ${info.title}`,
       style: markup`<link rel="stylesheet" href="${`${href}/style.css`}">`,

@@ -1,11 +1,10 @@
 // Documents beside the collections: what describes the api (`/openapi.json`, `/docs`, and the catalog of
 // them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
 import { HttpError } from '../errors.ts'
-import type { DocsPrinter, DocsView } from '../formats/format.ts'
+import type { DocsPrinter } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
 import { type HeaderList, isRead, splitList } from '../http/message.ts'
 import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../model/definition.ts'
-import { listRoutes, toUriTemplate } from '../model/routes.ts'
 import { AS_JSON, parseMediaType } from '../negotiate.ts'
 import {
   buildDocument,
@@ -16,8 +15,7 @@ import {
   type OpenApiVersion,
   withServer,
 } from '../openapi/document.ts'
-import { findInputFields } from '../openapi/requests.ts'
-import { canAnything, METADATA_PATH, noSuchPath } from '../operations/authorize.ts'
+import { canAnything, METADATA_PATH } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
@@ -105,7 +103,7 @@ function* listDocuments(api: ApiDefinition): Generator<readonly [path: string, S
     const find = createFinder(api, version)
     yield [prefix + root + OPENAPI_PATH, openApi(find)]
     if (printer) {
-      yield [prefix + root + DOCS_PATH, docs(api, root, find, printer)]
+      yield [prefix + root + DOCS_PATH, docs(root, find, printer)]
       yield [`${prefix}${root}${DOCS_PATH}/style.css`, style(printer)]
     }
   }
@@ -190,37 +188,12 @@ function findOpenApiVersion(accept = ''): OpenApiVersion | undefined {
   return versions.find(version => wanted.some(text => text.startsWith(version))) ?? '3.1'
 }
 
-function docs(
-  api: ApiDefinition,
-  root: string,
-  find: Finder,
-  printer: DocsPrinter,
-): ServedDocument {
-  const routes = new Map(
-    [...listRoutes(api.versions)].map(route => [toUriTemplate(route.pattern), route]),
-  )
-  const findFields: DocsView['findFields'] = (path, method) => {
-    const { target, methods } = routes.get(path) ?? {}
-    const operation = methods?.get(method)
-    if (!target || target.kind === 'root' || operation === undefined) return undefined
-    return findInputFields(target, operation)
-  }
+function docs(root: string, find: Finder, printer: DocsPrinter): ServedDocument {
   return {
     type: 'text/html; charset=utf-8',
     read(context) {
-      const document = find(context)
-      const base = new URL(context.base).pathname.replace(/\/$/, '')
-      const values = new Map(context.parameters.map(({ name, value }) => [name, value]))
-      const tag = values.get('collection')
-      const { tags } = document
-      const known = Array.isArray(tags) && tags.some(each => Object(each).name === tag)
-      if (tag !== undefined && !known) throw noSuchPath(context)
-      const href = base + root + DOCS_PATH
-      const url = context.base.replace(/\/$/, '')
-      const openapi = base + root + OPENAPI_PATH
-      const view = { href, base, url, openapi, tag, values, findFields }
-      const text = printer.print(withServer(document, context.base), view)
-      return { text, headers: printer.headers }
+      const document = withServer(find(context), context.base)
+      return { text: printer.print(document, root, context), headers: printer.headers }
     },
   }
 }
