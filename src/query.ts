@@ -17,7 +17,7 @@ import {
   readFilter,
   tooLong,
 } from './query/filters.ts'
-import { type Fields, findField, unknownField } from './schema/fields.ts'
+import { type Fields, findField, findValueField, unknownField } from './schema/fields.ts'
 import { type Path, toPath } from './schema/paths.ts'
 import {
   type Filter,
@@ -213,7 +213,7 @@ export function readFields(
     )
   }
   for (const name of names) {
-    if (!findField(fields, toPath(name))) issues.push(unknownField(name, fields, 'fields'))
+    if (!findValueField(fields, toPath(name))) issues.push(unknownField(name, fields, 'fields'))
   }
   return [...names].map(toPath)
 }

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { FieldInfo, FileInfo } from 'busboy'
 import { prependChunks, uploadTooLarge } from '../blobs/content.ts'
 import { HttpError } from '../errors.ts'
-import { findField } from '../schema/fields.ts'
+import { findValueField } from '../schema/fields.ts'
 import { namesOf, type Part } from './form-values.ts'
 import type { ReadContext } from './format.ts'
 import { parseJson } from './json.ts'
@@ -80,7 +80,7 @@ export class PartReader {
       return { json: parseJson(text(), depth, limits.members) }
     }
     if (!xml.types.includes(type)) return undefined
-    const shape = shapeOf(fields && findField(fields, names))
+    const shape = shapeOf(fields && findValueField(fields, names))
     return { json: parseXml(text(), shape, limits, issues, names.join('.')) }
   }
 

@@ -77,17 +77,17 @@ export function isFilterable({ kind, element }: Field): boolean {
   return hasOneType(kind === 'array' ? element?.kind : kind)
 }
 
-/** Finds the field at a path; a record has one under every name. */
-export function findField(fields: Fields, path: Path): Field | undefined {
-  let field: Field | undefined
-  let properties: Fields | undefined = fields
-  for (const name of path) {
-    if (field?.kind === 'record') field = field.element
-    else field = properties?.get(name)
-    if (!field) return undefined
-    properties = field.properties
-  }
-  return field
+/** Finds the field at a path; the entries of a record are no fields. */
+export function findField(fields: Fields, [name = '', ...inner]: Path): Field | undefined {
+  return inner.reduce((field, each) => field?.properties?.get(each), fields.get(name))
+}
+
+/** Finds the field of the values at a path; a record has one under every name. */
+export function findValueField(fields: Fields, [name = '', ...inner]: Path): Field | undefined {
+  return inner.reduce(
+    (field, each) => (field?.kind === 'record' ? field.element : field?.properties?.get(each)),
+    fields.get(name),
+  )
 }
 
 /** Finds the field of a value inside an array, a record or an object. */

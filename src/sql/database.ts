@@ -6,12 +6,6 @@ import type { Scalar } from '../schema/values.ts'
 import type { LikeStep } from '../store/selection.ts'
 import type { Fragment, PlaceholderStyle } from './sql-text.ts'
 
-/** A path inside a JSON column; `declared` where its names come from the schema and not from a request. */
-export interface JsonPath {
-  readonly names: Path
-  readonly declared: boolean
-}
-
 /** The kind of values in a column. `json` is JSON text, or a JSON type of the database. */
 export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'json'
 
@@ -105,15 +99,15 @@ export interface SqlDatabase extends PlaceholderStyle {
   /** A text, comparable by code point. */
   text(value: Fragment): Fragment
   /** The value of one kind inside a JSON column, comparable; SQL's null where it is null or absent. */
-  json(column: Fragment, path: JsonPath, kind: Kind): Fragment
+  json(column: Fragment, path: Path, kind: Kind): Fragment
   /** The condition that a value other than null is inside a JSON column; never null itself. */
-  has(column: Fragment, path: JsonPath): Fragment
+  has(column: Fragment, path: Path): Fragment
   /** The condition that an object (or an array) is inside a JSON column. */
-  holds(column: Fragment, path: JsonPath, what: 'object' | 'array'): Fragment
+  holds(column: Fragment, path: Path, what: 'object' | 'array'): Fragment
   /** The condition that some element of the array inside a JSON column passes a test of a value of one kind. */
   anyElement(
     column: Fragment,
-    path: JsonPath,
+    path: Path,
     kind: Kind,
     test: (element: Fragment) => Fragment,
   ): Fragment

@@ -31,9 +31,8 @@ export function buildIndexes(
   const id = shape.identity.name
   const express = (path: string): ColumnExpression => {
     const found = find(path)
-    if (!found) throw new TypeError(`${shape.name} has no field "${path}" to index`)
-    if (found.order.values.length === 0) return found
-    throw new TypeError(`${shape.name}: no index can be on "${path}", an entry of a record`)
+    if (found) return found
+    throw new TypeError(`${shape.name} has no field "${path}" to index`)
   }
   const unique = shape.unique.map(fields => ({
     unique: true,

@@ -3,31 +3,25 @@ import type { Kind } from '../schema/fields.ts'
 import type { Path } from '../schema/paths.ts'
 import type { Scalar } from '../schema/values.ts'
 import type { LikeStep } from '../store/selection.ts'
-import type { Failure, JsonPath, SqlDatabase } from './database.ts'
+import type { Failure, SqlDatabase } from './database.ts'
 import { nativeFor, serves } from './postgres-types.ts'
-import { type Fragment, literalOrBound, sql } from './sql-text.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
 /** By code point, whatever the order of the database is. */
 const C = sql`collate "C"`
 
 /** Selects a value inside JSON. A column of text or `jsonb` is cast to `json`. */
-function inside(column: Fragment, names: Path, declared: boolean): Fragment {
-  return names.reduce<Fragment>(
-    (value, name) => sql`${value} -> ${nameOf(name, declared)}`,
+function inside(column: Fragment, path: Path): Fragment {
+  return path.reduce<Fragment>(
+    (value, name) => sql`${value} -> ${sql.lit(name)}`,
     sql`(${column})::json`,
   )
 }
 
-/** The operators on JSON take positions too, so a bound name is cast to a text. */
-function nameOf(name: string, declared: boolean): Fragment {
-  return declared ? literalOrBound(name, true) : sql`${name}::text`
-}
-
-function textInside(column: Fragment, { names, declared }: JsonPath): Fragment {
-  const last = names.at(-1)
-  if (last === undefined) return rootText(inside(column, names, declared))
-  const parent = inside(column, names.slice(0, -1), declared)
-  return sql`(${parent} ->> ${nameOf(last, declared)})`
+function textInside(column: Fragment, path: Path): Fragment {
+  const last = path.at(-1)
+  if (last === undefined) return rootText(inside(column, path))
+  return sql`(${inside(column, path.slice(0, -1))} ->> ${sql.lit(last)})`
 }
 
 function rootText(json: Fragment): Fragment {
@@ -162,14 +156,11 @@ export const postgres: SqlDatabase = {
   read: (column, type) => (type === 'json' ? sql`${column}::text` : column),
   equalsInAnyCollation: true,
   text: value => sql`${value} ${C}`,
-  json: (column, path, kind) =>
-    typed(inside(column, path.names, path.declared), textInside(column, path), kind),
-  has: (column, { names, declared }) =>
-    sql`coalesce(json_typeof(${inside(column, names, declared)}), 'null') <> 'null'`,
-  holds: (column, { names, declared }, what) =>
-    sql`json_typeof(${inside(column, names, declared)}) = ${sql.lit(what)}`,
-  anyElement(column, { names, declared }, kind, test) {
-    const list = inside(column, names, declared)
+  json: (column, path, kind) => typed(inside(column, path), textInside(column, path), kind),
+  has: (column, path) => sql`coalesce(json_typeof(${inside(column, path)}), 'null') <> 'null'`,
+  holds: (column, path, what) => sql`json_typeof(${inside(column, path)}) = ${sql.lit(what)}`,
+  anyElement(column, path, kind, test) {
+    const list = inside(column, path)
     const value = sql.raw('rest_e.value')
     // Of what is no array there are no elements; to ask for them is an error.
     return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where ${test(typed(value, rootText(value), kind))})`

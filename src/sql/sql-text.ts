@@ -57,11 +57,6 @@ sql.join = (fragments: readonly Fragment[], separator = ', '): Fragment => {
   return new Fragment(text, values)
 }
 
-/** Prints the name of a property: as a literal if the schema declares it, so that an index on the expression serves it. */
-export function literalOrBound(text: string, declared: boolean): Fragment {
-  return declared ? sql.lit(text) : sql`${text}`
-}
-
 /** How a database marks bound values. */
 export interface PlaceholderStyle {
   /** Prints the placeholder of a bound value; positions count from 1. */

@@ -1,41 +1,18 @@
 // SQLite, 3.43 and later, by a driver with the interface of better-sqlite3: it, libsql, bun:sqlite, and
 // node:sqlite in a wrapper (docs/databases.md).
-
+import type { Path } from '../schema/paths.ts'
 import { findLiteral, type LikeStep } from '../store/selection.ts'
-import type { JsonPath, SqlDatabase } from './database.ts'
-import { type Fragment, literalOrBound, sql } from './sql-text.ts'
+import type { SqlDatabase } from './database.ts'
+import { type Fragment, sql } from './sql-text.ts'
 
-/**
- * A JSON path as SQLite reads it: a literal where the schema names it, so that an index on the same
- * expression serves it, else bound. `undefined` where a name cannot stand in a path: SQLite has no
- * escape for these characters.
- */
-function sqlitePath({ names, declared }: JsonPath): Fragment | undefined {
-  if (names.some(name => /["\\\p{Cc}]/u.test(name))) return undefined
-  const text = names.reduce((path, name) => `${path}."${name}"`, '$')
-  return literalOrBound(text, declared)
+/** Prints a JSON path as a literal, so that an index on the same expression serves it. */
+function toJsonPath(path: Path): Fragment {
+  return sql.lit(path.reduce((above, name) => `${above}."${name}"`, '$'))
 }
 
-/** `json_extract` or `json_type`; for names that no path can say, a walk through the properties. */
-function sqliteInside(column: Fragment, path: JsonPath, what: 'value' | 'type'): Fragment {
-  const inside = sqlitePath(path)
-  if (inside) {
-    return what === 'value'
-      ? sql`json_extract(${column}, ${inside})`
-      : sql`json_type(${column}, ${inside})`
-  }
-  const parent = { names: path.names.slice(0, -1), declared: false }
-  const name = path.names.at(-1) ?? ''
-  return sql`(select ${sql.raw(what)} from ${sqliteEach(column, parent, 'object')} where key = ${name})`
-}
-
-/** The properties of an object, or the elements of an array, as rows. */
-function sqliteEach(column: Fragment, path: JsonPath, of: 'object' | 'array'): Fragment {
-  const inside = sqlitePath(path)
-  if (inside) return sql`json_each(${column}, ${inside})`
-  const [type, value] = [sqliteInside(column, path, 'type'), sqliteInside(column, path, 'value')]
-  // A text is no JSON.
-  return sql`json_each(case ${type} when ${of} then ${value} end)`
+/** The JSON type of a value inside a column, as SQLite names it. */
+function typeInside(column: Fragment, path: Path): Fragment {
+  return sql`json_type(${column}, ${toJsonPath(path)})`
 }
 
 const COLUMN_TYPES = {
@@ -85,11 +62,11 @@ export const sqlite: SqlDatabase = {
   read: column => column,
   equalsInAnyCollation: false,
   text: value => value,
-  json: (column, path) => sqliteInside(column, path, 'value'),
-  has: (column, path) => sql`coalesce(${sqliteInside(column, path, 'type')}, 'null') <> 'null'`,
-  holds: (column, path, what) => sql`${sqliteInside(column, path, 'type')} = ${sql.lit(what)}`,
+  json: (column, path) => sql`json_extract(${column}, ${toJsonPath(path)})`,
+  has: (column, path) => sql`coalesce(${typeInside(column, path)}, 'null') <> 'null'`,
+  holds: (column, path, what) => sql`${typeInside(column, path)} = ${sql.lit(what)}`,
   anyElement: (column, path, _kind, test) =>
-    sql`exists (select 1 from ${sqliteEach(column, path, 'array')} as rest_e where ${test(sql.raw('rest_e.value'))})`,
+    sql`exists (select 1 from json_each(${column}, ${toJsonPath(path)}) as rest_e where ${test(sql.raw('rest_e.value'))})`,
   // Known without reading the value.
   length: value => sql`octet_length(${value})`,
   /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */

@@ -1,7 +1,7 @@
 // Maps a collection to a table: a column for each top-level field, JSON for objects, lists and unions.
 import { createHash } from 'node:crypto'
 import { FILLED_TEXT, OBJECT, type Rules } from '../options.ts'
-import { findField, type Kind } from '../schema/fields.ts'
+import { findField, type Kind, listPaths } from '../schema/fields.ts'
 import { type Path, toPath } from '../schema/paths.ts'
 import type { Item } from '../schema/values.ts'
 import type { Id, Shape, Stored } from '../store/store.ts'
@@ -13,7 +13,7 @@ import {
   encodeValue,
   toColumnValue,
 } from './columns.ts'
-import type { JsonPath, NativeType, SqlDatabase } from './database.ts'
+import type { NativeType, SqlDatabase } from './database.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
@@ -56,7 +56,7 @@ export interface ColumnExpression {
   readonly canonical?: boolean
   readonly native?: NativeType | undefined
   /** The JSON column that it lies in. */
-  readonly json?: { readonly column: Fragment; readonly path: JsonPath }
+  readonly json?: { readonly column: Fragment; readonly path: Path }
 }
 
 export class TableMapping {
@@ -92,6 +92,13 @@ export class TableMapping {
     if (shape.open) {
       throw new TypeError(
         `${shape.name}: its schema takes properties that it does not name, and a table has no column for them. Use z.object() or z.strictObject(), with a property for the others, such as extra: z.record(z.string(), z.json())`,
+      )
+    }
+    // A path of SQLite has no escape for these characters.
+    const unreachable = listPaths(shape.fields).find(path => /\..*["\\\p{Cc}]/u.test(path))
+    if (unreachable !== undefined) {
+      throw new TypeError(
+        `${shape.name}: a table cannot hold the property ${JSON.stringify(unreachable)}: rename it without quotes, backslashes and control characters`,
       )
     }
     this.shape = shape
@@ -175,12 +182,12 @@ export class TableMapping {
       const equal = database.equalsInAnyCollation ? ref : value
       return { ...plain, value, order: value, equal, canonical }
     }
-    const { fields } = this.shape
-    const declared = path.every((_, at) => !isEntry(fields, path.slice(0, at + 1)))
-    const whole = sql`${owner}${ref}`
-    const json = { column: whole, path: { names: inner, declared } }
-    const maybe = path.some((_, at) => isMaybe(fields, path.slice(0, at + 1)))
-    const value = database.json(whole, json.path, kind)
+    const json = { column: sql`${owner}${ref}`, path: inner }
+    const maybe = path.some((_, at) => {
+      const above = findField(this.shape.fields, path.slice(0, at + 1))
+      return !above || above.nullable || above.optional
+    })
+    const value = database.json(json.column, inner, kind)
     const order = kind === 'date-time' ? database.instant(value) : value
     return { kind, maybe, value, order, json }
   }
@@ -267,16 +274,6 @@ export class TableMapping {
     const names = found.map(({ name }) => name)
     return unique.find(set => [...set].sort().join() === [...names].sort().join()) ?? names
   }
-}
-
-function isMaybe(fields: Shape['fields'], path: Path): boolean {
-  const field = findField(fields, path)
-  return !field || field.nullable || field.optional || isEntry(fields, path)
-}
-
-/** Whether a path ends at an entry of a record, whose name the schema does not say. */
-function isEntry(fields: Shape['fields'], path: Path): boolean {
-  return path.length > 1 && findField(fields, path.slice(0, -1))?.kind === 'record'
 }
 
 /** A version of values: 96 bits, as 16 characters. */

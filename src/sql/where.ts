@@ -71,9 +71,8 @@ function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
   if (operator === 'exists') {
     const has = json ? database.has(json.column, json.path) : sql`${expression.value} is not null`
     const wanted = values[0] === true ? has : sql`not (${has})`
-    if (!json || json.path.names.length === 0) return wanted
-    const above = { ...json.path, names: json.path.names.slice(0, -1) }
-    return sql`${database.holds(json.column, above, 'object')} and ${wanted}`
+    if (!json || json.path.length === 0) return wanted
+    return sql`${database.holds(json.column, json.path.slice(0, -1), 'object')} and ${wanted}`
   }
   if (expression.kind !== 'array' || !json) return test(operator, values, expression, database)
   const kind = findField(mapping.shape.fields, path)?.element?.kind ?? 'any'

@@ -670,11 +670,12 @@ describe('Pagination headers: sub-collections and relations', () => {
 
 describe('Pagination headers: a place that no link can hold', () => {
   const TEXTS = ['a', 'b'.repeat(20_000), 'c'.repeat(1600), `d${'é'.repeat(900)}`, 'z']
+  const LONG_NAME = 'x'.repeat(800)
   const make = async () => {
     const notes = defineCollection({
       name: 'notes',
       id: 'integer',
-      schema: z.object({ text: z.string(), more: z.record(z.string(), z.string()).default({}) }),
+      schema: z.object({ text: z.string(), [LONG_NAME]: z.string().optional() }),
       store: memoryStore(),
     })
     const api = defineApi({ collections: [notes] })
@@ -716,45 +717,10 @@ describe('Pagination headers: a place that no link can hold', () => {
       expect(new URL(previous).search).toBe('?sort=text&fields=id&limit=2&offset=1')
       expect(ids(await handler.request(previous))).toEqual([2, 3])
 
-      const sort = `more.${'x'.repeat(800)}`
-      answer = await handler.request(`/notes?sort=${sort}&fields=id&limit=2`)
+      answer = await handler.request(`/notes?sort=${LONG_NAME}&fields=id&limit=2`)
       const { next = '', last = '' } = rels(answer)
       expect([next, last].every(href => new URL(href).searchParams.has('cursor'))).toBe(true)
       expect(ids(await handler.request(next))).toEqual([3, 4])
-    })
-  })
-
-  const mixed = async () => {
-    const things = defineCollection({
-      name: 'things',
-      id: 'integer',
-      schema: z.object({
-        a: z.union([z.string(), z.array(z.string()), z.strictObject({ b: z.int() })]),
-      }),
-      store: memoryStore(),
-    })
-    const api = defineApi({ collections: [things] })
-    for (const a of [['x'], 'z', { b: 1 }, { b: 0 }, 'y'])
-      await api.collection(things).create({ a })
-    return { api }
-  }
-  eachHandler(mixed, handler => {
-    it.each([
-      ['a', [5, 2, 1, 3, 4]],
-      ['-a', [4, 3, 1, 2, 5]],
-    ])('an object or a list, which sort=%s puts among the texts', async (sort, order) => {
-      let answer = await handler.request(`/things?sort=${sort}&fields=id&limit=1`)
-      const forth = ids(answer)
-      for (let { next } = rels(answer); next; { next } = rels(answer)) {
-        answer = await handler.request(next)
-        forth.push(...ids(answer))
-      }
-      const back = ids(answer)
-      for (let { previous } = rels(answer); previous; { previous } = rels(answer)) {
-        answer = await handler.request(previous)
-        back.unshift(...ids(answer))
-      }
-      expect([forth, back]).toEqual([order, order])
     })
   })
 })

@@ -429,8 +429,6 @@ export function severalStores(database: Database): void {
         'at',
         'tags',
         'seen',
-        'extra.a',
-        "extra.'\\",
         'counts',
         'model.year',
       ]) {
