@@ -1,10 +1,15 @@
 // Storing and removing contents within a time.
-import { storeWithinTime } from '../http/timeouts.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Deadlines, unavailable } from '../http/timeouts.ts'
 import type { BlobStore } from './blob-store.ts'
 
+/** The deadlines of blob stores. */
+const pending = new Deadlines()
+
 /**
- * Stores a content. One that is stored too late is removed again.
- * @throws HttpError 503 where the store takes longer than `time` milliseconds for a piece.
+ * Stores a content. The store may take so long for each piece and for its end; the time until the next piece
+ * arrives does not count. A content that is stored too late is removed again.
+ * @throws HttpError 503 where the store takes longer than `time` milliseconds.
  */
 export function storeContent(
   blobs: BlobStore,
@@ -12,17 +17,41 @@ export function storeContent(
   time: number,
   signal: AbortSignal,
 ): Promise<{ key: string; size: number }> {
-  const ended = new AbortController()
-  const either = AbortSignal.any([signal, ended.signal])
-  let late = false
-  const put = async (pieces: AsyncIterable<Uint8Array>) => {
-    const stored = await blobs.put(pieces, { signal: either })
-    if (late) await removeContents(blobs, [stored.key])
-    return stored
+  const late = new AbortController()
+  const expire = () =>
+    late.abort(unavailable('The upload took too long to be kept', 'work_too_slow'))
+  let deadline = pending.add(time, expire)
+  // A store may ask for pieces ahead of those that have not arrived, and settle before they do.
+  let awaited = 0
+  let settled = false
+  const pieces: AsyncIterableIterator<Uint8Array> = {
+    [Symbol.asyncIterator]: () => pieces,
+    async next() {
+      pending.delete(deadline)
+      awaited++
+      const piece = await content.next()
+      awaited--
+      if (awaited === 0 && !settled) deadline = pending.add(time, expire)
+      return piece
+    },
+    async return(value) {
+      await content.return?.()
+      return { value, done: true }
+    },
   }
-  return storeWithinTime(content, time, put, error => {
-    late = true
-    ended.abort(error)
+  const put = async () => {
+    try {
+      const stored = await blobs.put(pieces, { signal: AbortSignal.any([signal, late.signal]) })
+      if (late.signal.aborted) await removeContents(blobs, [stored.key])
+      return stored
+    } finally {
+      settled = true
+      pending.delete(deadline)
+    }
+  }
+  return new Promise((resolve, reject) => {
+    late.signal.onabort = () => reject(late.signal.reason)
+    put().then(resolve, reject)
   })
 }
 
@@ -34,10 +63,6 @@ const REMOVE_TIMEOUT_MS = 1000
  */
 export async function removeContents(blobs: BlobStore, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, REMOVE_TIMEOUT_MS)
-  })
-  await Promise.race([Promise.allSettled(keys.map(async key => blobs.delete(key))), late])
-  clearTimeout(timer)
+  const removals = Promise.allSettled(keys.map(async key => blobs.delete(key)))
+  await Promise.race([removals, sleep(REMOVE_TIMEOUT_MS, undefined, { ref: false })])
 }

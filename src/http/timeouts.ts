@@ -1,4 +1,4 @@
-// The time limits that end every request: for its body, for the work, and for storing an upload.
+// The time limits that end every request: for its body and for the work.
 import { type ErrorType, HttpError, incompleteBody } from '../errors.ts'
 import type { Awaitable } from '../schema/values.ts'
 import type { Limits } from './limits.ts'
@@ -136,53 +136,8 @@ export class Deadlines {
   }
 }
 
-/** The deadlines of bodies that are awaited, and of stores that take them. */
+/** The deadlines of bodies that are awaited. */
 const bodies = new Deadlines()
-
-/**
- * Passes a content on to a store, which may take so long for each piece and for its end. The time until
- * the next piece arrives does not count.
- * @param onLate called once the time is over: what is stored then is not needed.
- * @throws HttpError 503
- */
-export function storeWithinTime<T>(
-  content: AsyncIterator<Uint8Array>,
-  time: number,
-  store: (content: AsyncIterable<Uint8Array>) => Promise<T>,
-  onLate: (error: HttpError) => void,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    // A store may ask for pieces ahead of those that have not arrived, and settle before they do.
-    let awaited = 0
-    let settled = false
-    const expire = () => {
-      const error = unavailable('The upload took too long to be kept', 'work_too_slow')
-      reject(error)
-      onLate(error)
-    }
-    let deadline = bodies.add(time, expire)
-    const pieces: AsyncIterableIterator<Uint8Array> = {
-      [Symbol.asyncIterator]: () => pieces,
-      async next() {
-        bodies.delete(deadline)
-        awaited++
-        const piece = await content.next()
-        awaited--
-        if (awaited === 0 && !settled) deadline = bodies.add(time, expire)
-        return piece
-      },
-      async return(value) {
-        await content.return?.()
-        return { value, done: true }
-      },
-    }
-    const settle = () => {
-      settled = true
-      bodies.delete(deadline)
-    }
-    store(pieces).then(resolve, reject).then(settle, settle)
-  })
-}
 
 /** Bounds the work of all requests. */
 export interface Workload {
