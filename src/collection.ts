@@ -156,6 +156,10 @@ function buildDefinition(options: Declaration): CollectionDefinition {
   const selectableFields = toReadableFields(queryFields, binary, true)
   const hasBlobs = checkBlobs(options, fields)
   assertValid(
+    !options.visible || !options.hideExistence,
+    `${name}: hideExistence answers a missing scope, and visible hides items from everybody else already: leave hideExistence out`,
+  )
+  assertValid(
     !options.putCreates || identity.kind === 'text',
     `${name}: putCreates needs ids chosen by clients: give the schema a text property "${identity.name}"`,
   )

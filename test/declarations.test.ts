@@ -86,6 +86,11 @@ describe('a TypeError of a collection', () => {
       /"photo" is a file and cannot be indexed/,
     ],
     ['ids of clients without a member', { putCreates: true }, /putCreates needs/],
+    [
+      'hideExistence beside visible',
+      { hideExistence: true, visible: () => ({}) },
+      /leave hideExistence out/,
+    ],
     ['a relation of one', { relation: { name: 'models' } }, /exactly two fields/],
     ['a parent at no field', { parents: { weight: 'models' } }, /no field: "weight"/],
     ['a parent at a switch', { parents: { on: 'models' } }, /must be a field that holds an id/],

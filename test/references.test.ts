@@ -253,7 +253,6 @@ it('a client does not learn of a collection that is hidden from it', async () =>
     store: memoryStore(),
     references: { car_id: 'cars' },
     hideExistence: true,
-    visible: principal => principal && {},
   })
   const scheme = { name: 'Test', challenge: () => 'Test', authenticate: async () => undefined }
   const api = defineApi({ collections: [cars, files], schemes: [scheme] })

@@ -89,19 +89,18 @@ export function requireItem(context: OperationContext): Awaitable<Stored> {
 
 /**
  * Refuses to write an item that its writer could not see.
- * @throws HttpError 403, or 404 where the collection hides what exists.
+ * @throws HttpError 403
  */
 export function assertVisible(
   context: OperationContext,
   values: Item,
   current: Item | undefined,
 ): Awaitable<void> {
-  const { collection, id } = context.target
+  const { collection } = context.target
   const rows = buildRowFilter(context, collection)
   if (!rows) return undefined
   return andThen(rows.sees(withServerValues(collection, values, current)), visible => {
     if (visible) return
-    if (collection.hideExistence) throw notFound(collection, id ?? '')
     const message = `You could not see this ${collection.itemName} afterwards, so you cannot write it.`
     throw new HttpError(403, [{ message, type: 'forbidden_row' }])
   })
