@@ -74,6 +74,10 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
   authorizeInlineContents(context, query.fields)
   return andThen(prepareQuery(context, query), selection => {
     if (context.streams && !request.namesPage) return streamList(context, selection)
+    const { ifMatch, ifNoneMatch } = context.preconditions
+    // The count is enough for HEAD, but for a condition on the page's tag.
+    if (context.method === 'HEAD' && !ifMatch && !ifNoneMatch)
+      return headOfPage(context, selection, request)
     const store = context.storeOf(context.target.collection)
     const mode = chooseTotalMode(context)
     return andThen(store.list(selection, slice, mode, context.listOptions), page =>
@@ -95,12 +99,10 @@ export function prepareQuery(context: OperationContext, query: Query): Awaitable
 
 /** Streams the whole list: nothing is counted, and no range is given of it. */
 function streamList(context: OperationContext, query: Query): OperationResult {
+  const common = { status: 200, headers: [] }
+  if (context.method === 'HEAD') return common
   const data = toReadableBatches(context, query)
-  return {
-    status: 200,
-    headers: [],
-    representation: { kind: 'stream', ...describeList(context, query), data },
-  }
+  return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
 }
 
 async function* toReadableBatches(
@@ -112,6 +114,22 @@ async function* toReadableBatches(
     // Contents may be large: only those of one item are held at a time.
     const parts = blobs ? batch.map(stored => [stored]) : [batch]
     for (const part of parts) yield toReadableItems(context, part, query)
+  }
+}
+
+async function headOfPage(
+  context: OperationContext,
+  query: Query,
+  request: ListRequest,
+): Promise<OperationResult> {
+  const mode = chooseTotalMode(context)
+  const store = context.storeOf(context.target.collection)
+  const total = await store.count(query, mode, context.listOptions)
+  return {
+    status: 200,
+    headers: addCountApplied(headHeaders(context, request, mode, total), context, mode),
+    vary: varyOf(request),
+    value: total,
   }
 }
 
@@ -140,7 +158,7 @@ function buildPageResult(
     if (verdict === 'proceed') throw rangeNotSatisfiable(collection.name, total)
   }
   requireInlineLimit(context, items, query.fields)
-  const headers = addCountApplied(listHeaders(context, request, found), context, mode)
+  const headers = addCountApplied(listHeaders(context, request, window, found), context, mode)
   const plain = !collection.blobs && collection.writeOnly.size === 0 && !query.fields
   return andThen(toReadableItems(context, items, query), data => ({
     status: window.by === 'range' && items.length !== total ? 206 : 200,
@@ -236,7 +254,8 @@ function listValidators(
 
 function listHeaders(
   context: OperationContext,
-  { window, query: { sort }, links }: ListRequest,
+  { query: { sort }, links }: ListRequest,
+  window: Window,
   found: Found,
 ): HeaderList {
   return pageHeaders(window, found, {
@@ -246,6 +265,35 @@ function listHeaders(
     links,
     streams: context.streams,
   })
+}
+
+/**
+ * Prints the headers of a HEAD from the count alone: its links go by offset. A count that is not exact does
+ * not say what is on the page and whether another follows.
+ */
+function headHeaders(
+  context: OperationContext,
+  request: ListRequest,
+  mode: TotalMode,
+  total: number | undefined,
+): HeaderList {
+  const { window } = request
+  if (mode !== 'exact' || total === undefined) {
+    const count = total === undefined ? [] : ['X-Result-Count', String(total)]
+    return ['Accept-Ranges', context.target.collection.name, ...count]
+  }
+  const position = startOf(window)
+  const left = Math.max(0, total - position)
+  const found = { count: Math.min(window.limit, left), more: left > window.limit, total }
+  const page = { by: 'offset', offset: position, limit: window.limit } as const
+  return listHeaders(context, request, page, found)
+}
+
+/** The position of the first item of a full page. */
+function startOf(window: Window): number {
+  if (window.by !== 'cursor') return window.offset
+  const { position = 0, backward = false } = window.cursor ?? {}
+  return backward ? Math.max(0, position - window.limit) : position
 }
 
 function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError {

@@ -111,7 +111,8 @@ function withBody(
   }
   const { format, type } = negotiated
   if (!representation) {
-    if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
+    if (isHead && status === 200) addContent(headers, negotiated)
+    else if (status !== 204 && status !== 304) headers.push('Content-Length', '0')
     return { status, headers, body: undefined }
   }
   if (format.page) {
