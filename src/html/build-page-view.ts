@@ -15,6 +15,8 @@ import {
 import { findInputFields } from '../openapi/requests.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { mayChange } from '../operations/enforce-field-roles.ts'
+import { listBelow } from '../operations/root.ts'
+import { toLocalPath } from './markup.ts'
 import type { FormAction, PageLink, PageView } from './page-view.ts'
 import { loadChoices } from './parent-choices.ts'
 
@@ -77,7 +79,8 @@ export async function buildPageView(
     versions: target.kind === 'root' && !target.version ? listVersions(builder) : [],
     formats:
       target.collection && representation.kind !== 'errors' ? listFormats(target, builder) : [],
-    search: target.collection && findSearch(target, builder),
+    search:
+      collection?.search && isList(target) ? builder.href(toList(target, 'search')) : undefined,
     findLink: target.collection ? createLinkFinder(target, builder) : () => undefined,
   }
 }
@@ -207,22 +210,14 @@ function listActions(
 }
 
 /** Lists the count of a list, or the sub-collections of an item. */
-function listRelated(target: CollectionTarget, { href, context }: Builder): PageLink[] {
+function listRelated(target: CollectionTarget, { context }: Builder): PageLink[] {
   const { version, collection, kind, id } = target
-  if (kind === 'collection') {
-    if (!collection.operations.has('count') || !context.can(collection, 'count')) return []
-    return [{ name: 'count', href: href(toList(target, 'count')) }]
-  }
-  if (kind !== 'item' || id === undefined) return []
-  return [...version.collections.values()].flatMap(other => {
-    const field = other.parents.get(collection.name)
-    if (field === undefined || !other.operations.has('list') || !context.can(other, 'list'))
-      return []
-    const parent = { collection, id, field }
-    return [
-      { name: other.name, href: href({ kind: 'collection', version, collection: other, parent }) },
-    ]
-  })
+  const below = listBelow(context, kind === 'item' ? { version, collection, kind, id } : target)
+  const counts = below.actions?.count ? [['count', below.actions.count] as const] : []
+  const lists = Object.entries(kind === 'item' ? (below.resources ?? {}) : {}).filter(
+    ([, { methods }]) => methods.includes('GET'),
+  )
+  return [...counts, ...lists].map(([name, { url }]) => ({ name, href: toLocalPath(url) }))
 }
 
 /** Lists the versions that have a root of their own. */
@@ -230,10 +225,6 @@ function listVersions({ context: { api }, href }: Builder): PageLink[] {
   return api.versions.flatMap(version =>
     version.name === '' ? [] : [{ name: version.name, href: href({ kind: 'root', version }) }],
   )
-}
-
-function findSearch(target: CollectionTarget, { href }: Builder): string | undefined {
-  return isList(target) && target.collection.search ? href(toList(target, 'search')) : undefined
 }
 
 function listFormats(target: CollectionTarget, { context: { api }, href }: Builder): PageLink[] {
