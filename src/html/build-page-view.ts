@@ -237,7 +237,10 @@ function listFormats(target: CollectionTarget, { context: { api }, href }: Build
   })
 }
 
-function createLinkFinder(target: CollectionTarget, { href }: Builder): PageView['findLink'] {
+function createLinkFinder(
+  target: CollectionTarget,
+  { href, choices }: Builder,
+): PageView['findLink'] {
   const { version, collection } = target
   return (field, value) => {
     const isOwn = field === collection.shape.identity.name
@@ -251,6 +254,8 @@ function createLinkFinder(target: CollectionTarget, { href }: Builder): PageView
     const item: Target = isOwn
       ? { ...toList(target, 'item'), id }
       : { kind: 'item', version, collection: to, id }
-    return href(item)
+    const address = href(item)
+    if (address === href(target)) return undefined
+    return { href: address, label: choices.get(field)?.labels.get(String(value)) }
   }
 }

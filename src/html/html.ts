@@ -14,7 +14,7 @@ import { type Markup, markup, toLocalPath } from './markup.ts'
 import { printPage } from './page.ts'
 import type { PageLink, PageView } from './page-view.ts'
 import { STYLE_SOURCE } from './style.ts'
-import { NOWHERE, printItem, printValue } from './values.ts'
+import { printItem, printValue } from './values.ts'
 
 const POLICY = [
   "default-src 'none'",
@@ -121,11 +121,7 @@ function printItemPage({ fields, data: item }: Of<'item'>, view: PageView): stri
     view,
     markup`<h1>${title}</h1>
 ${operation === 'create' && markup`<div class="notice good" role="status">Created: <a href="${href}">${title}</a></div>`}
-<div class="card">${printItem(item, fields, (field, value) => {
-      const to = view.findLink(field, value)
-      if (to === undefined || to === href) return undefined
-      return { href: to, label: view.choices.get(field)?.labels.get(String(value)) }
-    })}</div>
+<div class="card">${printItem(item, fields, view.findLink)}</div>
 ${!isWhole && markup`<p><a href="${href}">Everything of ${title}</a></p>`}
 ${related.length > 0 && markup`<h2>Related</h2>${printLinks(related)}`}
 <div class="actions">${shown.map(action => action && printAction(action, view, item))}</div>`,
@@ -141,7 +137,7 @@ function printDeletedItem({ fields, data }: Of<'item'>, view: PageView): string 
     markup`<h1>${title}</h1>
 <div class="notice good" role="status">Deleted. ${up && markup`Back to <a href="${up.href}">${up.name}</a>`}</div>
 <p>This is what it was:</p>
-<div class="card">${printItem(data, fields, NOWHERE)}</div>`,
+<div class="card">${printItem(data, fields)}</div>`,
   )
 }
 
@@ -154,7 +150,7 @@ function printDocument({ name, fields, data }: Of<'document'>, view: PageView): 
     title,
     view,
     markup`<h1>${title}</h1>
-<div class="card">${isObject(data) ? printItem(data, fields, NOWHERE) : printValue(data, undefined, undefined, NOWHERE)}</div>
+<div class="card">${isObject(data) ? printItem(data, fields) : printValue(data)}</div>
 ${
   view.kind === 'action' &&
   markup`<div class="actions">${

@@ -7,7 +7,7 @@ import { type Parameter, printParameters } from '../http/parameters.ts'
 import { RESERVED } from '../query.ts'
 import { type Field, type Fields, isFilterable } from '../schema/fields.ts'
 import { getValue, type Path } from '../schema/paths.ts'
-import type { Item, Json } from '../schema/values.ts'
+import type { Item } from '../schema/values.ts'
 import { invalidSortReason, parseSort, printSort } from '../store/sort.ts'
 import {
   controlId,
@@ -19,7 +19,7 @@ import {
 } from './form.ts'
 import { type Markup, markup, raw, toLocalPath } from './markup.ts'
 import type { FieldChoices, PageView } from './page-view.ts'
-import { findFileAddress, printFile, printScalar } from './values.ts'
+import { printValue } from './values.ts'
 
 interface Column {
   readonly name: string
@@ -89,23 +89,10 @@ function isNumeric({ kind }: Field): boolean {
 }
 
 function printCell({ name, path, field }: Column, item: Item, view: PageView): Markup {
-  const value = getValue(item, path)
-  const file = value === undefined ? undefined : findFileAddress(value, field)
-  const choices = path.length === 1 ? view.choices.get(name) : undefined
-  const kind = isNumeric(field) && !choices && raw(' class="number"')
-  if (file !== undefined) {
-    return markup`<td data-label="${name}">${printFile(file, field.accept, name)}</td>`
-  }
-  if (Array.isArray(value) && value.length > 0)
-    return markup`<td data-label="${name}">${value.map(printElement).join(', ')}</td>`
-  const href = path.length === 1 && value !== undefined ? view.findLink(name, value) : undefined
-  const label = choices?.labels.get(String(value))
-  return markup`<td data-label="${name}"${kind}>${printScalar(Array.isArray(value) ? null : value, field, href, label)}</td>`
-}
-
-/** Prints any value: the schema may accept all, or did when the item was created. */
-function printElement(element: Json): string {
-  return typeof element === 'object' ? JSON.stringify(element) : String(element)
+  const value = getValue(item, path) ?? null
+  const kind = isNumeric(field) && !view.choices.has(name) && raw(' class="number"')
+  const link = path.length === 1 ? view.findLink : undefined
+  return markup`<td data-label="${name}"${kind}>${printValue(value, field, name, link)}</td>`
 }
 
 /** Prints the shown range and the total, with the links of the `Link` header. */

@@ -12,6 +12,12 @@ export interface PageLink {
   readonly description?: string | undefined
 }
 
+/** The address of the item that a value refers to, and its label where it is known. */
+export interface ValueLink {
+  readonly href: string
+  readonly label: string | undefined
+}
+
 /** The items that a field may refer to, as a page offers them. */
 export interface FieldChoices {
   /** The labels of the items by id, sorted by label. */
@@ -71,8 +77,8 @@ export interface PageView {
   readonly createdAt: string | undefined
   /** The choices of fields that refer to a parent. */
   readonly choices: ReadonlyMap<string, FieldChoices>
-  /** Finds the address of the item that a field's value refers to: the item itself, or its parent. */
-  readonly findLink: (field: string, value: Json) => string | undefined
+  /** Finds the item that a field's value refers to: the item itself on other pages than its own, or its parent. */
+  readonly findLink: (field: string, value: Json) => ValueLink | undefined
   /** The values of the submitted form, unparsed. */
   readonly submitted: readonly (readonly [name: string, part: unknown])[] | undefined
 }

@@ -1,64 +1,50 @@
 // Values as people read them: in a cell of a table, in a definition list.
 import { isDateTime, parseInstant } from '../schema/dates.ts'
 import type { Field, Fields } from '../schema/fields.ts'
-import { type Item, isObject, type Json } from '../schema/values.ts'
+import { type Item, isObject, type Json, type Scalar } from '../schema/values.ts'
 import { type Markup, markup, raw } from './markup.ts'
+import type { PageView, ValueLink } from './page-view.ts'
 
-/** Finds the address and the label of the item that a field's value refers to. */
-export type Linker = (
-  field: string,
-  value: Json,
-) => { readonly href: string; readonly label?: string | undefined } | undefined
-
-/** For values that refer to nothing. */
-export const NOWHERE: Linker = () => undefined
+type FindLink = PageView['findLink']
 
 const NOTHING = raw('<span class="nothing">–</span>')
 
 /** Prints an item or a document: properties as terms, with objects and lists within. */
-export function printItem(item: Item, fields: Fields | undefined, link: Linker): Markup {
+export function printItem(item: Item, fields?: Fields, findLink?: FindLink): Markup {
   const entries = Object.entries(item)
   if (entries.length === 0) return NOTHING
   return markup`<dl>${entries.map(([name, value]) => {
     const field = fields?.get(name)
-    return markup`<div><dt>${name}</dt><dd>${printValue(value, field, name, link)}</dd></div>`
+    return markup`<div><dt>${name}</dt><dd>${printValue(value, field, name, findLink)}</dd></div>`
   })}</dl>`
 }
 
 /** Prints any value. `name` is that of the item's property; absent within an object or a list. */
-export function printValue(
-  value: Json,
-  field: Field | undefined,
-  name: string | undefined,
-  link: Linker,
-): Markup {
-  const file = findFileAddress(value, field)
-  if (file !== undefined) return printFile(file, field?.accept, name)
-  if (Array.isArray(value)) return printList(value, field, link)
-  if (isObject(value)) return printItem(value, field?.properties, NOWHERE)
-  const to = name === undefined ? undefined : link(name, value)
-  return printScalar(value, field, to?.href, to?.label)
+export function printValue(value: Json, field?: Field, name?: string, findLink?: FindLink): Markup {
+  const file = field && printFile(value, field, name)
+  if (file) return file
+  if (Array.isArray(value)) return printList(value, field?.element)
+  if (isObject(value)) return printItem(value, field?.properties)
+  return printScalar(value, field, name === undefined ? undefined : findLink?.(name, value))
 }
 
-function printList(values: readonly Json[], field: Field | undefined, link: Linker): Markup {
+function printList(values: readonly Json[], element: Field | undefined): Markup {
   if (values.length === 0) return NOTHING
-  if (values.every(value => typeof value !== 'object')) {
-    return markup`<ul class="tags">${values.map(value => markup`<li>${printScalar(value, field?.element)}</li>`)}</ul>`
-  }
-  return markup`<ol>${values.map(value => markup`<li>${printValue(value, field?.element, undefined, link)}</li>`)}</ol>`
+  const elements = values.map(value => markup`<li>${printValue(value, element)}</li>`)
+  return values.every(value => typeof value !== 'object')
+    ? markup`<ul class="tags">${elements}</ul>`
+    : markup`<ol>${elements}</ol>`
 }
 
-/** Prints a text, number, boolean or null, linked to `href`. */
-export function printScalar(
-  value: Json | undefined,
-  field?: Field | undefined,
-  href?: string | undefined,
-  label?: string | undefined,
+/** Prints a text, number, boolean or null, with a link to the item that it refers to. */
+function printScalar(
+  value: Scalar | null,
+  field: Field | undefined,
+  to: ValueLink | undefined,
 ): Markup {
-  if (value === null || value === undefined || value === '') return NOTHING
-  if (href !== undefined)
-    return markup`<a href="${href}" title="${String(value)}">${label ?? shortenId(value)}</a>`
-  if (typeof value === 'object') return markup`<code>${JSON.stringify(value)}</code>`
+  if (value === null || value === '') return NOTHING
+  if (to)
+    return markup`<a href="${to.href}" title="${String(value)}">${to.label ?? shortenId(value)}</a>`
   if (typeof value === 'boolean') return markup`${value ? 'yes' : 'no'}`
   if (typeof value === 'number') return markup`<span class="number">${value}</span>`
   if (field?.kind === 'date-time' && isDateTime(value)) return printInstant(value)
@@ -79,16 +65,11 @@ function printInstant(text: string): Markup {
   return markup`<time datetime="${text}" title="${text}">${iso.slice(0, 10)} ${iso.slice(11, 19).replace(/:00$/, '')}</time>`
 }
 
-/** Finds the address of a binary property: a text, or the `url` of an object. */
-export function findFileAddress(value: Json, field: Field | undefined): string | undefined {
-  if (!field?.accept) return undefined
+/** Prints a link to a file or its picture: the value of a binary property is an address, or an object with `url`. */
+function printFile(value: Json, { accept }: Field, name = 'file'): Markup | undefined {
   const address = isObject(value) ? value.url : value
-  return typeof address === 'string' ? address : undefined
-}
-
-export function printFile(address: string, accept: readonly string[] = [], name = 'file'): Markup {
-  const picture = accept.length > 0 && accept.every(type => type.startsWith('image/'))
-  return picture
-    ? markup`<a href="${address}"><img src="${address}" alt="${name}" loading="lazy"></a>`
-    : markup`<a href="${address}">${name}</a>`
+  if (!accept || typeof address !== 'string') return undefined
+  const isPicture = accept.length > 0 && accept.every(type => type.startsWith('image/'))
+  const content = isPicture ? markup`<img src="${address}" alt="${name}" loading="lazy">` : name
+  return markup`<a href="${address}">${content}</a>`
 }

@@ -208,7 +208,7 @@ describe('an item that its schema would refuse', () => {
     const values = { day: 'some day', list: ['x'], whatever: { deep: 1 }, size: 'L' }
     const { id } = await store.create(values)
     const visit = visitor(defineApi({ collections: [things], formats }))
-    expect((await visit('/things')).page).toContain('<code>{&quot;deep&quot;:1}</code>')
+    expect((await visit('/things')).page).toContain('<dt>deep</dt>')
     const { page } = await visit(`/things/${id}`)
     const { pairs } = formOf(page, 'Save')
     expect(pairs).toContainEqual(['day:json', '"some day"'])
@@ -228,7 +228,7 @@ test('a list of mixed elements is shown in the table', async () => {
   await api.collection('things').create({ list: ['x', { toString: 1 }] })
   const { status, page } = await visitor(api)('/things')
   expect(status).toBe(200)
-  expect(page).toContain('x, {&quot;toString&quot;:1}')
+  expect(textOf(page)).toContain('x toString 1')
 })
 
 describe('actions', () => {
@@ -420,7 +420,7 @@ test('at the root no value has a link', async () => {
   })
   const links: Format = {
     ...json,
-    page: async (...page) => String((await buildPageView(...page)).findLink('id', 'a')),
+    page: async (...page) => String((await buildPageView(...page)).findLink('id', 'a')?.href),
   }
   const { fetch } = defineApi({ collections: [things], formats: [links] })
   const text = async (path: string) => (await fetch(new Request(`http://a.example${path}`))).text()
