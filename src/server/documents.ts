@@ -1,6 +1,5 @@
 // Documents beside the collections: what describes the api (`/openapi.json`, `/docs`, and the catalog of
 // them, RFC 9727), its health, and the metadata of a protected resource (RFC 9728).
-import { HttpError } from '../errors.ts'
 import type { DocsPrinter } from '../formats/format.ts'
 import { printLink } from '../http/link.ts'
 import { type HeaderList, isRead, splitList } from '../http/message.ts'
@@ -18,6 +17,7 @@ import {
 import { canAnything, METADATA_PATH } from '../operations/authorize.ts'
 import type { RequestContext, Step } from '../operations/context.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
+import { UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
 import { type Endpoints, methodNotAllowed, preflight } from './endpoint.ts'
 import { respond } from './respond.ts'
@@ -233,9 +233,9 @@ const HEALTH_PAUSE = 1000
 function health({ versions }: ApiDefinition): ServedDocument {
   const collections = versions.flatMap(version => [...version.collections.values()])
   let checked = 0
-  let last: Promise<unknown> | undefined
+  let last: Promise<Content> | undefined
 
-  function check(): Promise<unknown> {
+  async function check(): Promise<Content> {
     const signal = AbortSignal.timeout(HEALTH_PAUSE)
     const late = new Promise<never>((_, reject) => {
       signal.onabort = () => reject(signal.reason)
@@ -244,26 +244,21 @@ function health({ versions }: ApiDefinition): ServedDocument {
     const reads = collections.map(async ({ store, shape }) =>
       store.get(shape.identity.kind === 'integer' ? 0 : '-', { signal }),
     )
-    return Promise.race([Promise.all(reads), late])
+    await Promise.race([Promise.all(reads), late]).catch(cause => {
+      throw new UnavailableError('A store failed the check of its health', { cause })
+    })
+    return toJson({ status: 'ok' })
   }
 
   return {
     uncounted: true,
     addressed: false,
-    async read() {
+    read() {
       if (!last || performance.now() - checked > HEALTH_PAUSE) {
         checked = performance.now()
         last = check()
       }
-      try {
-        await last
-      } catch (cause) {
-        throw new HttpError(503, [{ message: 'A store cannot be reached', type: 'unavailable' }], {
-          headers: ['Retry-After', '5'],
-          cause,
-        })
-      }
-      return toJson({ status: 'ok' })
+      return last
     },
   }
 }

@@ -273,10 +273,11 @@ describe('/health', () => {
         name === 'models' ? { ...store, get: () => Promise.reject(cause) } : store,
     })
     const answer = await fetch('/health')
-    expect(reported).toMatchObject([{ status: 503, cause }])
+    expect(reported).toMatchObject([{ status: 503, cause: { cause } }])
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+    const message = 'The store cannot be reached at the moment. Try again later.'
     expect(await answer.text()).toBe(
-      '{"errors":[{"message":"A store cannot be reached","code":503,"type":"unavailable"}]}',
+      JSON.stringify({ errors: [{ message, code: 503, type: 'unavailable' }] }),
     )
   })
 
