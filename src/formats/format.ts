@@ -127,8 +127,6 @@ export interface Format {
   readonly streams?: boolean
   /** Whether its bodies are forms, which may contain `_method`. */
   readonly form?: boolean
-  /** Whether empty query parameters are ignored: a browser sends every field of a form. */
-  readonly skipsBlanks?: boolean
   /** Prints the documentation of an api as pages: they are at `/docs` where a format of the api has this. */
   readonly docs?: DocsPrinter
   /** Header fields of every response in this format. */
@@ -140,7 +138,8 @@ export interface Format {
   write?(representation: Representation, type: string): ResponseBody
   /**
    * Prints a representation as a page, with links and forms; used instead of `write`. A page shows more
-   * than the representation, so the `ETag` covers its text, and there is no `Last-Modified`.
+   * than the representation, so the `ETag` covers its text, and there is no `Last-Modified`. Empty query
+   * parameters are ignored, since a browser sends every field of a form.
    */
   page?(representation: Representation, request: PageRequest): Awaitable<string>
   /** Prints stored items as they are, with the length in bytes; absent where nothing is kept beside an item. */

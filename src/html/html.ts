@@ -34,7 +34,6 @@ export const html: Format = {
   name: 'html',
   extensions: ['html'],
   types: ['text/html'],
-  skipsBlanks: true,
   headers: [
     'Content-Security-Policy',
     POLICY,

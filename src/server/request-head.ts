@@ -142,12 +142,12 @@ export function prepareOperation(context: OperationContext): void {
   if (key !== undefined) context.idempotencyKey = parseIdempotencyKey(key)
 }
 
-/** Takes out `_method` and, for formats whose forms send every control, empty values; then rewrites dialects. */
+/** Takes out `_method` and, for pages, whose forms send every control, empty values; then rewrites dialects. */
 function cleanParameters(context: OperationContext): void {
   const { api, target, negotiated, parameters: sent } = context
-  const skipsBlanks = negotiated?.format.skipsBlanks === true
+  const isPage = negotiated?.format.page !== undefined
   const given = sent.filter(
-    ({ name, value }) => name !== METHOD_PARAMETER && !(skipsBlanks && value === ''),
+    ({ name, value }) => name !== METHOD_PARAMETER && !(isPage && value === ''),
   )
   // Set before a dialect may throw: a page shows them again.
   context.parameters = given
