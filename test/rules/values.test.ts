@@ -78,13 +78,6 @@ describe('isWithin', () => {
       }),
     )
   })
-
-  it.each<[string, Json]>([
-    ['texts', Array(1_000_000).fill('x'.repeat(1_000_000))],
-    ['lists', Array(1_000_000).fill(Array(1_000_000).fill(1))],
-  ])('ends with %s that could not be printed', (_what, value) => {
-    expect(isWithin(value, 1000)).toBe(false)
-  })
 })
 
 describe('expectation', () => {
