@@ -1,5 +1,5 @@
 // Answers on their way to a connection of node:http: whole, in pieces, or as a stream.
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   type BodyChunk,
   endBody,
@@ -36,7 +36,7 @@ export function sendAnswer(
   const ends = waits || unread > LINGER_BYTES
   if (ends && getHeader(headers, 'connection') === undefined) headers.push('Connection', 'close')
   try {
-    response.writeHead(status, mergeHostHeaders(response, headers))
+    writeHead(response, status, headers)
   } catch (error) {
     // A host server may have sent a head already.
     if (isStream(body)) endBody(body).catch(() => undefined)
@@ -171,35 +171,24 @@ async function linger(
 }
 
 /**
- * Merges the headers with those that a host server has set: its CORS headers win, and its `Vary` is kept.
+ * Writes the head. Headers that a host server has set stay: of those that both have ours count, but for its CORS
+ * headers and its `Vary`.
  */
-function mergeHostHeaders(
-  response: ServerResponse,
-  headers: HeaderList,
-): HeaderList | OutgoingHttpHeaders {
+function writeHead(response: ServerResponse, status: number, headers: HeaderList): void {
+  // Middleware that replaces `writeHead` (on-headers 1.0, which compression and morgan used) reads a list as pairs.
   const replaced = Object.hasOwn(response, 'writeHead')
-  if (!replaced && response.getHeaderNames().length === 0) return headers
-  const vary = response.getHeader('vary')
-  const own = headers.indexOf('Vary')
-  if (vary !== undefined && own !== -1) headers[own + 1] = `${vary}, ${headers[own + 1]}`
-  if (!response.hasHeader('access-control-allow-origin')) return groupFields(headers)
-  return groupFields(
-    headers.filter((_, at) => !headers[at - (at % 2)]?.startsWith('Access-Control-')),
-  )
-}
-
-/**
- * Groups the values of each field in an object. Of a list Node 20 sends only the last of repeated fields
- * where a host has set headers, and middleware that replaces `writeHead` (on-headers 1.0, which
- * compression, express-session and morgan used) reads it as pairs.
- */
-function groupFields(headers: HeaderList): OutgoingHttpHeaders {
-  const fields = new Map<string, [name: string, value: string | string[]]>()
+  if (!replaced && response.getHeaderNames().length === 0) {
+    response.writeHead(status, headers)
+    return
+  }
+  const hasCors = response.hasHeader('access-control-allow-origin')
+  const known = new Set(['vary'])
   for (let at = 0; at < headers.length; at += 2) {
     const [name = '', value = ''] = headers.slice(at, at + 2)
-    const known = fields.get(name.toLowerCase())
-    if (known) known[1] = [known[1], value].flat()
-    else fields.set(name.toLowerCase(), [name, value])
+    if (hasCors && name.startsWith('Access-Control-')) continue
+    if (known.has(name.toLowerCase())) response.appendHeader(name, value)
+    else response.setHeader(name, value)
+    known.add(name.toLowerCase())
   }
-  return Object.fromEntries(fields.values())
+  response.writeHead(status)
 }
