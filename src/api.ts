@@ -192,8 +192,8 @@ export function defineApi<
     'defineApi takes either collections or versions',
   )
   const versions = plain.versions
-    ? plain.versions.map(each => buildVersion(each, {}))
-    : [buildVersion({ version: plain.version, collections: plain.collections ?? [] }, plain)]
+    ? plain.versions.map(each => buildVersion(each.version, each))
+    : [buildVersion(plain.version, { collections: plain.collections ?? [] }, plain)]
   const names = new Set(versions.map(({ name }) => name))
   assertValid(names.size === versions.length, 'Two versions of the api have the same number')
   const definition = buildApi(versions, plain)
@@ -238,16 +238,13 @@ function nameOf(collection: string | AnyCollection): string {
   return typeof collection === 'string' ? collection : collection.name
 }
 
-interface PlainVersion extends Omit<VersionOptions, 'version'> {
-  readonly version: number | undefined
-}
-
 type ByName = Pick<PlainApiOptions, 'hooks' | 'actions'>
 
-/** @param options without a number, the collections stand at the root. */
+/** @param version without a number, the collections stand at the root. */
 function buildVersion(
-  { version, collections, deprecated, sunset }: PlainVersion,
-  byName: ByName,
+  version: number | undefined,
+  { collections, deprecated, sunset }: Omit<VersionOptions, 'version'>,
+  byName: ByName = {},
 ): VersionDefinition {
   return {
     name: version === undefined ? '' : `v${version}`,

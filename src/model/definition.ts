@@ -58,6 +58,7 @@ export interface Action {
   readonly input?: SomeSchema | undefined
   readonly output?: SomeSchema | 'item' | undefined
   readonly description?: string | undefined
+  /** Whether its work and the record of its idempotency key are one transaction. */
   readonly transaction?: boolean | undefined
   readonly run?: ActionRun | undefined
 }
@@ -82,11 +83,11 @@ export interface Declaration
   readonly visible?: RowRule | Through | undefined
 }
 
-/** A compiled action. */
-export interface ActionDefinition {
+/** A compiled action; `run` is absent where `defineApi` declares it. */
+export interface ActionDefinition
+  extends Resolved<Action, 'on' | 'method' | 'transaction'>,
+    Pick<Action, 'description' | 'run'> {
   readonly name: string
-  readonly on: 'collection' | 'item'
-  readonly method: string
   readonly input: Schema | undefined
   readonly inputFields: Fields | undefined
   /** Checks an input by the `input` schema; absent for an action without input. */
@@ -97,11 +98,6 @@ export interface ActionDefinition {
   readonly outputFields: Fields | undefined
   /** Whether the result is an item of the collection: `output: 'item'`. */
   readonly givesItem: boolean
-  readonly description: string | undefined
-  /** Whether its work and the record of its idempotency key are one transaction. */
-  readonly transaction: boolean
-  /** Absent where `defineApi` declares it. */
-  readonly run: ActionRun | undefined
 }
 
 /** Options with their defaults filled in. */
