@@ -20,8 +20,8 @@ import { toLocalPath } from './markup.ts'
 import type { FormAction, PageLink, PageView } from './page-view.ts'
 import { loadChoices } from './parent-choices.ts'
 
-/** Errors whose page loads nothing: of clients that are not admitted. */
-const BUSY: ReadonlySet<number> = new Set([401, 429, 503])
+/** Statuses of requests that were not admitted: their pages load nothing. */
+const NOT_ADMITTED: ReadonlySet<number> = new Set([401, 429, 503])
 
 /** What the parts of one view share. */
 interface Builder {
@@ -40,12 +40,12 @@ export async function buildPageView(
 ): Promise<PageView> {
   const context = passed as RequestContext // a server passes its context: the formats know no type of it
   const { api, request, method, parameters } = context
-  const isBusy = representation.kind === 'errors' && BUSY.has(representation.status)
+  const isAdmitted = representation.kind !== 'errors' || !NOT_ADMITTED.has(representation.status)
   const submitted = blankWriteOnly(context)
   const base = basePath(api, request)
   const builder: Builder = {
     context,
-    choices: isBusy ? new Map() : await loadChoices(context),
+    choices: isAdmitted ? await loadChoices(context) : new Map(),
     href: to => base + printPath(to, api.formats),
   }
   // A form that could not be read names its method all the same.

@@ -171,9 +171,12 @@ export function printFilters(view: PageView, errors: readonly ErrorEntry[] = [])
   const all = listFilters(view)
   const controls = new Set([...all.flatMap(({ parameters: names }) => names), 'limit'])
   const isFirst = (each: Parameter) => parameters.find(({ name }) => name === each.name) === each
-  // Parameters without a control stay in force.
+  // Parameters without a control stay in force, unless they are wrong.
   const others = parameters.filter(
-    each => isKept(each) && !(controls.has(each.name) && isFirst(each)),
+    each =>
+      isKept(each) &&
+      !(controls.has(each.name) && isFirst(each)) &&
+      !errors.some(({ field }) => field === each.name),
   )
   const focus = [...controls].find(name => errors.some(({ field }) => field === name))
   const limit = parameters.find(({ name }) => name === 'limit')?.value ?? ''

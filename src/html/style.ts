@@ -51,6 +51,7 @@ th{font-weight:600;font-size:.8125rem;color:var(--soft)}
 td.number,th.number{text-align:right}
 .number,time{font-variant-numeric:tabular-nums}
 td .text{white-space:nowrap}
+td .tags{flex-wrap:nowrap}
 td:first-child,th:first-child{position:sticky;left:0;background:var(--card);border-right:1px solid var(--line)}
 td img{display:block;height:3rem;max-width:6rem;object-fit:cover;border-radius:6px}
 dd img{display:block;max-width:min(100%,28rem);max-height:20rem;border-radius:8px}
