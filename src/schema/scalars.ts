@@ -7,14 +7,14 @@ import { compareText, type Json, type Scalar } from './values.ts'
  * Compares two values of one field, which have one type: absent and null first; texts by code point, date-times by
  * their instant, false before true.
  */
-export function compareValues(one: Json | undefined, other: Json | undefined, kind?: Kind): number {
-  const a = one ?? null
-  const b = other ?? null
-  if (a === null || b === null) return Number(a !== null) - Number(b !== null)
-  if (typeof a === 'string' && typeof b === 'string') {
-    return kind === 'date-time' ? parseInstant(a) - parseInstant(b) : compareText(a, b)
+export function compareValues(one: Json = null, other: Json = null, kind?: Kind): number {
+  if (one === other) return 0
+  if (one === null) return -1
+  if (other === null) return 1
+  if (typeof one === 'string' && typeof other === 'string') {
+    return kind === 'date-time' ? parseInstant(one) - parseInstant(other) : compareText(one, other)
   }
-  return Number(a) - Number(b)
+  return Number(one) - Number(other)
 }
 
 /** The kinds whose values have one type, as `typeof` names it. */

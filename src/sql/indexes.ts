@@ -19,21 +19,16 @@ export interface TableIndex {
 
 /**
  * Builds the unique sets of a shape, then the sets that lists filter and sort by.
- * @param find finds the expression of the value at a dotted path.
+ * @param express builds the expression of the value at a dotted path.
  * @throws TypeError for a path that no index can be on.
  */
 export function buildIndexes(
   table: string,
   shape: Shape,
   { longestName, orderBy }: SqlDatabase,
-  find: (path: string) => ColumnExpression | undefined,
+  express: (path: string) => ColumnExpression,
 ): TableIndex[] {
   const id = shape.identity.name
-  const express = (path: string): ColumnExpression => {
-    const found = find(path)
-    if (found) return found
-    throw new TypeError(`${shape.name} has no field "${path}" to index`)
-  }
   const unique = shape.unique.map(fields => ({
     unique: true,
     name: shorten(`${table}_unique_${fields.join('_')}`, longestName),

@@ -80,9 +80,9 @@ export function buildOrder(
   mapping: TableMapping,
 ): Fragment {
   return sql.join(
-    sort.flatMap(({ path, descending }) => {
-      const at = mapping.find(path)
-      return at ? [mapping.database.orderBy(at.order, descending !== backward, at.maybe)] : []
+    sort.map(({ path, descending }) => {
+      const { order, maybe } = mapping.find(path)
+      return mapping.database.orderBy(order, descending !== backward, maybe)
     }),
   )
 }
@@ -105,10 +105,9 @@ export function rangesAfter(
   backward: boolean,
   mapping: TableMapping,
 ): readonly [Range, ...Range[]] {
-  const keys = sort.flatMap(({ path, descending }, index) => {
-    const at = mapping.find(path)
+  const keys = sort.map(({ path, descending }, index) => {
     const value = key[index] ?? null
-    return at ? [{ at, value, down: descending !== backward }] : []
+    return { at: mapping.find(path), value, down: descending !== backward }
   })
   const order = buildOrder(sort, backward, mapping)
   const { database } = mapping
@@ -188,11 +187,10 @@ function leadingBound({ at, value, down }: CursorKey, database: SqlDatabase): Fr
 
 /** The values of a sort as columns of their own, and the order by them. */
 function sortColumns(sort: readonly SortKey[], backward: boolean, mapping: TableMapping) {
-  return sort.flatMap(({ path, descending }, index) => {
-    const at = mapping.find(path)
-    if (!at) return []
+  return sort.map(({ path, descending }, index) => {
+    const { order, maybe } = mapping.find(path)
     const name = sql.id(`rest_key_${index}`)
-    const order = mapping.database.orderBy(name, descending !== backward, at.maybe)
-    return [{ column: sql`${at.order} as ${name}`, order }]
+    const column = sql`${order} as ${name}`
+    return { column, order: mapping.database.orderBy(name, descending !== backward, maybe) }
   })
 }

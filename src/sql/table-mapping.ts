@@ -156,17 +156,20 @@ export class TableMapping {
     }
   }
 
-  /** Finds the expression of the value at a path; `undefined` where no field is there. */
-  find(path: Path): ColumnExpression | undefined {
+  /**
+   * Finds the expression of the value at a path.
+   * @throws TypeError where no field is there.
+   */
+  find(path: Path): ColumnExpression {
     return this.#express(path, this.#owner)
   }
 
   /** @param owner stands before the name of a JSON column: functions of JSON have columns of the same names. */
-  #express(path: Path, owner = sql``): ColumnExpression | undefined {
+  #express(path: Path, owner = sql``): ColumnExpression {
     const [name = '', ...inner] = path
     const column = this.#byName.get(name)
     const field = inner.length === 0 ? column?.field : findField(this.shape.fields, path)
-    if (!column || !field) return undefined
+    if (!column || !field) throw new TypeError(`${this.table} has no field "${path.join('.')}"`)
     const { database } = this
     const { ref, native } = column
     const { kind } = field

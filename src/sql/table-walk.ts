@@ -95,7 +95,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     const byId = [{ path: [id], descending: false }]
     const { where, sort } = wanted
     // A sort key that may be null continues in two ranges, which one walk cannot follow.
-    const single = sort?.[0] && mapping.find(sort[0].path)?.maybe === false
+    const single = sort?.[0] && !mapping.find(sort[0].path).maybe
     for (const order of single ? [sort, byId] : [byId]) {
       const leads = indexes.map(index => findLead(index, where, order))
       const [best] = leads

@@ -40,7 +40,6 @@ export function listStores(where: readonly Filter[]): Store[] {
   )
 }
 
-const TRUE = sql`1 = 1`
 export const FALSE = sql`1 = 0`
 
 /** Builds the condition of filters and search; `undefined` where all items pass. */
@@ -64,7 +63,6 @@ function any(conditions: readonly Fragment[]): Fragment {
 function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
   const { path, operator, values } = filter
   const expression = mapping.find(path)
-  if (!expression) return FALSE
   if (operator === 'within') return withinCondition(expression, filter.within)
   const { json } = expression
   const { database } = mapping
@@ -76,7 +74,7 @@ function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
   }
   if (expression.kind !== 'array' || !json) return test(operator, values, expression, database)
   const kind = findField(mapping.shape.fields, path)?.element?.kind ?? 'any'
-  const some = (each: Operator) =>
+  const some = (each: Comparison) =>
     database.anyElement(json.column, json.path, kind, value => {
       const order = kind === 'date-time' ? database.instant(value) : value
       return test(each, values, { kind, value, order }, database)
@@ -89,7 +87,6 @@ function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
 function withinCondition(expression: ColumnExpression, { store, where }: Within): Fragment {
   const other = getMapping(store)
   const id = other.find([other.id.name])
-  if (!id) return FALSE
   const alike = !expression.native === !id.native
   const compared = ({ value, order, equal = order }: ColumnExpression) => (alike ? equal : value)
   const conditions = buildCondition({ where }, other)
@@ -97,13 +94,16 @@ function withinCondition(expression: ColumnExpression, { store, where }: Within)
   return sql`${compared(expression)} in (select ${compared(id)} from ${other.from}${rows})`
 }
 
+/** An operator that compares a value with others. */
+type Comparison = Exclude<Operator, 'exists'>
+
 /** A value to test. */
 type Operand = Omit<ColumnExpression, 'maybe' | 'column' | 'json'>
 
 const COMPARISONS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
 function test(
-  operator: Operator,
+  operator: Comparison,
   values: readonly Scalar[],
   operand: Operand,
   database: SqlDatabase,
@@ -128,8 +128,6 @@ function test(
     case 'like':
       if (!isText(operand.kind)) return FALSE
       return database.like(value, parseLike(String(first)))
-    case 'exists':
-      return TRUE
   }
 }
 
@@ -184,10 +182,7 @@ export function bindValue(
 }
 
 function searchConditions({ text, paths }: Search, mapping: TableMapping): Fragment[] {
-  const expressions = paths.flatMap(path => {
-    const expression = mapping.find(path)
-    return expression ? [expression] : []
-  })
+  const expressions = paths.map(path => mapping.find(path))
   return searchWords(text).map(word =>
     any(expressions.map(({ value }) => mapping.database.contains(value, word))),
   )

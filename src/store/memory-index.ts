@@ -3,8 +3,8 @@
 import { parseInstant } from '../schema/dates.ts'
 import { findField, type Kind } from '../schema/fields.ts'
 import { getValue, type Path, toPath } from '../schema/paths.ts'
-import { isOfKind } from '../schema/scalars.ts'
-import { compareText, type Json, type Scalar } from '../schema/values.ts'
+import { compareValues, isOfKind } from '../schema/scalars.ts'
+import type { Json, Scalar } from '../schema/values.ts'
 import { ORDERINGS } from './operators.ts'
 import type { Filter, SortKey } from './selection.ts'
 import { type Probe, SortedList } from './sorted-list.ts'
@@ -76,7 +76,7 @@ export class MemoryIndex {
   /** Replaces an item. @returns whether its position may have changed. */
   replace(old: Stored, row: Stored): boolean {
     const keys = this.#toKeys(row)
-    const moves = keys.some((key, at) => compareKey(this.#keyOf(old, at), key) !== 0)
+    const moves = keys.some((key, at) => compareValues(this.#keyOf(old, at), key) !== 0)
     if (moves) {
       this.remove(old)
       this.add(row)
@@ -103,9 +103,9 @@ export class MemoryIndex {
     if (length === 0) return () => equal
     const first = keys[0] ?? null
     return (key, row) => {
-      let order = compareKey(key, first)
+      let order = compareValues(key, first)
       for (let at = 1; at < length && order === 0; at++)
-        order = compareKey(this.#keyOf(row, at), keys[at])
+        order = compareValues(this.#keyOf(row, at), keys[at])
       return order || equal
     }
   }
@@ -211,16 +211,6 @@ function isDescending(sort: readonly SortKey[]): boolean {
 function toKey(value: Json | undefined, kind: Kind | undefined): Key {
   if (typeof value === 'string' && kind === 'date-time') return parseInstant(value)
   return typeof value === 'object' || value === undefined ? null : value
-}
-
-/** The order of `compareValues`, for values of one field. */
-function compareKey(one: Key = null, other: Key = null): number {
-  if (one === other) return 0
-  if (typeof one === 'number' && typeof other === 'number') return one - other
-  if (typeof one === 'string' && typeof other === 'string') return compareText(one, other)
-  if (one === null) return -1
-  if (other === null) return 1
-  return Number(one) - Number(other)
 }
 
 function isSamePath(one: Path, other: Path | undefined): boolean {
