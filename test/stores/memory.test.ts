@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Field } from '../../src/schema/fields.ts'
 import type { Item } from '../../src/schema/values.ts'
+import { UnavailableError } from '../../src/store/errors.ts'
 import { createIdempotencyRecords } from '../../src/store/idempotency.ts'
 import { createVersion, nextId, nextUuid } from '../../src/store/ids.ts'
 import { type MemoryStore, memoryStore } from '../../src/store/memory-store.ts'
@@ -200,7 +201,7 @@ describe('a store in memory', () => {
     expect(() => memoryStore().get(1)).toThrow(TypeError)
     const store = await filled(1)
     await store.close()
-    expect(() => store.get(1)).toThrow('closed')
+    expect(() => store.get(1)).toThrow(UnavailableError)
   })
 
   test('frees a claim after a minute and an answer after a day, and keeps only so many', () => {

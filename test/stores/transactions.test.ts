@@ -91,7 +91,7 @@ describe.each(Object.entries(PAIRS))('%s', (_name, make) => {
         [b, a].filter(each => each !== undefined),
         async () => 1,
       ),
-    ).rejects.toThrow('closed')
+    ).rejects.toMatchObject({ cause: { message: 'The store is closed' } })
     await b?.close()
   })
 })
