@@ -12,10 +12,10 @@ import {
   printPath,
   type Target,
 } from '../model/routes.ts'
-import { findInputFields } from '../openapi/requests.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { mayChange } from '../operations/enforce-field-roles.ts'
 import { listBelow } from '../operations/root.ts'
+import type { Fields } from '../schema/fields.ts'
 import { toLocalPath } from './markup.ts'
 import type { FormAction, PageLink, PageView } from './page-view.ts'
 import { loadChoices } from './parent-choices.ts'
@@ -173,6 +173,20 @@ function listCollections(requested: Target['version'], { href, context }: Builde
       href: href({ kind: 'collection', version, collection }),
       description: collection.description,
     }))
+}
+
+/** Finds the fields that a client may write by an operation or action; `undefined` where it takes no input. */
+export function findInputFields(
+  { collection, kind, action, parent }: CollectionTarget,
+  operation: string,
+): Fields | undefined {
+  if (action) return action.inputFields
+  if (operation === 'delete') return undefined
+  const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
+  const fields = [...collection.inputFields].filter(
+    ([name, { role }]) => !fixed.includes(name) && (operation === 'create' || role !== 'immutable'),
+  )
+  return new Map(fields)
 }
 
 /** Lists what the client may do: the writes of the target by their methods, then its actions. */

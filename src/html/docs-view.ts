@@ -2,9 +2,9 @@
 import type { ApiDefinition } from '../model/definition.ts'
 import { listRoutes, toUriTemplate } from '../model/routes.ts'
 import { DOCS_PATH, OPENAPI_PATH } from '../openapi/document.ts'
-import { findInputFields } from '../openapi/requests.ts'
 import type { RequestContext } from '../operations/context.ts'
 import { memoize } from '../schema/memoize.ts'
+import { findInputFields } from './build-page-view.ts'
 
 const findRoutes = memoize(
   ({ versions }: ApiDefinition) =>

@@ -3,7 +3,7 @@
 import { JSON_PATCH_TYPE, MERGE_PATCH_TYPE } from '../formats/patch.ts'
 import { isRead } from '../http/message.ts'
 import type { ActionDefinition, CollectionDefinition } from '../model/definition.ts'
-import { type CollectionTarget, DOWNLOAD, SEARCH } from '../model/routes.ts'
+import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
 import { RESERVED } from '../query.ts'
 import { type Fields, isFilterable } from '../schema/fields.ts'
@@ -24,20 +24,6 @@ const TEXT: JsonSchema = { type: 'string' }
 export function buildRequest(described: Described): Record<string, unknown> {
   const parameters = [...queryParameters(described), ...buildHeaderParameters(described)]
   return { parameters, requestBody: buildBody(described) }
-}
-
-/** Finds the fields that a client may write by an operation or action; `undefined` where it takes no input. */
-export function findInputFields(
-  { collection, kind, action, parent }: CollectionTarget,
-  operation: string,
-): Fields | undefined {
-  if (action) return action.inputFields
-  if (operation === 'delete') return undefined
-  const fixed = [kind === 'item' ? collection.shape.identity.name : undefined, parent?.field]
-  const fields = [...collection.inputFields].filter(
-    ([name, { role }]) => !fixed.includes(name) && (operation === 'create' || role !== 'immutable'),
-  )
-  return new Map(fields)
 }
 
 function queryParameters({ api, target, method, name, components }: Described): object[] {
