@@ -26,13 +26,13 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
   const up =
     kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
   return printPage(
-    phrase,
     view,
     markup`<h1>${printTitle(status, view)}</h1>
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
 ${hasFilters && printFilters(view, errors)}
 <div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
 ${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
+    phrase,
   )
 }
 

@@ -74,7 +74,6 @@ function printRoot(view: PageView): string {
     return name === undefined ? [] : [{ name, href: toLocalPath(href) }]
   })
   return printPage(
-    title,
     view,
     markup`<h1>${title}</h1>
 ${description !== undefined && markup`<p class="lead">${description}</p>`}
@@ -97,7 +96,6 @@ function printLinks(links: readonly PageLink[]): Markup {
 function printListPage({ name, fields, data }: Of<'list'>, view: PageView): string {
   const { title, description, related, actions } = view
   return printPage(
-    title,
     view,
     markup`<div class="bar"><div><h1>${title}</h1>${description !== undefined && markup`<p class="lead">${description}</p>`}</div>${printSearch(view)}</div>
 ${printFilters(view)}
@@ -116,7 +114,6 @@ function printItemPage({ fields, data: item }: Of<'item'>, view: PageView): stri
   const edit = isWhole && (find('patch') ?? find('replace'))
   const shown = [...actions.filter(({ kind }) => kind === 'action'), edit, find('delete')]
   return printPage(
-    title,
     view,
     markup`<h1>${title}</h1>
 ${operation === 'create' && markup`<div class="notice good" role="status">Created: <a href="${href}">${title}</a></div>`}
@@ -131,35 +128,25 @@ function printDeletedItem({ fields, data }: Of<'item'>, view: PageView): string 
   const { title, breadcrumbs } = view
   const up = breadcrumbs.at(-2)
   return printPage(
-    `${title} is deleted`,
     { ...view, formats: [], breadcrumbs: breadcrumbs.slice(0, -1) },
     markup`<h1>${title}</h1>
 <div class="notice good" role="status">Deleted. ${up && markup`Back to <a href="${up.href}">${up.name}</a>`}</div>
 <p>This is what it was:</p>
 <div class="card">${printItem(data, fields)}</div>`,
+    `${title} is deleted`,
   )
 }
 
 /** Prints a count, a description, or the result of an action with a form to run it again. */
-function printDocument({ name, fields, data }: Of<'document'>, view: PageView): string {
-  const title = view.title || name
+function printDocument({ fields, data }: Of<'document'>, view: PageView): string {
+  const { title } = view
   const up = view.breadcrumbs.at(-2)
   const again = view.actions.find(action => action.fields && action.name === view.operation)
   return printPage(
-    title,
     view,
     markup`<h1>${title}</h1>
 <div class="card">${isObject(data) ? printItem(data, fields) : printValue(data)}</div>
-${
-  view.kind === 'action' &&
-  markup`<div class="actions">${
-    again &&
-    disclose(
-      `Again: ${again.name}`,
-      printForm({ action: again, controls: restoreForm(again, view) }),
-    )
-  }</div>`
-}
+${again && markup`<div class="actions">${disclose(`Again: ${again.name}`, printForm({ action: again, controls: restoreForm(again, view) }))}</div>`}
 ${up && markup`<p>Back to <a href="${up.href}">${up.name}</a></p>`}`,
   )
 }

@@ -47,11 +47,6 @@ function isKept({ name }: Parameter): boolean {
   return name !== 'cursor' && name !== 'offset'
 }
 
-function printHref({ href }: PageView, parameters: readonly Parameter[], more = ''): string {
-  const parts = [...parameters.map(({ raw: pair }) => pair), more].filter(part => part !== '')
-  return parts.length === 0 ? href : `${href}?${parts.join('&')}`
-}
-
 export function printTable(
   items: readonly Item[],
   fields: Fields,
@@ -80,8 +75,9 @@ function printHead({ name, field }: Column, view: PageView): Markup {
   const sorted = first?.path.join('.') === name ? (first.descending ? 'down' : 'up') : undefined
   const kept = view.parameters.filter(each => isKept(each) && each.name !== 'sort')
   const next = printSort([{ path: name.split('.'), descending: sorted === 'up' }])
+  const query = [...kept.map(({ raw: pair }) => pair), printParameters([['sort', next]])].join('&')
   const aria = { up: 'ascending', down: 'descending' }
-  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && !view.choices.has(name) && raw(' class="number"')}><a href="${printHref(view, kept, printParameters([['sort', next]]))}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
+  return markup`<th scope="col"${sorted && markup` aria-sort="${aria[sorted]}"`}${isNumeric(field) && !view.choices.has(name) && raw(' class="number"')}><a href="${`${view.href}?${query}`}">${name}${sorted && markup`<span class="${sorted}" aria-hidden="true"></span>`}</a></th>`
 }
 
 function isNumeric({ kind }: Field): boolean {

@@ -34,7 +34,7 @@ ${footer}</body></html>`}\n`
 const STYLE_ELEMENT = raw(`<link rel="icon" href="data:,"><style>${STYLE}</style>`)
 
 /** @param title of the window, followed by the breadcrumbs. */
-export function printPage(title: string, view: PageView, content: Part): string {
+export function printPage(view: PageView, content: Part, title = view.title): string {
   const { breadcrumbs, formats, parameters, kind } = view
   const above = kind === 'root' ? [] : breadcrumbs.map(({ name }) => name).reverse()
   const query = parameters.map(({ raw: pair }) => pair).join('&')
