@@ -127,6 +127,7 @@ function withBody(
   return { status, headers, body: isHead ? undefined : body, length }
 }
 
+/** Answers with a page: 304 where the client has the same text. @throws HttpError 412 */
 function withPage(
   { preconditions, method }: RequestContext,
   negotiated: Negotiated,

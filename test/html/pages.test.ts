@@ -3,7 +3,14 @@ import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { z } from 'zod'
 import { html } from '../../src/html/html.ts'
-import { defineApi, defineCollection, form, json, memoryStore } from '../../src/index.ts'
+import {
+  defineApi,
+  defineCollection,
+  type Format,
+  form,
+  json,
+  memoryStore,
+} from '../../src/index.ts'
 import { htmlApi } from './fixture.ts'
 import { attribute, formOf, formsOf, linkOf, type ReadForm, textOf } from './reading.ts'
 
@@ -427,13 +434,11 @@ test('forms satisfy requirePrecondition', async () => {
   expect((await visit(remove?.action ?? '', remove?.pairs)).status).toBe(200)
 })
 
-test('JSON prints the error when a format cannot', async () => {
-  const broken = {
-    ...html,
-    page: () => {
-      throw new Error('broken')
-    },
-  }
+test.each<[string, NonNullable<Format['page']>]>([
+  ['at once', () => JSON.parse('broken')],
+  ['later', () => Promise.reject(new Error('broken'))],
+])('JSON prints the error when a page fails %s', async (_, page) => {
+  const broken: Format = { ...html, page }
   const notes = defineCollection({
     name: 'notes',
     schema: z.object({ text: z.string() }),
