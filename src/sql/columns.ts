@@ -93,7 +93,7 @@ export function buildColumn(
   const wanted = json ? options.type : database.nativeFor(field, role)
   const column = options.name ?? name
   const served = json ? undefined : database.serves?.(typeOf(column) ?? wanted ?? '').native
-  const native = served?.kinds.includes(field.kind) ? served : undefined
+  const native = served?.kind === field.kind ? served : undefined
   const ref = sql.id(column)
   const readable = native ? native.read(ref) : database.read(ref, type)
   const long = type === 'json' || (type === 'text' && !native && role === undefined)

@@ -11,8 +11,8 @@ export type ColumnType = 'text' | 'integer' | 'real' | 'boolean' | 'json'
 
 /** A type of the database for texts of a certain form: `uuid`, `date`, `timestamptz`. */
 export interface NativeType {
-  /** The kinds of field that it holds. */
-  readonly kinds: readonly Kind[]
+  /** The kind of field that it holds. */
+  readonly kind: Kind
   /** Converts a text to the one that a later read returns; `undefined` if the column cannot hold it. */
   toColumnText(text: string): string | undefined
   /** The expression to select, which every driver reads alike. */
@@ -94,8 +94,6 @@ export interface SqlDatabase extends PlaceholderStyle {
   bind(value: Scalar, kind: Kind): Fragment
   /** The expression to select for a column, which every driver reads alike. */
   read(column: Fragment, type: ColumnType): Fragment
-  /** Whether equality of texts is the same in any collation, so that any index on a text serves it. */
-  readonly equalsInAnyCollation: boolean
   /** A text, comparable by code point. */
   text(value: Fragment): Fragment
   /** The value of one kind inside a JSON column, comparable; SQL's null where it is null or absent. */
@@ -111,8 +109,6 @@ export interface SqlDatabase extends PlaceholderStyle {
     kind: Kind,
     test: (element: Fragment) => Fragment,
   ): Fragment
-  /** The length of a text or of JSON, in characters or bytes; null where it is null. */
-  length(value: Fragment): Fragment
   /** An RFC 3339 text as milliseconds since 1970, finer digits cut: what `parseInstant` gives. */
   instant(text: Fragment): Fragment
   /** The condition that a text matches a pattern, case-sensitive. */

@@ -9,7 +9,7 @@ import { sql } from './sql-text.ts'
 const DAY_MS = 86_400_000
 
 const UUID: NativeType = {
-  kinds: ['string'],
+  kind: 'string',
   toColumnText: text => (isUuid(text) ? text.toLowerCase() : undefined),
   read: column => sql`${column}::text`,
   parse: String,
@@ -19,7 +19,7 @@ const UUID: NativeType = {
 }
 
 const DATE: NativeType = {
-  kinds: ['date'],
+  kind: 'date',
   toColumnText: text => (isDate(text) ? text : undefined),
   // As a number of days: the year 0 has no text in PostgreSQL that is one of ISO 8601.
   read: column => sql`(${column} - date '1970-01-01')`,
@@ -44,7 +44,7 @@ function timestamptz(digits: number): NativeType {
     return printInstant(time, fraction.slice(0, at).padEnd(6, '0'))
   }
   return {
-    kinds: ['date-time'],
+    kind: 'date-time',
     toColumnText: text => cut(text, digits),
     ...(digits > 3 ? MICROSECONDS : MILLISECONDS),
     encode: toPostgresYear,

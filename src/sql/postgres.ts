@@ -154,7 +154,6 @@ export const postgres: SqlDatabase = {
   bind,
   // As text: what a driver makes of JSON is its user's choice.
   read: (column, type) => (type === 'json' ? sql`${column}::text` : column),
-  equalsInAnyCollation: true,
   text: value => sql`${value} ${C}`,
   json: (column, path, kind) => typed(inside(column, path), textInside(column, path), kind),
   has: (column, path) => sql`coalesce(json_typeof(${inside(column, path)}), 'null') <> 'null'`,
@@ -165,7 +164,6 @@ export const postgres: SqlDatabase = {
     // Of what is no array there are no elements; to ask for them is an error.
     return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where ${test(typed(value, rootText(value), kind))})`
   },
-  length: value => sql`octet_length(${value})`,
   instant,
   like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,
   contains: (text, word) => sql`strpos(lower(${text}), ${storable(word)}::text) > 0`,

@@ -289,7 +289,7 @@ const VALUE_BYTES = 48
  * `undefined` where no value can be long.
  */
 function boundColumns(mapping: TableMapping) {
-  const { columns, database } = mapping
+  const { columns } = mapping
   const longColumns = columns.filter(({ long }) => long)
   if (longColumns.length === 0) return undefined
   /** The bytes of a row beside its long values. */
@@ -299,7 +299,7 @@ function boundColumns(mapping: TableMapping) {
   )
   /** Stands in the place of a long value. */
   const mark = randomUUID()
-  const sizes = longColumns.map(({ readable }) => sql`coalesce(${database.length(readable)}, 0)`)
+  const sizes = longColumns.map(({ readable }) => sql`coalesce(octet_length(${readable}), 0)`)
   return {
     /**
      * Selects the columns of `limit` rows that together have at most `maxBytes` as JSON, whatever they hold:
@@ -310,7 +310,7 @@ function boundColumns(mapping: TableMapping) {
       const max = Math.max(0, Math.floor(share))
       return mapping.select(({ long, readable }) =>
         long
-          ? sql`case when ${database.length(readable)} > ${max} then ${sql.lit(mark)} else ${readable} end`
+          ? sql`case when octet_length(${readable}) > ${max} then ${sql.lit(mark)} else ${readable} end`
           : readable,
       )
     },

@@ -60,15 +60,12 @@ export const sqlite: SqlDatabase = {
   boolean: Number,
   bind: value => sql`${typeof value === 'boolean' ? Number(value) : value}`,
   read: column => column,
-  equalsInAnyCollation: false,
   text: value => value,
   json: (column, path) => sql`json_extract(${column}, ${toJsonPath(path)})`,
   has: (column, path) => sql`coalesce(${typeInside(column, path)}, 'null') <> 'null'`,
   holds: (column, path, what) => sql`${typeInside(column, path)} = ${sql.lit(what)}`,
   anyElement: (column, path, _kind, test) =>
     sql`exists (select 1 from json_each(${column}, ${toJsonPath(path)}) as rest_e where ${test(sql.raw('rest_e.value'))})`,
-  // Known without reading the value.
-  length: value => sql`octet_length(${value})`,
   /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
   instant:
     text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000

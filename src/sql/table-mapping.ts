@@ -182,8 +182,8 @@ export class TableMapping {
       if (kind === 'date-time' && !canonical) {
         return { ...plain, value, order: database.instant(ref) }
       }
-      const equal = database.equalsInAnyCollation ? ref : value
-      return { ...plain, value, order: value, equal, canonical }
+      // Without a collation, so that any index on the column serves equality.
+      return { ...plain, value, order: value, equal: ref, canonical }
     }
     const json = { column: sql`${owner}${ref}`, path: inner }
     const maybe = path.some((_, at) => {

@@ -69,7 +69,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     limit: number,
     run: Runner['run'],
   ) {
-    const lengths = texts.map(({ ref }) => sql`coalesce(${database.length(ref)}, 0)`)
+    const lengths = texts.map(({ ref }) => sql`coalesce(octet_length(${ref}), 0)`)
     const bytes = sql.join([sql`0`, ...lengths], ' + ')
     const statement = sql`select count(*) as rows, coalesce(sum(bytes), 0) as bytes from (select ${bytes} as bytes from ${from}${rest} limit ${limit})`
     const [row] = (await run(compile(database, statement))).rows

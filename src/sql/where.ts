@@ -178,7 +178,7 @@ export function bindValue(
   if (kind !== 'date-time') return database.bind(value, kind)
   const time = parseInstant(String(value))
   if (!canonical) return database.bind(time, 'integer')
-  return database.bind(Number.isNaN(time) ? '' : new Date(time).toISOString(), 'string')
+  return database.bind(new Date(time).toISOString(), 'string')
 }
 
 function searchConditions({ text, paths }: Search, mapping: TableMapping): Fragment[] {
