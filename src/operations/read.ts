@@ -20,13 +20,11 @@ import { runBefore } from './run-hooks.ts'
 export function read(context: OperationContext): Awaitable<OperationResult> {
   const fields = context.parameters.length === 0 ? undefined : readItemFields(context)
   if (fields) authorizeInlineContents(context, fields)
-  return andThen(requireItem(context), stored => {
-    const { before } = context.target.collection.hooks
-    if (before.size === 0) return buildItemResult(context, stored, fields)
-    return andThen(runBefore(context, { stored }, undefined), () =>
+  return andThen(requireItem(context), stored =>
+    andThen(runBefore(context, { stored }, undefined), () =>
       buildItemResult(context, stored, fields),
-    )
-  })
+    ),
+  )
 }
 
 /** Reads the `fields` of an item, the only parameter there. @throws HttpError 400 */
