@@ -112,6 +112,7 @@ test.each<[string, object, RegExp]>([
     { columns: { name: { nmae: 'a' } } },
     /^models, the column of name: unknown option/,
   ],
+  ['createTableSql', { columns: { name: { type: 'text' } } }, /type must be "jsonb", not "text"/],
 ])('%s %o', (name, options, message) => {
   // What JavaScript lets through, and the types do not.
   const define = () => make[name]?.(options as never)
@@ -129,7 +130,7 @@ test('options may be undefined', () => {
   const none = undefined
   const common = { realm: none, principal: none, cache: none }
   const photo = blob({ accept: none, inlineBelow: none })
-  const dates = { name: { name: none, json: none } }
+  const dates = { name: { name: none, json: none, type: none } }
   const layout = { table: none, columns: dates, version: none }
   const action = {
     on: 'item' as const,

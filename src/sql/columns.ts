@@ -16,6 +16,11 @@ export interface ColumnOptions {
    * for a scalar that may be both null and absent. With false such a scalar is null where it is absent.
    */
   readonly json?: boolean | undefined
+  /**
+   * `jsonb`: the type of a new JSON column in PostgreSQL, instead of `json`. The types of an existing table
+   * are found by themselves.
+   */
+  readonly type?: 'jsonb' | undefined
 }
 
 export interface Column {
@@ -40,6 +45,7 @@ export interface Column {
 const RULES: Rules<ColumnOptions> = {
   name: FILLED_TEXT,
   json: BOOLEAN,
+  type: { wanted: '"jsonb"', fits: value => value === 'jsonb' },
 }
 
 export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
@@ -53,7 +59,7 @@ export const COLUMN_TYPES: Partial<Record<Kind, ColumnType>> = {
 
 /**
  * Builds the column of a field.
- * @param declared its name, or its options.
+ * @param declared its name, its options, or `jsonb`.
  * @param typeOf finds the type of a column of an existing table.
  * @throws TypeError for a column that cannot hold the field.
  */
@@ -66,14 +72,25 @@ export function buildColumn(
 ): Column {
   const field = ownField(name, shape)
   const where = `${shape.name}, the column of ${name}`
-  const options: ColumnOptions = typeof declared === 'string' ? { name: declared } : declared
+  const options: ColumnOptions =
+    declared === 'jsonb'
+      ? { type: declared }
+      : typeof declared === 'string'
+        ? { name: declared }
+        : declared
   checkOptions(where, options, RULES)
   const plain = COLUMN_TYPES[field.kind]
   const json = options.json ?? (plain === undefined || isAmbiguous(field))
   if (!json && !plain) throw new TypeError(`${where}: ${field.kind} values need a JSON column`)
+  if (options.type && !database.serves) {
+    throw new TypeError(`${where}: ${database.name} has no columns of the type jsonb`)
+  }
+  if (options.type && !json) {
+    throw new TypeError(`${where}: the type jsonb cannot hold ${field.kind} values`)
+  }
   const type = json || !plain ? 'json' : plain
   const role = findRole(name, shape)
-  const wanted = json ? undefined : database.nativeFor(field, role)
+  const wanted = json ? options.type : database.nativeFor(field, role)
   const column = options.name ?? name
   const served = json ? undefined : database.serves?.(typeOf(column) ?? wanted ?? '').native
   const native = served?.kind === field.kind ? served : undefined

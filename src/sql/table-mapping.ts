@@ -21,7 +21,10 @@ import { type Fragment, sql } from './sql-text.ts'
 export interface TableMappingOptions {
   /** Default: the collection's name. */
   readonly table?: string | undefined
-  /** By field name: the column's name, or its options. */
+  /**
+   * By field name: the column's name, or its options; `'jsonb'` asks for a new column of that type. For a
+   * column with the name jsonb, write `{ name: 'jsonb' }`.
+   */
   readonly columns?: Readonly<Record<string, string | ColumnOptions>> | undefined
   /** The column of the version; false where the table has none. Default: `version`. */
   readonly version?: string | false | undefined

@@ -445,10 +445,13 @@ test('the store makes tables with the types of PostgreSQL', async () => {
     store: sqlStore({ db: openPostgres(), database: 'postgres' }),
   })
   await definition.store.close()
-  const columns = { seen: 'seen_at' }
+  const columns = {
+    seen: 'seen_at',
+    model: 'jsonb',
+  } as const
   const [printed] = createTableSql(definition.shape, { database: 'postgres', columns })
   expect(printed).toContain(
-    '"owner" text collate "C" not null, "color" text collate "C" not null, "price" double precision, "doors" bigint not null, "sold" boolean not null, "model" json not null, "built" date not null, "seen_at" text collate "C"',
+    '"owner" text collate "C" not null, "color" text collate "C" not null, "price" double precision, "doors" bigint not null, "sold" boolean not null, "model" jsonb not null, "built" date not null, "seen_at" text collate "C"',
   )
   const [table] = createTableSql(definition.shape, { database: 'postgres' })
   expect(table).toContain('("id" uuid primary key not null, "owner" text collate "C" not null,')
@@ -535,4 +538,15 @@ describe.each([
     expect(await ask('GET', '/cars/1')).toBe(200)
     expect(await ask('DELETE', '/cars/2')).toBe(200)
   })
+})
+
+test.each([
+  ['jsonb in SQLite', { model: 'jsonb' }, 'sqlite has no columns of the type jsonb'],
+  ['jsonb for a text', { color: 'jsonb' }, 'cannot hold string values'],
+] as const)('%s is refused at definition', async (name, columns, message) => {
+  const db = await openDatabase()
+  const database = name.includes('SQLite') ? 'sqlite' : 'postgres'
+  const store = sqlStore({ db, database, columns })
+  expect(() => defineCollection({ name: 'cars', schema: Car, store })).toThrow(message)
+  await db.destroy()
 })
