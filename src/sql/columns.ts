@@ -151,7 +151,7 @@ export function encodeValue(value: Json | undefined, column: Column, database: S
   if (native && value !== null) {
     const text = toColumnValue(value, column)
     if (typeof text !== 'string') throw new UnstorableError([name])
-    return native.encode(text)
+    return text
   }
   if (type === 'json') {
     return value === null && !isAmbiguous(field) ? null : JSON.stringify(value)

@@ -19,9 +19,7 @@ export interface NativeType {
   read(column: Fragment): Fragment
   /** Converts a selected value to the text in the item. */
   parse(value: unknown): string
-  /** Converts the result of `toColumnText` to a parameter for the driver. */
-  encode(text: string): string
-  /** Binds a text to compare with the column; one that it cannot hold is bound as null. */
+  /** Binds a text to compare with the column; one of another form is bound as null. */
   bind(text: string): Fragment
   /** The column as a text, for patterns and searches. */
   text(column: Fragment): Fragment

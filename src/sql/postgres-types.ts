@@ -13,7 +13,6 @@ const UUID: NativeType = {
   toColumnText: text => (isUuid(text) ? text.toLowerCase() : undefined),
   read: column => sql`${column}::text`,
   parse: String,
-  encode: text => text,
   bind: text => sql`${isUuid(text) ? text : null}::text::uuid`,
   text: column => sql`${column}::text collate "C"`,
 }
@@ -24,8 +23,7 @@ const DATE: NativeType = {
   // As a number of days: the year 0 has no text in PostgreSQL that is one of ISO 8601.
   read: column => sql`(${column} - date '1970-01-01')`,
   parse: days => new Date(Number(days) * DAY_MS).toISOString().slice(0, -14),
-  encode: toPostgresYear,
-  bind: text => sql`${isDate(text) ? toPostgresYear(text) : null}::text::date`,
+  bind: text => sql`${isDate(text) ? toBound(text) : null}::text::date`,
   text: column => sql`to_char(${column}, 'YYYY-MM-DD') collate "C"`,
 }
 
@@ -47,10 +45,9 @@ function timestamptz(digits: number): NativeType {
     kind: 'date-time',
     toColumnText: text => cut(text, digits),
     ...(digits > 3 ? MICROSECONDS : MILLISECONDS),
-    encode: toPostgresYear,
     bind(text) {
       const instant = cut(text, Math.max(3, digits))
-      return sql`${instant === undefined ? null : toPostgresYear(instant)}`
+      return sql`${instant === undefined ? null : toBound(instant)}`
     },
     text: column => sql`to_char(${column} at time zone 'UTC', ${UTC}) collate "C"`,
   }
@@ -91,14 +88,9 @@ function printInstant(time: number, fraction: string): string {
   return `${new Date(time).toISOString().slice(0, -4)}${fraction.slice(0, 3)}${finer}Z`
 }
 
-/** Converts years before the first, and after 9999, to what PostgreSQL reads. */
-function toPostgresYear(text: string): string {
-  if (!/^(?:0000|[+-])/.test(text)) return text
-  const [, sign, year = '', rest] = /^([+-]?)(\d+)(-.*)$/.exec(text) ?? []
-  if (sign === '-' || Number(year) === 0) {
-    return `${String(1 + Number(year)).padStart(4, '0')}${rest} BC`
-  }
-  return `${sign === '+' ? year.replace(/^0/, '') : year}${rest}`
+/** Replaces a day before the year 1, which PostgreSQL does not read, by one before all that a column holds. */
+function toBound(text: string): string {
+  return text < '0001' ? '-infinity' : text
 }
 
 /** The native type of a new column. */

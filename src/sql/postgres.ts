@@ -199,7 +199,7 @@ function likeOf(step: LikeStep): string {
 }
 
 /** A text too long for its column, a number or a date out of its range, no value of an enum; null, a check, a trigger. */
-const UNSTORABLE = /^(?:22001|22003|22008|22P02|23502|23514|P0001)$/
+const UNSTORABLE = /^(?:22001|22003|22008|22009|22P02|23502|23514|P0001)$/
 /** Foreign keys, exclusions. */
 const CONFLICT = /^(?:23001|23503|23P01)$/
 

@@ -284,6 +284,10 @@ describe('a table of PostgreSQL that exists', () => {
       built: '0001-02-28',
       seen: '2024-05-06T07:08:09.123456+02:00',
     }
+    for (const seen of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-01:00']) {
+      const refused = await ask('/cars', { method: 'POST', json: { ...json, seen } })
+      expect(refused.status).toBe(400)
+    }
     const made = await ask('/cars', { method: 'POST', json })
     expect(made.status).toBe(201)
     const { id, created_at: created } = JSON.parse(made.text)
