@@ -186,7 +186,7 @@ interface HttpErrorOptions {
  * `HttpError`; their issues may have types of their own.
  */
 export class AnyHttpError extends Error {
-  override readonly name: string = 'HttpError'
+  override readonly name = 'HttpError'
   readonly status: number
   readonly errors: readonly ErrorEntry[]
   /** Names and values, alternating. */

@@ -7,7 +7,6 @@ interface ErrorOptions {
 
 /** Thrown by a store where an item would equal another in a set of fields that must be unique. */
 export class UniqueError extends HttpError {
-  override readonly name = 'UniqueError'
   /** The dotted paths of the set, as far as they are fields; the identity's name where the id is taken. */
   readonly fields: readonly string[]
 
@@ -20,8 +19,6 @@ export class UniqueError extends HttpError {
 
 /** Thrown by a store for a change that its other contents forbid, such as a foreign key. */
 export class ReferenceConflictError extends HttpError {
-  override readonly name = 'ReferenceConflictError'
-
   constructor(options?: ErrorOptions) {
     const message = 'Something refers to this, or this refers to something that is not there'
     super(409, [{ message, type: 'conflict' }], options)
@@ -33,7 +30,6 @@ export class ReferenceConflictError extends HttpError {
  * a check of its table forbids.
  */
 export class UnstorableError extends HttpError {
-  override readonly name = 'UnstorableError'
   /** The dotted paths of the values, as far as the store knows them. */
   readonly fields: readonly string[]
 
@@ -52,8 +48,6 @@ function listIssues(message: string, fields: readonly string[], type: ErrorType)
 
 /** Thrown by a store that cannot be reached, or for a key whose claim has expired: the same call may work later. */
 export class UnavailableError extends HttpError {
-  override readonly name = 'UnavailableError'
-
   /** @param reason for the log: clients do not read it. */
   constructor(reason?: string, options?: ErrorOptions) {
     const message = 'The store cannot be reached at the moment. Try again later.'
@@ -66,8 +60,6 @@ export class UnavailableError extends HttpError {
 
 /** Thrown by a store for a list or a count that would look at too much: for lack of an index, or at too long texts. */
 export class TooCostlyError extends HttpError {
-  override readonly name = 'TooCostlyError'
-
   /** @param message for the client. */
   constructor(message: string, reason: 'index' | 'text') {
     if (reason === 'text') super(400, [{ message, type: 'too_much_text' }])

@@ -403,7 +403,7 @@ describe('a table that exists', () => {
     expect(await store.delete('k-1', version)).toBe(false)
     const conflicting = store.create({ id: 'k-2', color: 'blue', note: 'n' })
     await expect(conflicting).rejects.toMatchObject({
-      name: 'UniqueError',
+      status: 409,
       fields: ['color', 'note'],
     })
     await expect(store.create({ id: 'k-1', color: 'z' })).rejects.toMatchObject({ fields: ['id'] })
