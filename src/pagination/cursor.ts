@@ -1,5 +1,4 @@
 // Cursors: opaque texts that name a place in a sorted list, `<seal>-<position><direction>[-<key>]`.
-import { hashTexts } from '../http/conditional.ts'
 import { memoize } from '../schema/memoize.ts'
 import type { Json } from '../schema/values.ts'
 import type { SortKey } from '../store/selection.ts'
@@ -24,7 +23,7 @@ export function printCursor({ key, backward, position }: Cursor, sort: readonly 
   return `${sealOf(place, sort)}-${place}`
 }
 
-const CURSOR = /^([0-9a-z]{7})-((0|[1-9]\d{0,15})([np])(?:-([\w-]+))?)$/
+const CURSOR = /^([0-9a-z]{1,7})-((0|[1-9]\d{0,15})([np])(?:-([\w-]+))?)$/
 
 /**
  * Parses a cursor of a sort.
@@ -57,9 +56,19 @@ function parseKey(text: string): Json[] | undefined {
   }
 }
 
-const printSortOnce = memoize(printSort)
+const OFFSET_BASIS = 0x811c9dc5
+const PRIME = 0x01000193
 
-/** Hashes the sort and the place: a changed character changes it. */
+/** The hashes of the sorts, which readers remember. */
+const hashSort = memoize((sort: readonly SortKey[]) => hash(`${printSort(sort)} `, OFFSET_BASIS))
+
+/** FNV-1a over the sort and the place: any one changed character changes it. */
 function sealOf(place: string, sort: readonly SortKey[]): string {
-  return hashTexts([printSortOnce(sort), place]).slice(-7)
+  return (hash(place, hashSort(sort)) >>> 0).toString(36)
+}
+
+function hash(text: string, start: number): number {
+  let value = start
+  for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), PRIME)
+  return value
 }
