@@ -217,12 +217,12 @@ function compileInsertNext(
   const { kind } = shape.identity
   const names = mapping.nameColumns(others)
   const integer = sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + 1)::text from (select (${greatestId}) as most) as top where kept.name = ${value} returning kept.last_id::bigint as id`
-  const taken =
+  const hasGreaterId =
     kind === 'text'
       ? sql`${value}::text is null`
       : // By its order, which an index gives: for `exists` the planner reads the whole table.
         sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${mapping.idValue}, false)`
-  const uuid = sql`update ${sequences} as kept set last_id = ${value} where kept.name = ${value} and kept.last_id < ${value} and not ${taken} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
+  const uuid = sql`update ${sequences} as kept set last_id = ${value} where kept.name = ${value} and kept.last_id < ${value} and not ${hasGreaterId} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
   // JavaScript cannot represent greater numbers exactly.
   const served = kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
   return compile(

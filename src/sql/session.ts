@@ -354,7 +354,7 @@ export function toStoreError(error: unknown, database: SqlDatabase): unknown {
 }
 
 /** The user's Kysely, as far as a session needs it. */
-export type GivenKysely = Pick<Kysely<unknown>, 'getExecutor'> & { withoutPlugins(): unknown }
+export type AnyKysely = Pick<Kysely<unknown>, 'getExecutor'> & { withoutPlugins(): unknown }
 
 export interface SharedDatabase {
   readonly executor: QueryExecutor
@@ -369,7 +369,7 @@ export interface SharedDatabase {
 /** By the adapter, which all Kyselys made of one have in common. */
 const databases = new WeakMap<object, SharedDatabase>()
 
-export function findSharedDatabase(db: GivenKysely): SharedDatabase {
+export function findSharedDatabase(db: AnyKysely): SharedDatabase {
   const { adapter } = db.getExecutor()
   const known = databases.get(adapter)
   if (known) return known
@@ -382,8 +382,8 @@ export function findSharedDatabase(db: GivenKysely): SharedDatabase {
 
 /** Has what is read while a transaction runs read by another connection. */
 export async function useReader(
-  db: GivenKysely,
-  reader: GivenKysely & Pick<Kysely<unknown>, 'destroy' | 'executeQuery'>,
+  db: AnyKysely,
+  reader: AnyKysely & Pick<Kysely<unknown>, 'destroy' | 'executeQuery'>,
 ): Promise<void> {
   await reader.executeQuery(CompiledQuery.raw('pragma query_only = 1'))
   const { executor } = findSharedDatabase(reader)

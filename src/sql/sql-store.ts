@@ -241,7 +241,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     open: () => use(async () => undefined),
     claim: (...input) => use(({ records }, on) => records.claim(on, ...input)),
     async transaction(stores, work, call = {}) {
-      const taking = stores.map(each => {
+      const participants = stores.map(each => {
         const member = members.get(each)
         if (member?.shared === shared) return member
         throw new TypeError(
@@ -250,14 +250,14 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
       })
       const entered: Member[] = []
       try {
-        for (const member of taking) {
+        for (const member of participants) {
           member.enter()
           entered.push(member)
         }
         // A transaction may occupy the only connection: tables are opened before it begins.
-        const opened = await Promise.allSettled(taking.map(async member => member.open()))
+        const opened = await Promise.allSettled(participants.map(async member => member.open()))
         const run = (transaction: StatementSession) =>
-          work(opened.map((each, at) => (taking[at] as Member).bind(each, transaction))) // one for each
+          work(opened.map((each, at) => (participants[at] as Member).bind(each, transaction))) // one for each
         return await runTransaction(session, database, run, call)
       } finally {
         for (const member of entered) member.leave()

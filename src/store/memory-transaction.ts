@@ -81,10 +81,10 @@ export async function runMemoryTransaction<T>(
       throwIfAborted(options)
       const overlays = members.map(base => new Overlay(base))
       try {
-        const given = await untilAborted(work(overlays.map(({ store }) => store)), options)
+        const returned = await untilAborted(work(overlays.map(({ store }) => store)), options)
         for (const overlay of overlays) overlay.check()
         for (const overlay of overlays) overlay.apply()
-        return given
+        return returned
       } finally {
         for (const overlay of overlays) overlay.ended = true
       }
