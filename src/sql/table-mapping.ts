@@ -95,7 +95,8 @@ export class TableMapping {
       )
     }
     // A path of SQLite has no escape for these characters.
-    const unreachable = listPaths(shape.fields).find(path => /\..*["\\\p{Cc}]/u.test(path))
+    const nested = listPaths(shape.fields).filter(path => path.includes('.'))
+    const unreachable = nested.find(path => /["\\\p{Cc}]/u.test(path))
     if (unreachable !== undefined) {
       throw new TypeError(
         `${shape.name}: a table cannot hold the property ${JSON.stringify(unreachable)}: rename it without quotes, backslashes and control characters`,
