@@ -12,7 +12,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import { type Engine, openDatabases, openKysely } from './databases.ts'
 import { residentOf } from './memory.ts'
-import { child, prepare, published } from './processes.ts'
+import { child, compile, prepare, published } from './processes.ts'
 import { answerQuestions } from './questions.ts'
 import { printSetting, printTable } from './tables.ts'
 
@@ -86,6 +86,7 @@ type Attack = (port: number) => Promise<string>
 
 async function measure(): Promise<void> {
   prepare(options.build)
+  const script = compile(fileURLToPath(import.meta.url))
   const databases = await openDatabases(engine)
   const pipelined = (path: string, times: number) =>
     `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`.repeat(times)
@@ -147,7 +148,7 @@ async function measure(): Promise<void> {
   for (const [at, [name, attack]] of attacks.entries()) {
     if (wanted && !wanted.includes(at + 1)) continue
     const database = await databases.fresh()
-    rows.push([`${at + 1}. ${name}`, ...(await suffer(attack, database, at >= 8))])
+    rows.push([`${at + 1}. ${name}`, ...(await suffer(attack, script, database, at >= 8))])
     process.stderr.write('.')
   }
   process.stderr.write('\n')
@@ -171,12 +172,14 @@ function send(port: number, bytes: string): Socket {
 }
 
 /** Sends good requests one after another until an attack ends. */
-async function suffer(attack: Attack, database: string, many: boolean): Promise<string[]> {
-  const { process: server, port } = await child(fileURLToPath(import.meta.url), [
-    `--store=${engine}`,
-    database,
-    many ? 'many' : '',
-  ])
+async function suffer(
+  attack: Attack,
+  script: string,
+  database: string,
+  many: boolean,
+): Promise<string[]> {
+  const args = [`--store=${engine}`, database, many ? 'many' : '']
+  const { process: server, port } = await child(script, args)
   for (let warm = 0; warm < 200; warm++) await askForItem(port)
   let ended = false
   const before = residentOf(server.pid)

@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import {
@@ -248,3 +250,49 @@ test('the first page of a streaming format is a page', async () => {
   const first = parseLink(csv.headers.get('link') ?? '').find(({ rel }) => rel === 'first')
   expect(first?.href).toBe('http://api.test/lines?offset=0')
 })
+
+test.each(['csv', 'ndjson'])(
+  'a %s stream that waits for its store holds no items',
+  async format => {
+    setFlagsFromString('--expose-gc')
+    const collectGarbage = runInNewContext('gc') as () => void // the flag has made it
+    let ask = () => {}
+    let answer = () => {}
+    const asked = new Promise<void>(resolve => {
+      ask = resolve
+    })
+    const answered = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    const held: WeakRef<object>[] = []
+    const schema = z.object({ n: z.int() })
+    const makeBatch = () => {
+      const item = { id: '1', n: 1 }
+      held.push(new WeakRef(item))
+      return [{ id: '1', item, version: 'a' }]
+    }
+    let batches = 0
+    const stream: Store['stream'] = () => ({
+      [Symbol.asyncIterator]: () => ({
+        async next() {
+          if (++batches === 1) return { done: false, value: makeBatch() }
+          ask()
+          await answered
+          return { done: true, value: undefined }
+        },
+      }),
+    })
+    const store = { ...memoryStore(), stream }
+    const api = defineApi({ collections: [defineCollection({ name: 'lines', schema, store })] })
+    const { body } = await api.fetch(new Request(`http://api.test/lines.${format}`))
+    const reader = body?.getReader()
+    expect((await reader?.read())?.value?.length).toBeGreaterThan(0)
+    const end = reader?.read()
+    await asked
+    await new Promise(resolve => setImmediate(resolve))
+    collectGarbage()
+    expect(held.map(item => item.deref())).toEqual([undefined])
+    answer()
+    expect((await end)?.done).toBe(true)
+  },
+)

@@ -1,23 +1,32 @@
+import { iterate } from '../schema/iterate.ts'
+
 /** The length in characters at which a chunk of a stream ends. */
 const CHUNK = 64 * 1024
 
 /** Prints batches of items as chunks, each when it is asked for; the head is part of the first one. */
-export async function* printBatches<T>(
+export function printBatches<T>(
   batches: AsyncIterable<readonly T[]>,
   print: (item: T) => string,
   head = '',
-): AsyncGenerator<string> {
-  let text = head
-  for await (const batch of batches) {
-    if (batch.length === 0) continue
-    for (const item of batch) {
-      text += print(item)
-      if (text.length < CHUNK) continue
-      yield text
-      text = ''
+): AsyncIterable<string> {
+  const source = batches[Symbol.asyncIterator]()
+  let items: readonly T[] = []
+  let isFirst = true
+  return iterate(async () => {
+    let text = isFirst ? head : ''
+    isFirst = false
+    while (items.length === 0) {
+      const { done, value } = await source.next()
+      if (done) return text || undefined
+      items = value
     }
-    if (text !== '') yield text
-    text = ''
-  }
-  if (text !== '') yield text
+    let printed = 0
+    for (const item of items) {
+      text += print(item)
+      printed++
+      if (text.length >= CHUNK) break
+    }
+    items = items.slice(printed)
+    return text
+  }, source)
 }

@@ -8,6 +8,7 @@ import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts
 import { compileListReader, type ListRequest } from '../pagination/list-reader.ts'
 import { type Found, pageHeaders, type Window } from '../pagination.ts'
 import type { Query } from '../query.ts'
+import { iterate } from '../schema/iterate.ts'
 import { memoize } from '../schema/memoize.ts'
 import { picker } from '../schema/paths.ts'
 import { type Awaitable, andThen, type Item, omit } from '../schema/values.ts'
@@ -105,16 +106,24 @@ function streamList(context: OperationContext, query: Query): OperationResult {
   return { ...common, representation: { kind: 'stream', ...describeList(context, query), data } }
 }
 
-async function* toReadableBatches(
+function toReadableBatches(
   context: OperationContext,
   query: Query,
-): AsyncGenerator<readonly Item[]> {
+): AsyncIterable<readonly Item[]> {
   const { store, blobs } = context.target.collection
-  for await (const batch of store.stream(query, context.storeOptions)) {
-    // Contents may be large: only those of one item are held at a time.
-    const parts = blobs ? batch.map(stored => [stored]) : [batch]
-    for (const part of parts) yield toReadableItems(context, part, query)
-  }
+  const source = store.stream(query, context.storeOptions)[Symbol.asyncIterator]()
+  let parts: (readonly Stored[])[] = []
+  return iterate(async () => {
+    let part = parts.shift()
+    if (!part) {
+      const { done, value } = await source.next()
+      if (done) return undefined
+      // Contents may be large: only those of one item are held at a time.
+      parts = blobs ? value.map(stored => [stored]) : [value]
+      part = parts.shift() ?? []
+    }
+    return toReadableItems(context, part, query)
+  }, source)
 }
 
 async function headOfPage(

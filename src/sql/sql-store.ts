@@ -1,6 +1,7 @@
 // Keeps items in a SQL database, by the Kysely instance that the user brings: `rest-conventions/sql`.
 import type { Kysely } from 'kysely'
 import { checkOptions } from '../options.ts'
+import { iterate } from '../schema/iterate.ts'
 import type { Scalar } from '../schema/values.ts'
 import {
   ReferenceConflictError,
@@ -207,18 +208,22 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         if (mode === 'none') return undefined
         return read(filters, (reads, on) => reads.total(on, filters, mode, call))
       },
-      async *stream(selection, call) {
-        for (let key: Scalar[] | undefined; ; ) {
+      stream(selection, call) {
+        let key: Scalar[] | undefined
+        let ended = false
+        return iterate(async () => {
+          if (ended) return undefined
           const slice = { limit: BATCH, key, backward: false }
           const { items, more } = await read(selection, (reads, on) =>
             reads.list(on, selection, slice, 'none', call, BATCH_BYTES),
           )
-          if (items.length > 0) yield items
           const end = items.at(-1)
-          if (!end || !more) return
+          if (!end) return undefined
           // The values of sort keys are scalars or null.
           key = sortKeyOf(end.item, selection.sort) as Scalar[]
-        }
+          ended = !more
+          return items
+        })
       },
       create: (...input) => write(({ create }, on) => create(on, ...input)),
       update: (...input) => write(({ rows }, on) => rows.update(on, ...input)),
