@@ -77,6 +77,8 @@ export class TableMapping {
   readonly indexes: readonly TableIndex[]
   readonly #byName: ReadonlyMap<string, Column>
   readonly #owner: Fragment
+  /** By their paths, which are those of declared fields. */
+  readonly #expressions = new Map<string, ColumnExpression>()
 
   /**
    * @param typeOf finds the type of a column of an existing table; `undefined` for a new one.
@@ -162,7 +164,12 @@ export class TableMapping {
    * @throws TypeError where no field is there.
    */
   find(path: Path): ColumnExpression {
-    return this.#express(path, this.#owner)
+    const name = path.join('\0')
+    const known = this.#expressions.get(name)
+    if (known) return known
+    const expression = this.#express(path, this.#owner)
+    this.#expressions.set(name, expression)
+    return expression
   }
 
   /** @param owner stands before the name of a JSON column: functions of JSON have columns of the same names. */
