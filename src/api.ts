@@ -2,10 +2,10 @@
 
 import { suggestion } from './errors.ts'
 import { buildApi, POLICY_RULES, type Policies } from './model/build-api.ts'
+import type { AnyCollection } from './model/collection-types.ts'
 import { completeActions } from './model/compile-actions.ts'
 import { replaceHooks } from './model/compile-hooks.ts'
 import { relateCollections } from './model/compile-references.ts'
-import type { AnyCollection } from './model/def.ts'
 import type {
   ActionRun,
   ApiDefinition,
@@ -34,7 +34,7 @@ import {
   recordOf,
   wholeFrom,
 } from './options.ts'
-import { createHandlers, type Handlers } from './server/handlers.ts'
+import { createHandlers, type Handlers } from './server/create-handlers.ts'
 import type { Store } from './store/store.ts'
 
 /** Collections by name: the key is the collection's name. */

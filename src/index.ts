@@ -38,9 +38,6 @@ export type { Limits } from './http/limits.ts'
 export type { HttpRequest } from './http/message.ts'
 export { type Contact, DEFAULT_FORMATS, type Policies } from './model/build-api.ts'
 export type { CollectionOptions } from './model/collection-options.ts'
-export type { FieldContext, FieldRole, OwnerOptions } from './model/compile-field-roles.ts'
-export type { ReferenceOptions } from './model/compile-references.ts'
-export { ConflictError } from './model/conflict-error.ts'
 // Some of these are here because inferred types of a program name them in its declarations.
 export type {
   AnyCollection,
@@ -52,7 +49,10 @@ export type {
   NewOf as DefInput,
   StoredOf as DefStored,
   UnknownDef,
-} from './model/def.ts'
+} from './model/collection-types.ts'
+export type { FieldContext, FieldRole, OwnerOptions } from './model/compile-field-roles.ts'
+export type { ReferenceOptions } from './model/compile-references.ts'
+export { ConflictError } from './model/conflict-error.ts'
 export type {
   ApiDefinition,
   CollectionDefinition,

@@ -29,7 +29,7 @@ export interface WindowOptions {
 }
 
 /**
- * Reads the window that a request asks for. `Range` counts only where none of the parameters is sent.
+ * Reads the window that a request asks for. `Range` applies only where none of the parameters is sent.
  * Issues are added to the list.
  */
 export function readWindow(

@@ -1,5 +1,5 @@
 // `createClient`: the collections of an api as typed resources, over HTTP.
-import type { Def } from '../model/def.ts'
+import type { Def } from '../model/collection-types.ts'
 import type { ByClient, Callable } from '../model/resource.ts'
 import { createProxy, createResource, type Shared } from './resource.ts'
 import { createSend, type SendOptions } from './send.ts'

@@ -28,7 +28,7 @@ export class PartReader {
   }
 
   /** Reads a part that busboy has buffered. */
-  async field(name: string, value: string, info: FieldInfo): Promise<Part> {
+  async readField(name: string, value: string, info: FieldInfo): Promise<Part> {
     checkEncoding(name, info)
     // busboy gives `undefined` for an unknown charset, against its types.
     if (value === undefined) throw partError(name, 'is in an unknown charset')
@@ -40,7 +40,7 @@ export class PartReader {
   }
 
   /** Reads a part that streams: a file, or JSON with the file name that browsers add. */
-  async file(name: string, stream: Readable, info: FileInfo): Promise<Part | undefined> {
+  async readFile(name: string, stream: Readable, info: FileInfo): Promise<Part | undefined> {
     const { mimeType } = info
     const filename = info.filename === NO_FILE_NAME ? undefined : info.filename
     try {

@@ -74,11 +74,11 @@ async function readMultipart(body: AsyncIterable<Uint8Array>, context: ReadConte
   }
 
   parser.on('field', (name, value, info) => {
-    receive(name, known => reader.field(known, value, info))
+    receive(name, known => reader.readField(known, value, info))
   })
   parser.on('file', (name, stream, info) => {
     stream.on('error', () => {}) // the reader of the stream gets it
-    receive(name, known => reader.file(known, stream, info))
+    receive(name, known => reader.readFile(known, stream, info))
     if (failure) stream.destroy()
   })
   parser.on('partsLimit', () => {

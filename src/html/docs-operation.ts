@@ -1,6 +1,6 @@
 // One operation of an OpenAPI document: its fields, a form that sends it, and lines to copy.
 import type { Fields } from '../schema/fields.ts'
-import { printCall, printCurl } from './docs-lines.ts'
+import { printCall, printCurl } from './docs-samples.ts'
 import {
   describeType,
   listProperties,

@@ -193,7 +193,7 @@ function modified(current: Validators | undefined, since: number): boolean {
   return !unmodified(current, since)
 }
 
-/** Whether a `Range` counts (§13.1.5): without `If-Range`, or where that names the current representation. */
+/** Whether a `Range` applies (§13.1.5): without `If-Range`, or where that names the current representation. */
 export function rangeHolds(
   ifRange: EntityTag | number | undefined,
   { tag, lastModified }: Validators,
@@ -218,9 +218,8 @@ export function cutTagsToVersions(conditions: Preconditions): Preconditions {
     tags === undefined || tags === '*'
       ? tags
       : tags.map(({ weak, opaque }) => ({ weak, opaque: parseVersionTag(opaque) }))
-  const ifMatch = cut(conditions.ifMatch)
-  const ifNoneMatch = cut(conditions.ifNoneMatch)
-  return { ...conditions, ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
+  const { ifMatch, ifNoneMatch } = conditions
+  return { ...conditions, ifMatch: cut(ifMatch), ifNoneMatch: cut(ifNoneMatch) }
 }
 
 /**

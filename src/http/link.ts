@@ -1,4 +1,4 @@
-// `Link` headers (RFC 8288).
+// `Link` headers (RFC 8288). Those of pages are printed in pagination.ts.
 
 /** One entry of a `Link` header (RFC 8288). */
 export interface Link {
@@ -40,7 +40,7 @@ export function parseLink(text: string): Link[] {
       LINK_PARAMETER.lastIndex = skipSpace(text, at)
       const parameter = LINK_PARAMETER.exec(text)
       if (!parameter) break
-      // Of several `rel` the first counts (RFC 8288 §3.3).
+      // Of several `rel` the first applies (RFC 8288 §3.3).
       if (parameter[1]?.toLowerCase() === 'rel') rel ??= parameter[2] ?? parameter[3] ?? ''
     }
     const names = (rel ?? '').split(/\s+/).filter(name => name !== '')

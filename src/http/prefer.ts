@@ -19,7 +19,7 @@ export function parsePrefer(text: string | undefined): Preferences {
     const [name = '', value = ''] = preference.split('=', 2)
     const key = name.trim().toLowerCase()
     const bare = value.trim().replace(/^"(.*)"$/, '$1')
-    // Of a repeated preference the first one counts (§2).
+    // Of a repeated preference the first one applies (§2).
     if (!values.has(key)) values.set(key, bare.toLowerCase())
   }
   const form = RETURNS.find(known => known === values.get('return'))

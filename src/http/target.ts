@@ -25,7 +25,7 @@ function absolutePathStart(target: string): number {
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i
 
-/** Parses the authority of a target in absolute form, not validated: it counts in place of `Host`. */
+/** Parses the authority of a target in absolute form, not validated: it is used in place of `Host`. */
 export function parseAuthority(target: string): string | undefined {
   return ABSOLUTE.exec(target)?.[1]
 }

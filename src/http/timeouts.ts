@@ -79,7 +79,7 @@ interface Deadline {
 }
 
 /** How often deadlines are checked, in milliseconds: one timer for all costs less than one for each. */
-const STEP = 100
+const CHECK_MS = 100
 
 export class Deadlines {
   readonly #pending = new Set<Deadline>()
@@ -94,7 +94,7 @@ export class Deadlines {
     const deadline = { until: performance.now() + time, expire }
     this.#pending.add(deadline)
     if (this.#timer === undefined) {
-      this.#timer = setInterval(() => this.sweep(), STEP)
+      this.#timer = setInterval(() => this.sweep(), CHECK_MS)
       // A timer of workerd is a number.
       this.#timer.unref?.()
     }

@@ -18,10 +18,10 @@ import type { SortKey } from '../store/selection.ts'
 import type { Id, Shape } from '../store/store.ts'
 import type { Policies } from './build-api.ts'
 import type { CollectionOptions, PlainOptions } from './collection-options.ts'
+import type { StoredOf, UnknownDef } from './collection-types.ts'
 import type { FieldRole, FieldRoles, OwnerOptions } from './compile-field-roles.ts'
 import type { CompiledHooks } from './compile-hooks.ts'
 import type { Child, Reference, References } from './compile-references.ts'
-import type { StoredOf, UnknownDef } from './def.ts'
 import type { HookContext, Hooks } from './hooks.ts'
 
 export const OPERATIONS = ['list', 'count', 'read', 'create', 'replace', 'patch', 'delete'] as const

@@ -3,7 +3,15 @@ import type { Principal } from '../auth/scheme.ts'
 import type { Awaitable } from '../schema/values.ts'
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
 import type { Id } from '../store/store.ts'
-import type { AnyCollection, Def, IdOf, MadeIds, Merge, StoredOf, UnknownDef } from './def.ts'
+import type {
+  AnyCollection,
+  Def,
+  IdOf,
+  MadeIds,
+  Merge,
+  StoredOf,
+  UnknownDef,
+} from './collection-types.ts'
 import type { Callable, CallOptions, Member, Resource } from './resource.ts'
 
 /** The types of a collection without its actions: these are not yet known where its hooks are declared. */

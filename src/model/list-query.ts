@@ -1,5 +1,5 @@
 // The query of a list in a program: filters as objects. The type checker works out only the fields in use.
-import type { Comparable, Plain } from './def.ts'
+import type { Comparable, Plain } from './collection-types.ts'
 
 interface Equality<V> {
   readonly eq?: V

@@ -1,7 +1,7 @@
 // The callable methods of one collection: the same in process and in the client.
 import type { Principal } from '../auth/scheme.ts'
 import type { Input, Output, SomeSchema } from '../schema/zod-fields.ts'
-import type { ChangesOf, Def, IdOf, ItemOf, NewOf, UnknownDef } from './def.ts'
+import type { ChangesOf, Def, IdOf, ItemOf, NewOf, UnknownDef } from './collection-types.ts'
 import type { Matching, Query } from './list-query.ts'
 
 /** Options of every call. `undefined` counts as not given. */

@@ -54,7 +54,10 @@ export interface Route {
   /** The name of the operation or action for each method; HEAD is there where GET is. */
   readonly methods: ReadonlyMap<string, string>
   /** Builds the target of a request from the ids in its path; `undefined` where one of them cannot be an id. */
-  readonly resolve: (id: string | undefined, parentId: string | undefined) => Target | undefined
+  readonly resolve: (
+    idText: string | undefined,
+    parentText: string | undefined,
+  ) => Target | undefined
 }
 
 /** The route of a request; `target` has the ids of its path. */
@@ -234,10 +237,10 @@ function* collectionRoutes(
       pattern: printPattern(target, hasId),
       target,
       methods: withHead(methods),
-      resolve(lastText, firstText) {
-        const parentId = under && parsePathId(under.collection, firstText)
+      resolve(idText, parentText) {
+        const parentId = under && parsePathId(under.collection, parentText)
         if (under && parentId === undefined) return undefined
-        const id = hasId ? parsePathId(collection, lastText) : undefined
+        const id = hasId ? parsePathId(collection, idText) : undefined
         if (hasId && id === undefined) return undefined
         // Literals of one shape for all targets: a spread would cost a tenth of a read.
         const parent =

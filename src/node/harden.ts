@@ -7,7 +7,7 @@ import type { Issue } from '../errors.ts'
 import { noteArrival } from '../http/turns.ts'
 import { checkOptions, wholeFrom, withDefaults } from '../options.ts'
 import { queued } from '../server/node-handler.ts'
-import { askForBody, expecting, takenOver } from '../server/send.ts'
+import { askForBody, expecting, takenOver } from '../server/node-send.ts'
 import {
   ALLOW_ALL,
   buildRawResponse,

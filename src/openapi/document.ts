@@ -5,7 +5,7 @@ import type { ApiDefinition, CollectionDefinition, VersionDefinition } from '../
 import { listRoutes, type Route, type Target, toUriTemplate } from '../model/routes.ts'
 import { fieldSchema } from '../schema/json-schema.ts'
 import type { Item } from '../schema/values.ts'
-import { Components } from './described.ts'
+import { Components } from './components.ts'
 import { buildPathItem, toPlainItem } from './path-item.ts'
 import { describeSchemes } from './security.ts'
 

@@ -6,13 +6,13 @@ import { isRead } from '../http/message.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { buildContent, type Described, JSON_TYPE, takesKey } from './described.ts'
+import { buildContent, JSON_TYPE, type MethodDescription, takesKey } from './components.ts'
 import { listCommonHeaders, referToHeaders } from './headers.ts'
 
 const ALWAYS = [400, 412, 414, 431, 500, 503]
 
 /** Lists the error statuses of an operation, except those that a program throws. */
-function listStatuses(described: Described): number[] {
+function listStatuses(described: MethodDescription): number[] {
   const { api, target, method, name } = described
   const writes = !isRead(method)
   const guarded = api.schemes.length > 0
@@ -48,7 +48,7 @@ const HEADERS: Readonly<Record<number, readonly string[]>> = {
 }
 
 /** Builds the error responses of an operation: `default` alone in the answer to OPTIONS. */
-export function buildErrorResponses(described: Described): Record<string, unknown> {
+export function buildErrorResponses(described: MethodDescription): Record<string, unknown> {
   const { api, components, method, target } = described
   const other = 'An error that a program throws, or one of HTTP itself'
   const statuses = components.isInline ? [] : listStatuses(described)
@@ -77,7 +77,7 @@ function phraseOf(status: number): string {
 }
 
 function buildErrors(
-  { api: { formats, dialects }, components }: Described,
+  { api: { formats, dialects }, components }: MethodDescription,
   status: number | undefined,
 ): Record<string, unknown> {
   const types = writtenTypes(formats)

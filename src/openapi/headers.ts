@@ -3,7 +3,7 @@ import { isRead } from '../http/message.ts'
 import type { ApiDefinition, VersionDefinition } from '../model/definition.ts'
 import { DOWNLOAD, SEARCH } from '../model/routes.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
-import { type Components, type Described, takesKey } from './described.ts'
+import { type Components, type MethodDescription, takesKey } from './components.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 }
@@ -25,7 +25,7 @@ const REQUEST: Headers = {
   Range: ['A part: bytes=0-1023 of a file, cars=0-24 of a list', TEXT],
 }
 
-function listRequestHeaders(described: Described): readonly string[] {
+function listRequestHeaders(described: MethodDescription): readonly string[] {
   const { target, method, name } = described
   if (target.kind === 'root') return ['If-None-Match']
   const { action, collection, kind } = target
@@ -46,7 +46,7 @@ function listRequestHeaders(described: Described): readonly string[] {
 }
 
 /** Builds the header parameters of an operation. */
-export function buildHeaderParameters(described: Described): object[] {
+export function buildHeaderParameters(described: MethodDescription): object[] {
   return listRequestHeaders(described).map(name =>
     described.components.refer('parameters', name.replaceAll('-', ''), 'header', () => {
       const [description, schema] = REQUEST[name] ?? []
@@ -123,7 +123,7 @@ const BY_OPERATION: Readonly<Record<string, readonly string[]>> = {
 
 /** Builds the headers of a successful response. */
 export function buildResponseHeaders(
-  { api, target, name, components }: Described,
+  { api, target, name, components }: MethodDescription,
   status: string,
 ): { headers?: Record<string, object> } {
   if (components.isInline) return {}

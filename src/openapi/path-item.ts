@@ -8,7 +8,7 @@ import { DOWNLOAD, type Route, type Target } from '../model/routes.ts'
 import { readTypes } from '../negotiate.ts'
 import { memoize } from '../schema/memoize.ts'
 import type { Item } from '../schema/values.ts'
-import { Components, type Described } from './described.ts'
+import { Components, type MethodDescription } from './components.ts'
 import { buildRequest, PATCH_TYPES } from './requests.ts'
 import { buildResponses } from './responses.ts'
 import { describeRule } from './security.ts'
@@ -72,7 +72,7 @@ const SUMMARIES: Readonly<Record<string, string>> = {
   describe: 'The available resources',
 }
 
-function describeMethod(described: Described): Record<string, unknown> {
+function describeMethod(described: MethodDescription): Record<string, unknown> {
   const { api, target, name, id, components } = described
   const { collection, action, version } = target
   return {

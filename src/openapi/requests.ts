@@ -14,19 +14,19 @@ import {
   needsProperties,
 } from '../schema/json-schema.ts'
 import { listOperators } from '../store/operators.ts'
-import { buildContent, type Described, shareSchema, toTypeName } from './described.ts'
+import { buildContent, type MethodDescription, shareSchema, toTypeName } from './components.ts'
 import { buildHeaderParameters } from './headers.ts'
 import { bodySchema, fileEncoding } from './schemas.ts'
 
 const TEXT: JsonSchema = { type: 'string' }
 
 /** Builds the parameters and the body of an operation. */
-export function buildRequest(described: Described): Record<string, unknown> {
+export function buildRequest(described: MethodDescription): Record<string, unknown> {
   const parameters = [...queryParameters(described), ...buildHeaderParameters(described)]
   return { parameters, requestBody: buildBody(described) }
 }
 
-function queryParameters({ api, target, method, name, components }: Described): object[] {
+function queryParameters({ api, target, method, name, components }: MethodDescription): object[] {
   if (!target.collection || !isRead(method)) return []
   const { action, collection } = target
   if (action) return inputParameters(action.inputFields ?? new Map())
@@ -156,7 +156,7 @@ const JSON_PATCH: JsonSchema = { type: 'array', items: { type: 'object' } }
 /** How the names of body schemas end. */
 const SUFFIXES = { create: 'Input', replace: 'Replacement', patch: 'Patch' }
 
-function buildBody(described: Described): object | undefined {
+function buildBody(described: MethodDescription): object | undefined {
   const { target, api, method, name } = described
   if (!target.collection || isRead(method)) return undefined
   const { collection, parent, action } = target
@@ -185,7 +185,7 @@ function buildBody(described: Described): object | undefined {
 }
 
 function buildInput(
-  described: Described,
+  described: MethodDescription,
   { itemName }: CollectionDefinition,
   action: ActionDefinition,
 ): object | undefined {

@@ -4,7 +4,13 @@ import { isRead } from '../http/message.ts'
 import { DOWNLOAD } from '../model/routes.ts'
 import { writtenTypes } from '../negotiate.ts'
 import { embedSchema, type JsonSchema } from '../schema/json-schema.ts'
-import { buildContent, type Described, shareSchema, takesKey, toTypeName } from './described.ts'
+import {
+  buildContent,
+  type MethodDescription,
+  shareSchema,
+  takesKey,
+  toTypeName,
+} from './components.ts'
 import { buildErrorResponses } from './errors.ts'
 import { buildResponseHeaders } from './headers.ts'
 import { itemSchema } from './schemas.ts'
@@ -58,7 +64,7 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Answer>>>> = {
 const CREATED: Answer = ['The created item', 'item']
 const EARLIER: Answer = ['Created before with this Idempotency-Key: see the item']
 
-function answersOf(described: Described): readonly (readonly [string, Answer])[] {
+function answersOf(described: MethodDescription): readonly (readonly [string, Answer])[] {
   const { target, name, method } = described
   const answers = target.kind === 'action' ? ACTION : ANSWERS[name]
   const creates = target.kind === 'item' && name === 'replace' && target.collection.putCreates
@@ -72,7 +78,7 @@ function answersOf(described: Described): readonly (readonly [string, Answer])[]
 }
 
 /** Builds the responses of an operation. A HEAD has no content, and never a part. */
-export function buildResponses(described: Described): Record<string, unknown> {
+export function buildResponses(described: MethodDescription): Record<string, unknown> {
   const isHead = described.method === 'HEAD'
   const responses = answersOf(described)
     .filter(([status]) => !isHead || status !== '206')
@@ -119,7 +125,7 @@ const NUMBER: JsonSchema = {
 }
 
 function answerContent(
-  described: Described,
+  described: MethodDescription,
   status: string,
   content: Content,
 ): Record<string, unknown> {

@@ -12,6 +12,7 @@ import { type Stored, throwIfAborted } from '../store/store.ts'
 import { patchBlobs } from './blob-inputs.ts'
 import { type DecodedBody, derive, type OperationContext, type OperationResult } from './context.ts'
 import { protectResult } from './enforce-field-roles.ts'
+import { keepAnswer, runOncePerKey, toReadableAnswer } from './idempotency-key.ts'
 import { checkPatched, ownValues, withBodyIssues } from './input.ts'
 import { atCurrentParent, isReachable, requireItem, requireParent } from './items.ts'
 import { toProgramItem } from './program-items.ts'
@@ -20,13 +21,7 @@ import { representChanged } from './represent.ts'
 import { OperationTools, runBefore } from './run-hooks.ts'
 import { runInTransaction } from './run-transaction.ts'
 import { refuseIfMatch, requireForWrite } from './write-preconditions.ts'
-import {
-  addReturnApplied,
-  buildChangedResult,
-  keepAnswer,
-  runOncePerKey,
-  toReadableAnswer,
-} from './write-results.ts'
+import { addReturnApplied, buildChangedResult, VARY_PREFER } from './write-results.ts'
 import { update } from './writes.ts'
 
 /**
@@ -154,8 +149,8 @@ async function buildEmptyResult(context: OperationContext): Promise<OperationRes
   if (item && (await isReachable(item, stored.item)))
     return { ...(await buildChangedResult(item, stored)), stored: undefined }
   const list = { ...place, kind: 'collection' } as const
-  const common = { vary: ['Prefer'] }
-  switch (context.returns) {
+  const common = { vary: VARY_PREFER }
+  switch (context.writeResponse) {
     case 'minimal':
       return { ...common, status: 204, headers: addReturnApplied([], context) }
     case 'representation': {

@@ -70,7 +70,7 @@ async function receiveBlob(
 }
 
 /**
- * Chooses the input of a binary property that counts. Beside a content, a null and what the client has read
+ * Chooses the input of a binary property that is used. Beside a content, a null and what the client has read
  * before (the item's own address, its record) do not count; two new contents are an issue.
  */
 function chooseInput(

@@ -85,6 +85,9 @@ export interface OperationResult {
   readonly replayed?: true
 }
 
+/** How a change is answered: with the item, with a status alone, or with a redirect (303). */
+export type WriteResponse = 'representation' | 'minimal' | 'redirect'
+
 /** One step of a request: it reads and fills the context, and gives a promise only where it waits. */
 export type Step = (context: RequestContext) => Awaitable<void>
 
@@ -129,9 +132,8 @@ export class RequestContext implements ListOptions {
   base: string
   preconditions: Preconditions = NO_PRECONDITIONS
   preferences = NO_PREFERENCES
-  /** How a change is answered, as `chooseWriteResponse` decides: `undefined` is a redirect. Of a read: what `Prefer` says. */
-  returns: Preferences['return']
-  /** The `Range` header, where it counts. */
+  writeResponse: WriteResponse = 'redirect'
+  /** The `Range` header; the operation decides whether it applies. */
   range: string | undefined
   idempotencyKey: string | undefined
   /** The claimed key as the store knows it: the write of the request completes it. */
@@ -176,6 +178,7 @@ export class RequestContext implements ListOptions {
 
   /** The options of a call of a store. */
   get storeOptions(): StoreOptions {
+    // No copy: that would create the signal.
     return this.request
   }
 

@@ -195,15 +195,15 @@ export function checkNew(context: OperationContext, id?: Id): Awaitable<Item> {
  */
 export function runValueHook(
   context: OperationContext,
-  about: HookValues,
+  hookValues: HookValues,
   checked: Item,
 ): Awaitable<Item> {
   const { collection } = context.target
   if (!collection.hooks.before.has(context.operation)) return checked
   // The hook may change the value in place, and parts of it belong to the stored item, too.
   const value = structuredClone(checked)
-  freezeDeep(about.input)
-  return andThen(runBefore(context, { ...about, value }, value), returned => {
+  freezeDeep(hookValues.input)
+  return andThen(runBefore(context, { ...hookValues, value }, value), returned => {
     const json = toJson(returned)
     // A result that is no object as JSON, such as a Date, is ignored.
     const own = ownValues(collection, isObject(json) ? json : value)
@@ -214,13 +214,13 @@ export function runValueHook(
 /**
  * Checks what the schema cannot know of the values of an item: their size, their id, whether their writer may
  * see them, and what they refer to.
- * @param beforeHook the values as they were before the hook.
+ * @param checked the values as they were before the hook.
  * @throws HttpError 400, 403, 413
  */
 export function requireWritable(
   context: OperationContext,
   values: Item,
-  beforeHook: Item,
+  checked: Item,
   current: Item | undefined,
 ): Awaitable<void> {
   const { collection } = context.target
@@ -228,7 +228,7 @@ export function requireWritable(
   requireSize(context, values)
   const visible = assertVisible(context, values, current)
   if (collection.references.size === 0) return visible
-  return andThen(visible, () => checkReferences(context, values, beforeHook, current))
+  return andThen(visible, () => checkReferences(context, values, checked, current))
 }
 
 function requireValidId(collection: CollectionDefinition, values: Item): void {
@@ -255,7 +255,7 @@ function requireSize({ target, api }: OperationContext, values: Item): void {
 async function checkReferences(
   context: OperationContext,
   values: Item,
-  beforeHook: Item,
+  checked: Item,
   current: Item | undefined,
 ): Promise<void> {
   const { version, collection, parent: found } = context.target
@@ -267,7 +267,7 @@ async function checkReferences(
     const isFound = !context.transaction && found?.field === field && found.id === value
     if (!parent || isFound || value === null || value === current?.[field]) continue
     const id = parseId(parent, String(value))
-    const byClient = value === beforeHook[field]
+    const byClient = value === checked[field]
     if (id === undefined || !(await findVisible(context, parent, id, byClient))) {
       const message = `${field}: no ${parent.itemName} has the id ${JSON.stringify(value)}`
       issues.push({ message, field, type: 'unknown_reference' })

@@ -65,9 +65,7 @@ export function requireParent(context: OperationContext): Awaitable<void> {
 
 /** Finds the item of the target, where it is reachable. @throws HttpError 404 where its parent does not exist. */
 export function findItem(context: OperationContext): Awaitable<Stored | undefined> {
-  return context.target.parent
-    ? andThen(requireParent(context), () => findReachable(context))
-    : findReachable(context)
+  return andThen(requireParent(context), () => findReachable(context))
 }
 
 function findReachable(context: OperationContext): Awaitable<Stored | undefined> {

@@ -58,13 +58,13 @@ function readCallQuery(collection: CollectionDefinition, { words, query = {} }: 
   return read
 }
 
-const COUNT = wholeFrom(0)
+const WHOLE = wholeFrom(0)
 
 /** Reads a limit or an offset. @throws TypeError */
 function readCount(query: object | undefined, name: 'limit' | 'offset'): number | undefined {
   const value: unknown = query && Reflect.get(query, name)
-  if (value === undefined || COUNT.fits(value)) return value as number | undefined // it fits
-  throw new TypeError(`${name} must be ${COUNT.wanted}, not ${String(value)}`)
+  if (value === undefined || WHOLE.fits(value)) return value as number | undefined // it fits
+  throw new TypeError(`${name} must be ${WHOLE.wanted}, not ${String(value)}`)
 }
 
 /** Counts the items that match. */
@@ -122,10 +122,10 @@ export function createList(
     return result as T // the operation has run, or thrown
   }
 
-  const readPart = (slice: Slice, counts = false): Promise<Part> =>
+  const readPart = (slice: Slice, wantsTotal = false): Promise<Part> =>
     perform(async (context, query) => {
       const store = context.storeOf(collection)
-      const mode = counts ? chooseTotalMode(context) : 'none'
+      const mode = wantsTotal ? chooseTotalMode(context) : 'none'
       const page = await store.list(query, slice, mode, context.storeOptions)
       const items = page.items.map(createItemMapper(collection, query))
       return { ...page, query, slice, stored: page.items, items }

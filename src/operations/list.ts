@@ -2,6 +2,7 @@
 
 import { HttpError } from '../errors.ts'
 import { evaluate, hashTexts, type Validators } from '../http/conditional.ts'
+import { printContentRange } from '../http/content-range.ts'
 import type { HeaderList } from '../http/message.ts'
 import { printPreferences } from '../http/prefer.ts'
 import type { ApiDefinition, CollectionDefinition } from '../model/definition.ts'
@@ -58,13 +59,13 @@ export function compileList(
 ): (context: OperationContext) => Awaitable<OperationResult> {
   const readers = findListReaders(api)(collection)
   const read = operation === 'search' ? readers.search : readers.list
-  const counts = operation === 'count'
+  const isCount = operation === 'count'
   return context => {
     const { method, preconditions, parameters, queryKey } = context
     // If-Range names a whole representation, and a page is only a part: Range is ignored then (RFC 9110 §14.2).
     const ranged = method === 'GET' && preconditions.ifRange === undefined
     const request = read(parameters, ranged ? context.range : undefined, queryKey)
-    return counts ? count(context, request.query) : list(context, request)
+    return isCount ? count(context, request.query) : list(context, request)
   }
 }
 
@@ -89,10 +90,8 @@ function list(context: OperationContext, request: ListRequest): Awaitable<Operat
 
 /** Prepares a query for the store: finds the parent, runs the `before` hook, adds the row policy. */
 export function prepareQuery(context: OperationContext, query: Query): Awaitable<Query> {
-  const agreed = context.target.parent
-    ? andThen(requireParent(context), () => runBefore(context, {}, undefined))
-    : runBefore(context, {}, undefined)
-  return andThen(agreed, () => {
+  const admitted = andThen(requireParent(context), () => runBefore(context, {}, undefined))
+  return andThen(admitted, () => {
     const scope = buildReachFilters(context)
     return scope.length === 0 ? query : { ...query, where: [...scope, ...query.where] }
   })
@@ -309,11 +308,11 @@ function rangeNotSatisfiable(unit: string, total: number | undefined): HttpError
   const of = total === undefined ? 'item' : `of ${total} items`
   const message = `The range starts behind the last ${of}`
   return new HttpError(416, [{ message, field: 'range', type: 'range_not_satisfiable' }], {
-    headers: total === undefined ? [] : ['Content-Range', `${unit} */${total}`],
+    headers: total === undefined ? [] : ['Content-Range', printContentRange({ unit, total })],
   })
 }
 
-/** Lists the headers that chose the page. `Range` counts only where the query names no page. */
+/** Lists the headers that chose the page. `Range` applies only where the query names no page. */
 function varyOf({ namesPage }: ListRequest): readonly string[] {
   return namesPage ? VARY_PREFER : VARY_PREFER_RANGE
 }

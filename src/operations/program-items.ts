@@ -1,6 +1,6 @@
 // The items that programs have read, with the version of each: a write with one is conditional.
 import { NO_PRECONDITIONS, type Preconditions, parseEntityTags } from '../http/conditional.ts'
-import type { ItemOf, UnknownDef } from '../model/def.ts'
+import type { ItemOf, UnknownDef } from '../model/collection-types.ts'
 import type { CollectionDefinition } from '../model/definition.ts'
 import type { WriteOptions } from '../model/resource.ts'
 import { freezeDeep, type Item, isObject } from '../schema/values.ts'

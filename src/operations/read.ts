@@ -92,17 +92,17 @@ export async function download(context: OperationContext): Promise<OperationResu
     ])
   }
   const lastModified = lastModifiedOf({ updatedAt: Date.parse(record.updated_at) })
-  const validators = { tag: record.key, ...(lastModified !== undefined && { lastModified }) }
+  const validators = { tag: record.key, lastModified }
   const headers = [...INERT, 'Content-Disposition', printDisposition(record)]
   const common = { status: 200, headers, validators, value: record }
   const whole = { kind: 'bytes', type: record.type, size: record.size } as const
   // A part that is answered with 200 would look like the whole.
-  const counts =
+  const applies =
     method === 'GET' &&
     range !== undefined &&
     !suppressed &&
     rangeHolds(preconditions.ifRange, validators)
-  const part = counts ? parseByteRange(range, record.size) : undefined
+  const part = applies ? parseByteRange(range, record.size) : undefined
   // Conditions come first (RFC 9110 §14.2): their answer is made after the operation.
   if (part === 'unsatisfiable' && evaluate(preconditions, method, validators) === 'proceed')
     throw unsatisfiable(record)

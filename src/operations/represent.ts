@@ -16,18 +16,18 @@ import type { OperationContext } from './context.ts'
 /**
  * Converts an item to what clients read: without write-only properties, binary ones in the collection's form,
  * inline too where they are small or `fields` asks for them. There is a promise only for binary properties.
- * @param isChanged whether a content that cannot be read is given by its address alone, since the change
+ * @param afterWrite whether a content that cannot be read is given by its address alone, since the change
  * has not failed.
  */
 export function toReadable(
   context: OperationContext,
   item: Item,
   fields?: readonly Path[],
-  isChanged = false,
+  afterWrite = false,
 ): Awaitable<Item> {
   const { writeOnly, blobs } = context.target.collection
   const readable = omit(item, writeOnly)
-  return blobs ? printContents(context, readable, fields, isChanged) : readable
+  return blobs ? printContents(context, readable, fields, afterWrite) : readable
 }
 
 /** Prints the binary properties of an item in the collection's form. */
@@ -35,7 +35,7 @@ export async function printContents(
   context: OperationContext,
   item: Item,
   fields?: readonly Path[],
-  isChanged = false,
+  afterWrite = false,
 ): Promise<Item> {
   const { collection } = context.target
   const requested = listRequested(collection, fields)
@@ -51,7 +51,7 @@ export async function printContents(
     const isInline =
       requested.includes(name) ||
       (record && record.size <= (field.inlineBelow ?? 0) && context.can(collection, DOWNLOAD))
-    const data = record && isInline ? await readBase64(context, record, isChanged) : undefined
+    const data = record && isInline ? await readBase64(context, record, afterWrite) : undefined
     const url = printBlobAddress(context, item, name)
     Object.assign(printed, printBlob(name, record, collection.binary, url, data))
   }
@@ -69,7 +69,7 @@ export function printBlobAddress(context: OperationContext, item: Item, property
 async function readBase64(
   { target }: OperationContext,
   { key }: BlobRecord,
-  isChanged: boolean,
+  afterWrite: boolean,
 ): Promise<string | undefined> {
   const chunks: Uint8Array[] = []
   try {
@@ -77,7 +77,7 @@ async function readBase64(
     if (!content) return undefined
     for await (const bytes of content) chunks.push(bytes)
   } catch (error) {
-    if (isChanged) return undefined
+    if (afterWrite) return undefined
     throw error
   }
   return Buffer.concat(chunks).toString('base64')

@@ -44,12 +44,12 @@ class OperationHookEvent extends OperationTools implements OperationEvent {
   readonly collectionName: string
   readonly operation: string
 
-  constructor(context: OperationContext, more: HookValues) {
+  constructor(context: OperationContext, hookValues: HookValues) {
     super(context)
     this.collectionName = context.target.collection.name
     this.operation = context.operation
     const { id, collection } = context.target
-    const { stored, ...values } = more
+    const { stored, ...values } = hookValues
     const item = stored && { item: toProgramItem(collection, stored) }
     Object.assign(this, id !== undefined && { id }, values, item)
   }
@@ -63,19 +63,22 @@ export interface HookValues {
   readonly value?: unknown
 }
 
-export function createEvent(context: OperationContext, more: HookValues = {}): OperationEvent {
-  return new OperationHookEvent(context, more)
+export function createEvent(
+  context: OperationContext,
+  hookValues: HookValues = {},
+): OperationEvent {
+  return new OperationHookEvent(context, hookValues)
 }
 
 /** Runs the collection's `before` hook; an object that it returns replaces the value. */
 export function runBefore<T>(
   context: OperationContext,
-  more: HookValues,
+  hookValues: HookValues,
   value: T,
 ): Awaitable<T | Item> {
   const before = context.target.collection.hooks.before.get(context.operation)
   if (!before) return value
-  return replaceValue(before, createEvent(context, more), value)
+  return replaceValue(before, createEvent(context, hookValues), value)
 }
 
 async function replaceValue<T>(

@@ -18,6 +18,7 @@ import { patchBlobs, removeBlobs } from './blob-inputs.ts'
 import type { OperationContext, OperationResult } from './context.ts'
 import { requireImmutable, toChanges } from './enforce-field-roles.ts'
 import { deleteWithChildren, writeReferring } from './enforce-references.ts'
+import { completeUnchanged, toWriteOptions, writeOnce } from './idempotency-key.ts'
 import {
   checkNew,
   checkPatched,
@@ -36,14 +37,7 @@ import {
   requireForWrite,
   retryContested,
 } from './write-preconditions.ts'
-import {
-  buildChangedResult,
-  buildCreatedResult,
-  buildDeletedResult,
-  completeUnchanged,
-  toWriteOptions,
-  writeOnce,
-} from './write-results.ts'
+import { buildChangedResult, buildCreatedResult, buildDeletedResult } from './write-results.ts'
 
 /** `POST /<collection>`: 201 with the created item. `If-None-Match: *` asks for what it does anyway. */
 export function create(context: OperationContext): Awaitable<OperationResult> {
@@ -66,17 +60,17 @@ function createItem(context: OperationContext, id?: Id): Awaitable<Stored> {
 
 /**
  * Checks the values of an item, and writes them in the same transaction where there is one.
- * @param beforeHook the values as they were before the hook.
+ * @param checked the values as they were before the hook.
  */
 function checkAndWrite<T>(
   context: OperationContext,
   values: Item,
-  beforeHook: Item,
+  checked: Item,
   current: Item | undefined,
   work: (store: Store) => Awaitable<T>,
 ): Awaitable<T> {
   return writeReferring(context, values, current, inside =>
-    andThen(requireWritable(inside, values, beforeHook, current), () =>
+    andThen(requireWritable(inside, values, checked, current), () =>
       work(inside.storeOf(inside.target.collection)),
     ),
   )
@@ -178,17 +172,17 @@ function readInput({ body }: OperationContext, own: Item, checked: Item): Json |
 
 /**
  * Writes checked values at the version that was read; `undefined` where the item has another one by now.
- * @param beforeHook the values as they were before the hook; default the values.
+ * @param checked the values as they were before the hook; default the values.
  */
 export async function update(
   context: OperationContext,
   { id, version, item }: Stored,
   values: Item,
-  beforeHook = values,
+  checked = values,
 ): Promise<Stored | undefined> {
   const { collection } = context.target
   const options = toWriteOptions(context, 'changed')
-  const stored = await checkAndWrite(context, values, beforeHook, item, store =>
+  const stored = await checkAndWrite(context, values, checked, item, store =>
     store.update(id, version, values, options),
   )
   if (!stored || !collection.blobs) return stored

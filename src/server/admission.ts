@@ -1,6 +1,6 @@
 // The checks before a request is read further: cross-site requests, credentials, rate limits.
 import { addressKey, principalKey } from '../auth/client-key.ts'
-import { countAgainstLimits } from '../auth/count-request.ts'
+import { countAgainstLimits } from '../auth/count-against-limits.ts'
 import { isCrossSite } from '../auth/cross-site.ts'
 import { verifyThrottled } from '../auth/login-throttle.ts'
 import { authenticate } from '../auth/scheme.ts'

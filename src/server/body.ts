@@ -106,7 +106,7 @@ function chooseBodyFormat(context: OperationContext): ChosenReader {
 const mediaTypes = new Remembered<MediaType | undefined>(200, 128)
 
 /**
- * Reads and decodes a body into the context, and what methods a form names.
+ * Reads and decodes a body into the context, with the methods that a form names.
  * @throws HttpError 400, 413, 415
  */
 async function decode(
@@ -161,6 +161,7 @@ class BodyContext implements ReadContext {
     this.parameters = type?.parameters ?? NO_PARAMETERS
     this.length = length === undefined ? undefined : Number(length)
     const { uploads } = context
+    // Only with files, where a function is little beside the cost of an upload.
     if (uploads) this.upload = (field, file) => uploads.put(field, file)
     this.#context = context
   }

@@ -19,7 +19,7 @@ import type { RequestContext, Step } from '../operations/context.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { UnavailableError } from '../store/errors.ts'
 import { admissionSteps } from './admission.ts'
-import { type Endpoints, methodNotAllowed, preflight } from './endpoint.ts'
+import { answerOptionsByHeaders, type Endpoints, methodNotAllowed } from './endpoint.ts'
 import { respond } from './respond.ts'
 
 /** A document at a path. */
@@ -81,7 +81,7 @@ function compileDocument(
     }
   }
   const otherwise = [...(uncounted ? [skipCounting] : admissionSteps(api)), serve, respond]
-  const byMethod = new Map([['OPTIONS', preflight(api, ALLOW)]])
+  const byMethod = new Map([['OPTIONS', answerOptionsByHeaders(api, ALLOW)]])
   return { route, addressed, byMethod, otherwise }
 }
 
@@ -227,7 +227,7 @@ function catalog(api: ApiDefinition): ServedDocument {
 }
 
 /** How long an answer about the stores holds, and how long a store may take for it; milliseconds. */
-const HEALTH_PAUSE = 1000
+const HEALTH_MS = 1000
 
 /** Reads an item that does not exist from each store, at most once a second for all clients. */
 function health({ versions }: ApiDefinition): ServedDocument {
@@ -236,7 +236,7 @@ function health({ versions }: ApiDefinition): ServedDocument {
   let last: Promise<Content> | undefined
 
   async function check(): Promise<Content> {
-    const signal = AbortSignal.timeout(HEALTH_PAUSE)
+    const signal = AbortSignal.timeout(HEALTH_MS)
     const late = new Promise<never>((_, reject) => {
       signal.onabort = () => reject(signal.reason)
     })
@@ -254,7 +254,7 @@ function health({ versions }: ApiDefinition): ServedDocument {
     uncounted: true,
     addressed: false,
     read() {
-      if (!last || performance.now() - checked > HEALTH_PAUSE) {
+      if (!last || performance.now() - checked > HEALTH_MS) {
         checked = performance.now()
         last = check()
       }

@@ -17,7 +17,7 @@ import type { OperationContext, RequestContext, Step } from '../operations/conte
 import { compileOperation } from '../operations/perform.ts'
 import { describeRoot, listBelow, listResources } from '../operations/root.ts'
 import { createUploads } from '../operations/uploads.ts'
-import { type Awaitable, andThen, type Json } from '../schema/values.ts'
+import { andThen, type Json } from '../schema/values.ts'
 import { admissionSteps } from './admission.ts'
 import { isForm, readBody, readForm } from './body.ts'
 import { prepareOperation, readConditions } from './request-head.ts'
@@ -47,7 +47,9 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     steps(
       api.schemes.length > 0 && (context => authorize(context, [operation])), // 401 403
       target.kind !== 'blob' && negotiateFormat, // 406
-      target.kind !== 'root' && !isRead(method) && timed(api, 'body', readItemBody), // 400 408 413 415
+      target.kind !== 'root' &&
+        !isRead(method) &&
+        timed(api, 'body', context => readBody(toOperationContext(context))), // 400 408 413 415
       operationSteps(api, route, method, operation), // 400 403 404 409 412 …
       respond, // 304 412 500
     )
@@ -62,9 +64,9 @@ export function compileEndpoints(api: ApiDefinition, route: Route): Endpoints {
     [...afterAdmission].map(([method, rest]) => [method, [...admit(method), ...rest]]),
   )
   byMethod.set('OPTIONS', [
-    unlessPreflight(preflight(api, methodHeaders(methods, api.formats))),
+    unlessPreflight(answerOptionsByHeaders(api, methodHeaders(methods, api.formats))),
     ...admit('OPTIONS'),
-    describe(route),
+    answerOptions(route),
     respond,
   ])
   // A form may name its method in its body: until that is read it may be any of them.
@@ -91,12 +93,12 @@ export function compileNotFound(api: ApiDefinition): Endpoints {
   }
   const otherwise = [...admissionSteps(api), refuse]
   const methods = new Map(ALL_METHODS.map(method => [method, '']))
-  const answered = unlessPreflight(preflight(api, methodHeaders(methods, api.formats)))
+  const answered = unlessPreflight(answerOptionsByHeaders(api, methodHeaders(methods, api.formats)))
   return { byMethod: new Map([['OPTIONS', [answered, ...otherwise]]]), otherwise }
 }
 
 /** Compiles the steps of an OPTIONS that is answered by headers alone. */
-export function preflight(api: ApiDefinition, methods: HeaderList): readonly Step[] {
+export function answerOptionsByHeaders(api: ApiDefinition, methods: HeaderList): readonly Step[] {
   const headers = [...methods, ...api.cors.preflight]
   return [
     context => {
@@ -148,10 +150,6 @@ function toOperationContext(context: RequestContext): OperationContext {
   return context as OperationContext
 }
 
-function readItemBody(context: RequestContext): Awaitable<void> {
-  return readBody(toOperationContext(context))
-}
-
 /** Performs the operation within the time for work. */
 function operationSteps(
   api: ApiDefinition,
@@ -189,7 +187,7 @@ function operationSteps(
 }
 
 /** OPTIONS: the methods in headers, and what each takes and gives in the body. */
-function describe(route: Route): Step {
+function answerOptions(route: Route): Step {
   return context => {
     context.negotiated = negotiate(context)
     const methods = authorizedMethods(context, route)

@@ -17,8 +17,9 @@ import {
   requestChannel,
   responseChannel,
 } from './events.ts'
+import { toReportedError } from './report-error.ts'
 import { belowPrefix, readHead } from './request-head.ts'
-import { respondWithError, toReportedError } from './respond.ts'
+import { respondWithError } from './respond.ts'
 
 /** An api with its compiled endpoints. */
 export interface ServerRuntime extends Runtime {
@@ -38,7 +39,7 @@ export function handle(
 ): Awaitable<HttpResponse | undefined> {
   const context = new RequestContext(runtime, request, '', false)
   try {
-    if (!findRoute(runtime, context, fallThrough)) return undefined
+    if (!beginRequest(runtime, context, fallThrough)) return undefined
     const response = run(context)
     if (response instanceof Promise)
       return response.then(
@@ -52,7 +53,11 @@ export function handle(
 }
 
 /** Finds the endpoint of a request and reads its head; `false` where the path is left to the host. */
-function findRoute(runtime: ServerRuntime, context: RequestContext, fallThrough: boolean): boolean {
+function beginRequest(
+  runtime: ServerRuntime,
+  context: RequestContext,
+  fallThrough: boolean,
+): boolean {
   const { api, router, documents, notFound } = runtime
   const { request } = context
   const { path, query } = splitTarget(request.target)
@@ -61,22 +66,22 @@ function findRoute(runtime: ServerRuntime, context: RequestContext, fallThrough:
   context.requestId = parseRequestId(request.headers['x-request-id'])
   const below = belowPrefix(path, api.prefix, request.method)
   const match = below === undefined ? undefined : findMatch(router, below, fallThrough)
-  const served = match ? undefined : documents.get(path)
-  if (!match && !served && fallThrough) return false
+  const document = match ? undefined : documents.get(path)
+  if (!match && !document && fallThrough) return false
   if (match) {
     context.match = match
     context.target = match.target
     context.extension = match.extension
     if (match.target.kind !== 'root') context.collectionName = match.target.collection.name
     context.route = api.prefix + match.pattern
-  } else if (served) context.route = served.route
+  } else if (document) context.route = document.route
   if (requestChannel.hasSubscribers || responseChannel.hasSubscribers) {
     context.started = performance.now()
     // Listeners of the answer alone get an id that the answer carries.
     requestChannel.publish(requestEvent(context))
   }
-  readHead(context, query, served?.addressed)
-  const { byMethod, otherwise } = match?.compiled ?? served ?? notFound
+  readHead(context, query, document?.addressed)
+  const { byMethod, otherwise } = match?.compiled ?? document ?? notFound
   context.steps = byMethod.get(context.method) ?? otherwise
   return true
 }

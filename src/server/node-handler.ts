@@ -18,7 +18,7 @@ import { BodyTimer } from '../http/timeouts.ts'
 import { noteArrival, takeTurn } from '../http/turns.ts'
 import type { ApiDefinition } from '../model/definition.ts'
 import { handle, type ServerRuntime } from './handle.ts'
-import { askForBody, countUnsent, isClosed, sendAnswer, takenOver } from './send.ts'
+import { askForBody, countUnsent, isClosed, sendAnswer, takenOver } from './node-send.ts'
 
 /** With `next`, unknown paths are left to the host server. */
 export type Handler = (

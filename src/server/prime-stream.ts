@@ -5,19 +5,18 @@
 import { prependChunks } from '../blobs/content.ts'
 import type { BodyChunk, StreamBody } from '../http/message.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { toReportedError } from './report-error.ts'
 
 /**
  * Reads the first chunk of a body, within the time for work.
  * @param length the bytes that `Content-Length` says, where it does: a body of fewer or more fails, as
  * the connection could not be kept in step behind it (RFC 9112 §6.3).
- * @param report gets an error that ends the body after its first chunk.
  * @throws what the body throws, a store's own error as an HttpError; HttpError 503 where the time is over.
  */
 export async function primeStream(
   context: RequestContext,
   body: StreamBody,
   length: number | undefined,
-  report: (context: RequestContext, error: unknown) => void,
 ): Promise<StreamBody> {
   const { request, runtime } = context
   const chunks = body[Symbol.asyncIterator]()
@@ -56,7 +55,7 @@ export async function primeStream(
       try {
         return await read()
       } catch (error) {
-        report(context, error)
+        toReportedError(context, error)
         throw error
       }
     },

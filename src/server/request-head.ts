@@ -134,8 +134,9 @@ export function prepareOperation(context: OperationContext): void {
   const { request, method, suppressed } = context
   const { headers } = request
   if (headers.prefer !== undefined) context.preferences = parsePrefer(headers.prefer)
-  if (!isRead(method)) context.returns = chooseWriteResponse(context)
-  else context.returns = suppressed ? 'representation' : context.preferences.return
+  if (!isRead(method)) context.writeResponse = chooseWriteResponse(context)
+  else if (suppressed) context.writeResponse = 'representation'
+  else context.writeResponse = context.preferences.return ?? 'redirect'
   context.range = headers.range
   if (context.parameters.length > 0) cleanParameters(context)
   const key = headers['idempotency-key']

@@ -1,7 +1,7 @@
 // The result of an operation, or an error, as an answer: its status, its headers, and its bytes in the
 // negotiated format.
-import { createHash, randomUUID } from 'node:crypto'
-import { HttpError, internalError } from '../errors.ts'
+import { createHash } from 'node:crypto'
+import { type HttpError, internalError } from '../errors.ts'
 import type { Format, Representation } from '../formats/format.ts'
 import { evaluateRead, NO_PRECONDITIONS, type Validators } from '../http/conditional.ts'
 import { printCorsHeaders } from '../http/cors.ts'
@@ -19,6 +19,7 @@ import { memoize } from '../schema/memoize.ts'
 import { type Awaitable, andThen } from '../schema/values.ts'
 import { getRequestId } from './events.ts'
 import { primeStream } from './prime-stream.ts'
+import { reportError } from './report-error.ts'
 
 /** Turns the context's result into a response: 304 where the client has the current representation. @throws HttpError 412 */
 export function respond(context: RequestContext): Awaitable<void> {
@@ -27,15 +28,16 @@ export function respond(context: RequestContext): Awaitable<void> {
   const { validators, headers } = result
   const isReading = isRead(method) && (result.status === 200 || result.status === 206)
   const { representation } = result
-  // The tag of a page covers its text: it is known once that is printed.
-  const isPage = isReading && negotiated?.format.page !== undefined && representation !== undefined
+  // The tag of an HTML page covers its text: it is known once that is printed.
+  const isHtmlPage =
+    isReading && negotiated?.format.page !== undefined && representation !== undefined
   const unmodified =
     isReading &&
-    !isPage &&
+    !isHtmlPage &&
     preconditions !== NO_PRECONDITIONS &&
     evaluateRead(preconditions, method, validators ?? NO_VALIDATORS)
   const status = unmodified ? 304 : result.status
-  if (validators && !isPage) addValidators(headers, validators, representation)
+  if (validators && !isHtmlPage) addValidators(headers, validators, representation)
   for (const dialect of api.dialects) headers.push(...(dialect.headers?.(headers) ?? []))
   addCommon(headers, context, result.vary)
   if (suppressed) headers.push('Cache-Control', 'no-store')
@@ -46,14 +48,12 @@ export function respond(context: RequestContext): Awaitable<void> {
     suppressed ? suppressedStatus(status) : status,
     headers,
     unmodified ? undefined : representation,
-    isPage ? validators?.tag : undefined,
+    isHtmlPage ? validators?.tag : undefined,
   )
-  return response instanceof Promise
-    ? response.then(printed => complete(context, printed))
-    : complete(context, response)
+  return andThen(response, printed => complete(context, printed))
 }
 
-/** Makes a response that of the request: a stream once it has begun, a large one where it may be sent. @throws HttpError 503 */
+/** Sets the response of the request: a stream once its first piece is read, a large body if it may be sent. @throws HttpError 503 */
 function complete(context: RequestContext, response: HttpResponse): Awaitable<void> {
   const { body, length } = response
   if (!isStream(body)) {
@@ -61,7 +61,7 @@ function complete(context: RequestContext, response: HttpResponse): Awaitable<vo
     context.response = response
     return undefined
   }
-  return andThen(primeStream(context, body, length, toReportedError), primed => {
+  return andThen(primeStream(context, body, length), primed => {
     response.body = primed
     context.response = response
   })
@@ -92,7 +92,7 @@ function addValidators(
   headers.push('Last-Modified', stored?.printed?.lastModified ?? printHttpDate(lastModified))
 }
 
-/** @param tag of the item or the list that a page shows. */
+/** @param tag of the item or the list that an HTML page shows. */
 function withBody(
   context: RequestContext,
   status: number,
@@ -116,10 +116,10 @@ function withBody(
     return { status, headers, body: undefined }
   }
   if (format.page) {
-    // The forms of a page send the tag as `_if_match`.
+    // The forms of an HTML page send the tag as `_if_match`.
     const known = tag === undefined ? headers : [...headers, 'ETag', `"${tag}"`]
     return andThen(format.page(representation, { headers: known, context }), text =>
-      withPage(context, negotiated, status, headers, text, tag),
+      withHtmlPage(context, negotiated, status, headers, text, tag),
     )
   }
   const { body, length } = print(format, representation, type)
@@ -127,8 +127,8 @@ function withBody(
   return { status, headers, body: isHead ? undefined : body, length }
 }
 
-/** Answers with a page: 304 where the client has the same text. @throws HttpError 412 */
-function withPage(
+/** Answers with an HTML page: 304 where the client has the same text. @throws HttpError 412 */
+function withHtmlPage(
   { preconditions, method }: RequestContext,
   negotiated: Negotiated,
   status: number,
@@ -153,7 +153,7 @@ function addContent(
   { contentType, format }: Negotiated,
   length?: number | undefined,
 ): void {
-  headers.push('Content-Type', contentType, 'X-Content-Type-Options', 'nosniff')
+  headers.push('Content-Type', contentType, ...NOSNIFF)
   if (format.headers) headers.push(...format.headers)
   if (length !== undefined) headers.push('Content-Length', String(length))
 }
@@ -232,19 +232,6 @@ function addDeprecation(
   headers.push('Link', printLink([{ rel: 'successor-version', href }]))
 }
 
-/** Converts what was thrown to an `HttpError`, and reports failures to `onError`. */
-export function toReportedError(context: RequestContext, thrown: unknown): HttpError {
-  if (thrown instanceof HttpError) {
-    if (thrown.status >= 500) report(context, thrown, thrown)
-    return thrown
-  }
-  const reference = randomUUID()
-  const error = internalError(thrown, reference)
-  // A failure after the client went away is not reported.
-  if (!context.request.aborted) report(context, thrown, error, reference)
-  return error
-}
-
 export function respondWithError(
   context: RequestContext,
   error: HttpError,
@@ -272,7 +259,7 @@ function replaceMessages(context: RequestContext, error: HttpError): HttpError['
       const message = typeof wanted === 'function' ? wanted(entry, context.request) : wanted
       return typeof message === 'string' ? { ...entry, message } : entry
     } catch (thrown) {
-      report(context, thrown, internalError(thrown, getRequestId(context)))
+      reportError(context, thrown, internalError(thrown, getRequestId(context)))
       return entry
     }
   })
@@ -280,7 +267,7 @@ function replaceMessages(context: RequestContext, error: HttpError): HttpError['
 
 /**
  * Negotiates the format of an error; `undefined` where no format fits or `Accept` is malformed. The
- * extension counts without a route too.
+ * extension is used without a route too.
  */
 function negotiateError(context: RequestContext): Negotiated | undefined {
   const { api, runtime, request } = context
@@ -292,18 +279,4 @@ function negotiateError(context: RequestContext): Negotiated | undefined {
     // The `Accept` itself is refused.
     return undefined
   }
-}
-
-function report(
-  context: RequestContext,
-  thrown: unknown,
-  error: HttpError,
-  reference?: string,
-): void {
-  const { request, api } = context
-  const requestId = getRequestId(context)
-  const failure = { reference: reference ?? requestId, error, request, requestId }
-  const tell = async () => api.onError(thrown, failure)
-  // A failing log may fail neither the answer nor the process.
-  tell().catch(() => {})
 }

@@ -74,19 +74,19 @@ async function askLimiter(
     const now = Date.now()
     return toState(policy, left, now + Math.max(0, msBeforeNext), now)
   }
-  const isDown = (cause?: unknown) => {
+  const toUnavailable = (cause?: unknown) => {
     const message = 'Requests cannot be counted at the moment. Try again later.'
     const headers = ['Retry-After', '5']
     return new HttpError(503, [{ message, type: 'unavailable' }], { headers, cause })
   }
   try {
     const answer = limiter.consume(`${policy.name}:${key}`)
-    const result = await pending.within(answer, timeout, isDown)
+    const result = await pending.within(answer, timeout, toUnavailable)
     return stateOf(Math.max(0, result.remainingPoints), result)
   } catch (thrown) {
     if (isResult(thrown)) return stateOf(-1, thrown)
     if (whenDown === 'open') return undefined
-    throw isDown(thrown)
+    throw toUnavailable(thrown)
   }
 }
 

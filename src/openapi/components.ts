@@ -6,7 +6,7 @@ import type { Target } from '../model/routes.ts'
 import type { JsonSchema } from '../schema/json-schema.ts'
 
 /** One method of a target. */
-export interface Described {
+export interface MethodDescription {
   readonly api: ApiDefinition
   readonly target: Target
   readonly method: string
@@ -38,7 +38,7 @@ export function buildContent(
  * @param build gets a name that no other schema of an answer to OPTIONS has.
  */
 export function shareSchema(
-  { components, id }: Described,
+  { components, id }: MethodDescription,
   name: string,
   owner: object,
   part: string,
@@ -48,7 +48,7 @@ export function shareSchema(
 }
 
 /** Whether an operation takes an `Idempotency-Key`, which its store keeps with the items. */
-export function takesKey({ target, method }: Described): boolean {
+export function takesKey({ target, method }: MethodDescription): boolean {
   return !isRead(method) && target.collection?.store.idempotency === 'store'
 }
 

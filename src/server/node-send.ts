@@ -13,7 +13,7 @@ import {
 /** Requests that wait for `100 Continue` before they send a body: see harden.ts. */
 export const expecting = new WeakSet<IncomingMessage>()
 
-/** Asks a client that waits for `100 Continue` for the body; a request that its headers fail is never asked. */
+/** Asks a client that waits for `100 Continue` for the body; a request refused for its headers is never asked for its body. */
 export function askForBody(request: IncomingMessage, response: ServerResponse): void {
   if (expecting.delete(request) && !response.headersSent) response.writeContinue()
 }
@@ -135,13 +135,13 @@ function endSent(response: ServerResponse): void {
 
 /** How much of a refused body is still read, and for how long: ending at once would reset the connection and lose the answer. */
 const LINGER_BYTES = 256 * 1024
-const LINGER_TIME = 2000
+const LINGER_MS = 2000
 
 /** Reads the rest of a short body, so that the connection can be used again; a client that does not send it is cut off. */
 function drain(request: IncomingMessage, unread: number): void {
   request.resume()
   if (unread === 0) return
-  const timer = setTimeout(() => request.socket.destroy(), LINGER_TIME)
+  const timer = setTimeout(() => request.socket.destroy(), LINGER_MS)
   request.once('close', () => clearTimeout(timer))
 }
 
@@ -155,7 +155,7 @@ async function linger(
   else response.write(body)
   await new Promise<void>(resolve => {
     let left = 8 * LINGER_BYTES
-    const timer = setTimeout(resolve, LINGER_TIME)
+    const timer = setTimeout(resolve, LINGER_MS)
     const done = () => {
       clearTimeout(timer)
       resolve()

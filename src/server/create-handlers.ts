@@ -10,6 +10,7 @@ import { compileEndpoints, compileNotFound } from './endpoint.ts'
 import { type Fetch, fetchHandler } from './fetch-handler.ts'
 import type { ServerRuntime } from './handle.ts'
 import { type Handler, nodeHandler } from './node-handler.ts'
+import { belowPrefix } from './request-head.ts'
 
 /** The two ways into an api. */
 export interface Handlers {
@@ -24,7 +25,7 @@ export function createHandlers(api: ApiDefinition): Handlers & { readonly runtim
   const router = buildRouter(api, route => compileEndpoints(api, route))
   const documents = compileDocuments(api)
   for (const path of documents.keys()) {
-    const below = path.startsWith(`${api.prefix}/`) ? path.slice(api.prefix.length) : undefined
+    const below = belowPrefix(path, api.prefix, 'GET')
     if (below !== undefined && router.match(below))
       throw new TypeError(
         `${below} is the path of a collection and of a document. Rename the collection.`,

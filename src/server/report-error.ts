@@ -1,0 +1,33 @@
+// What `onError` of an api is called with.
+import { randomUUID } from 'node:crypto'
+import { HttpError, internalError } from '../errors.ts'
+import type { RequestContext } from '../operations/context.ts'
+import { getRequestId } from './events.ts'
+
+/** Converts what was thrown to an `HttpError`, and reports failures to `onError`. */
+export function toReportedError(context: RequestContext, thrown: unknown): HttpError {
+  if (thrown instanceof HttpError) {
+    if (thrown.status >= 500) reportError(context, thrown, thrown)
+    return thrown
+  }
+  const reference = randomUUID()
+  const error = internalError(thrown, reference)
+  // A failure after the client went away is not reported.
+  if (!context.request.aborted) reportError(context, thrown, error, reference)
+  return error
+}
+
+/** Calls `onError`. */
+export function reportError(
+  context: RequestContext,
+  thrown: unknown,
+  error: HttpError,
+  reference?: string,
+): void {
+  const { request, api } = context
+  const requestId = getRequestId(context)
+  const failure = { reference: reference ?? requestId, error, request, requestId }
+  const tell = async () => api.onError(thrown, failure)
+  // A failing log may fail neither the answer nor the process.
+  tell().catch(() => {})
+}
