@@ -14,11 +14,8 @@ import {
 import { type Column, decodeValue } from './columns.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
 import { compile, type Prepared, type Runner, type StatementSession } from './session.ts'
-import { sql } from './sql-text.ts'
+import { PLACEHOLDER, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
-
-/** Marks the place of a value, which each run binds anew. */
-const value = sql`${''}`
 
 export type RowAccess = ReturnType<typeof buildRowAccess>
 
@@ -35,9 +32,11 @@ export function buildRowAccess(
   const { database, all, from, versionColumn, changing, created, id, idValue } = mapping
   const isSame = sql`${id.ref} = ${idValue}`
   const isAtVersion =
-    versionColumn === undefined ? isSame : sql`${isSame} and ${sql.id(versionColumn)} = ${value}`
+    versionColumn === undefined
+      ? isSame
+      : sql`${isSame} and ${sql.id(versionColumn)} = ${PLACEHOLDER}`
   const set = (columns: readonly Column[]) =>
-    sql.join(mapping.nameColumns(columns).map(name => sql`${name} = ${value}`))
+    sql.join(mapping.nameColumns(columns).map(name => sql`${name} = ${PLACEHOLDER}`))
   /** `[id]` */
   const find = compile(database, sql`select ${all} from ${from} where ${isSame}`)
   /** `[id]`; locks the row until the transaction ends. */
@@ -82,7 +81,7 @@ export function buildRowAccess(
       const result = await work(runner, before)
       if (key === undefined || !result) return result
       const written = typeof result === 'object' ? result : undefined
-      await records.answer(key, buildAnswer(options, written), runner)
+      await records.keepAnswer(key, buildAnswer(options, written), runner)
       return result
     }
     return session.write(write, options, own && key === undefined)

@@ -6,7 +6,7 @@ import { assemble, buildAnswer, type Id, type Stored, type WriteOptions } from '
 import { type Column, decodeValue } from './columns.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
 import { compile, type Prepared, type Row, type Runner, type StatementSession } from './session.ts'
-import { type Fragment, sql } from './sql-text.ts'
+import { type Fragment, PLACEHOLDER, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import { SEQUENCES } from './tables.ts'
 
@@ -27,10 +27,9 @@ type Inserted = readonly [NewRow, Row | undefined]
 /** How often `insertOne` makes another id, because a greater one exists by now. */
 const MAX_TRIES = 20
 
-const [name, lastId] = [sql.id('name'), sql.id('last_id')]
+const name = sql.id('name')
+const lastId = sql.id('last_id')
 const sequences = sql.table(SEQUENCES)
-/** Marks the place of a value, which each run binds anew. */
-const value = sql`${''}`
 
 /** Creates a row. @throws the driver's error where it would break a rule of the table. */
 export type CreateRow = (
@@ -122,7 +121,7 @@ export function buildCreate(
       if (row) item[id.name] = decodeValue(row[id.read], id) as Id // no id is null
       const kept = row && !own ? mapping.decode(row) : mapping.predict(item, version)
       const key = options.idempotencyKey
-      if (key !== undefined) await records.answer(key, buildAnswer(options, kept), runner)
+      if (key !== undefined) await records.keepAnswer(key, buildAnswer(options, kept), runner)
       stored.push(kept)
     }
     return stored
@@ -175,17 +174,17 @@ function compileSequence({ database, shape, greatestId }: TableMapping) {
      */
     lock: compile(
       database,
-      sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${value}${database.forUpdate}`,
+      sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${PLACEHOLDER}${database.forUpdate}`,
     ),
     /** `[id, table]` */
     keep: compile(
       database,
-      sql`update ${sequences} set ${lastId} = ${value} where ${name} = ${value}`,
+      sql`update ${sequences} set ${lastId} = ${PLACEHOLDER} where ${name} = ${PLACEHOLDER}`,
     ),
     /** `[table]` */
     start: compile(
       database,
-      sql`insert into ${sequences} (${name}, ${lastId}) values (${value}, ${sql.lit(isInteger ? '0' : '')}) on conflict do nothing`,
+      sql`insert into ${sequences} (${name}, ${lastId}) values (${PLACEHOLDER}, ${sql.lit(isInteger ? '0' : '')}) on conflict do nothing`,
     ),
   }
 }
@@ -194,7 +193,7 @@ function compileSequence({ database, shape, greatestId }: TableMapping) {
 function compileInsert(mapping: TableMapping, rows: number, returning: Fragment | false): Prepared {
   const { database, columns, from } = mapping
   const names = mapping.nameColumns(columns)
-  const row = sql`(${sql.join(names.map(() => value))})`
+  const row = sql`(${sql.join(names.map(() => PLACEHOLDER))})`
   const values = sql.join(Array.from({ length: rows }, () => row))
   const returned = returning ? sql` returning ${returning}` : sql``
   return compile(
@@ -216,18 +215,18 @@ function compileInsertNext(
   const { database, from, id, shape, greatestId } = mapping
   const { kind } = shape.identity
   const names = mapping.nameColumns(others)
-  const integer = sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + 1)::text from (select (${greatestId}) as most) as top where kept.name = ${value} returning kept.last_id::bigint as id`
+  const integer = sql`update ${sequences} as kept set last_id = (greatest(kept.last_id::bigint, top.most, 0) + 1)::text from (select (${greatestId}) as most) as top where kept.name = ${PLACEHOLDER} returning kept.last_id::bigint as id`
   const hasGreaterId =
     kind === 'text'
-      ? sql`${value}::text is null`
+      ? sql`${PLACEHOLDER}::text is null`
       : // By its order, which an index gives: for `exists` the planner reads the whole table.
         sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${mapping.idValue}, false)`
-  const uuid = sql`update ${sequences} as kept set last_id = ${value} where kept.name = ${value} and kept.last_id < ${value} and not ${hasGreaterId} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
+  const uuid = sql`update ${sequences} as kept set last_id = ${PLACEHOLDER} where kept.name = ${PLACEHOLDER} and kept.last_id < ${PLACEHOLDER} and not ${hasGreaterId} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
   // JavaScript cannot represent greater numbers exactly.
-  const served = kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
+  const inRange = kind === 'integer' ? sql` where id <= ${sql.lit(Number.MAX_SAFE_INTEGER)}` : sql``
   return compile(
     database,
-    sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${sql.join([id.ref, ...names])})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => value)])} from made${served} returning ${returning}`,
+    sql`with made as (${kind === 'integer' ? integer : uuid}) insert into ${from} (${sql.join([id.ref, ...names])})${database.overriding} select ${sql.join([sql`id`, ...names.map(() => PLACEHOLDER)])} from made${inRange} returning ${returning}`,
   )
 }
 

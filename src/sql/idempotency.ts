@@ -24,27 +24,27 @@ export function createRecords(database: SqlDatabase, name: string, clock: () => 
   let swept = Number.NEGATIVE_INFINITY
   const is = (key: string) => sql`name = ${name} and key = ${key}`
 
-  function keep(key: string, answer: Json): Fragment {
+  function updateAnswer(key: string, answer: Json): Fragment {
     const until = clock() + RECORD_TTL_MS
     return sql`update ${table} set answer = ${JSON.stringify(answer)}, expires_at = ${until} where ${is(key)} and answer is null`
   }
 
   /**
-   * Keeps the answer of a claimed key, within the caller's own transaction.
+   * Keeps the answer of a claimed key, within the caller's transaction.
    * @throws UnavailableError for a claim that has expired: another request may have it.
    */
-  async function answer(key: string, text: Json, { run }: Runner): Promise<void> {
-    const { numAffectedRows } = await run(compile(database, keep(key, text)))
+  async function keepAnswer(key: string, answer: Json, { run }: Runner): Promise<void> {
+    const { numAffectedRows } = await run(compile(database, updateAnswer(key, answer)))
     if (numAffectedRows === 1n) return
     throw new UnavailableError('The claim of the idempotency key has expired')
   }
 
   return {
-    answer,
+    keepAnswer,
     async claim(
       session: StatementSession,
       key: string,
-      print: string,
+      fingerprint: string,
       options?: StoreOptions,
     ): Promise<IdempotencyRecord> {
       // One statement is a transaction by itself.
@@ -58,32 +58,33 @@ export function createRecords(database: SqlDatabase, name: string, clock: () => 
       for (;;) {
         // One statement claims: of several at the same time one changes a row.
         const claimed = await write(
-          sql`insert into ${table} as kept (name, key, fingerprint, expires_at) values (${name}, ${key}, ${print}, ${now + CLAIM_TTL_MS}) on conflict (name, key) do update set fingerprint = excluded.fingerprint, answer = null, expires_at = excluded.expires_at where kept.expires_at <= ${now} returning 1 as claimed`,
+          sql`insert into ${table} as kept (name, key, fingerprint, expires_at) values (${name}, ${key}, ${fingerprint}, ${now + CLAIM_TTL_MS}) on conflict (name, key) do update set fingerprint = excluded.fingerprint, answer = null, expires_at = excluded.expires_at where kept.expires_at <= ${now} returning 1 as claimed`,
         )
         if (claimed.rows.length > 0) return { state: 'new' }
+        // By `write` too: a read may go to another connection, and this one must see the key.
         const find = sql`select fingerprint, answer from ${table} where ${is(key)}`
         const [known] = (await write(find)).rows
         // Freed in between: claimed again.
         if (!known) continue
-        const fingerprint = String(known.fingerprint)
-        if (typeof known.answer !== 'string') return { state: 'running', fingerprint }
-        return { state: 'done', fingerprint, answer: JSON.parse(known.answer) }
+        const record = { fingerprint: String(known.fingerprint) }
+        if (typeof known.answer !== 'string') return { state: 'running', ...record }
+        return { state: 'done', ...record, answer: JSON.parse(known.answer) }
       }
     },
     /**
      * Keeps the answer of a claimed key; without an answer the key is free again.
-     * @throws UnavailableError in a transaction, as `answer` does.
+     * @throws UnavailableError in a transaction, as `keepAnswer` does.
      */
     async complete(
       session: StatementSession,
       key: string,
-      text: Json | undefined,
+      answer: Json | undefined,
       options?: StoreOptions,
     ): Promise<void> {
       const free = sql`delete from ${table} where ${is(key)} and answer is null`
       const write = async (runner: Runner) => {
-        if (text !== undefined && runner.apart) return answer(key, text, runner)
-        await runner.run(compile(database, text === undefined ? free : keep(key, text)))
+        if (answer !== undefined && runner.apart) return keepAnswer(key, answer, runner)
+        await runner.run(compile(database, answer === undefined ? free : updateAnswer(key, answer)))
       }
       await session.write(write, options, true)
     },

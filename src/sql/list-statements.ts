@@ -6,7 +6,7 @@ import type { Slice } from '../store/store.ts'
 import type { SqlDatabase } from './database.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { ColumnExpression, TableMapping } from './table-mapping.ts'
-import { all, bindValue, buildCondition, FALSE } from './where.ts'
+import { bindValue, buildCondition, FALSE, whereClause } from './where.ts'
 
 export type Filters = Pick<Selection, 'where' | 'search'>
 
@@ -18,11 +18,6 @@ export interface Beside {
   readonly state: boolean
 }
 
-export function where(conditions: readonly (Fragment | undefined)[]): Fragment {
-  const present = conditions.filter(condition => condition !== undefined)
-  return present.length === 0 ? sql`` : sql` where ${all(present)}`
-}
-
 /** Selects one row with the total, the state, or both. */
 export function besideStatement(filters: Filters, beside: Beside, mapping: TableMapping): Fragment {
   return sql`select ${sql.join(besideColumns(filters, beside, mapping))}`
@@ -30,13 +25,13 @@ export function besideStatement(filters: Filters, beside: Beside, mapping: Table
 
 /** Selects a row for each match, for the planner's estimate. */
 export function matchesStatement(filters: Filters, mapping: TableMapping): Fragment {
-  return sql`select 1 from ${mapping.from}${where([buildCondition(filters, mapping)])}`
+  return sql`select 1 from ${mapping.from}${whereClause([buildCondition(filters, mapping)])}`
 }
 
 function besideColumns(filters: Filters, beside: Beside, mapping: TableMapping): Fragment[] {
   const columns: Fragment[] = []
   if (beside.total) {
-    const condition = where([buildCondition(filters, mapping)])
+    const condition = whereClause([buildCondition(filters, mapping)])
     columns.push(sql`(select count(*) from ${mapping.from}${condition}) as rest_total`)
   }
   // A query of its own runs once, not for each row.
@@ -61,7 +56,7 @@ export function listStatement(
       ? rangesAfter(sort, slice.key, backward, mapping)
       : [{ condition: undefined, order: buildOrder(sort, backward, mapping) }]
   const rows = (columns: readonly Fragment[], part = range) =>
-    sql`select ${sql.join(columns)} from ${mapping.from}${where([condition, part.condition])} order by ${part.order} limit ${slice.limit}`
+    sql`select ${sql.join(columns)} from ${mapping.from}${whereClause([condition, part.condition])} order by ${part.order} limit ${slice.limit}`
   if (ranges.length === 0) {
     const offset = 'offset' in slice && slice.offset > 0 ? sql` offset ${slice.offset}` : sql``
     return sql`${rows([...more, columns])}${offset}`

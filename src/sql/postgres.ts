@@ -71,7 +71,7 @@ function bind(value: Scalar, kind: Kind): Fragment {
     case 'boolean':
       return sql`${String(value === true)}::boolean`
     case 'number': {
-      // Which a column of any type of numbers is compared with as it is, and an index of it with it.
+      // So a numeric column of any type is compared without a cast, and its index can be used.
       const number = Number(value)
       return Number.isFinite(number)
         ? sql`${String(number)}::numeric`
@@ -88,12 +88,12 @@ function bind(value: Scalar, kind: Kind): Fragment {
   }
 }
 
-/** No text in the database holds U+0000, and to bind one is an error: a character that none has stands for it. */
+/** PostgreSQL has no text with U+0000, and binding one is an error: U+10FFFF is bound in its place. */
 function storable(text: string): string {
   return text.replaceAll('\0', '\u{10FFFF}').toWellFormed()
 }
 
-/** The type of a column, or that of which its domain is, or the domain of that one. */
+/** The type of a column; of a domain its base type, through any number of domains. */
 const CATALOG = sql.raw(`select a.attname as name,
   (with recursive base (type, mod, next, below) as (
     select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all

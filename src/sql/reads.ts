@@ -26,7 +26,7 @@ import {
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
-import { isServed, type TableWalk } from './table-walk.ts'
+import { hasIndexFor, type TableWalk } from './table-walk.ts'
 
 /** The items of a slice. */
 interface Found {
@@ -88,7 +88,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     return total
   }
 
-  /** @throws Error for a page that holds the place it follows: the next one might be the same, and so on. */
+  /** @throws Error for a page that holds the place it follows: otherwise a client could get the same page for ever. */
   function decodeRows(rows: readonly Row[], { sort }: Selection, slice: Slice): Stored[] {
     const items = rows.map(row => mapping.decode(row))
     if (!('key' in slice)) return items
@@ -159,30 +159,30 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     options: ListOptions | undefined,
   ): Promise<Found> {
     if (slice.limit === 0) return { items: [], count: 0, long: false }
-    const served = isServed(selection, mapping)
-    const walks = walk && !served
+    const hasIndex = hasIndexFor(selection, mapping)
+    const walks = walk && !hasIndex
     const values = walks ? await walk.findIds(session, selection, slice, options) : undefined
     const part = values ? selectIds(values, selection, slice) : { selection, slice, counts }
     const read = async (runner: Runner) => {
       const expectsLong = maxBytes !== undefined && performance.now() < longUntil
       const found = expectsLong ? LONG : await readSlice(part, maxBytes, runner)
       // In a transaction nobody else has a turn: other reads may wait for its end.
-      return found === LONG && runner.apart ? readLong(part, maxBytes, runner) : found
+      return found === LONG && runner.apart ? readLong(part, runner, maxBytes) : found
     }
-    const found = await session.read(read, options, !served)
+    const found = await session.read(read, options, !hasIndex)
     if (found !== LONG) return found
     // They keep the driver and this process busy: one page after another, each in its turn.
     const reading = lastLong.then(async () => {
       throwIfAborted(options)
       await takeTurn(true)
-      return session.read(runner => readLong(part, maxBytes, runner), options)
+      return session.read(runner => readLong(part, runner, maxBytes), options)
     })
     lastLong = reading.catch(() => undefined)
     return reading
   }
 
   /** Reads as many rows as fit. Even to pass over a long value takes long in SQLite: their sizes are read first. */
-  async function readLong(part: Part, maxBytes = 0, runner: Runner): Promise<Found> {
+  async function readLong(part: Part, runner: Runner, maxBytes = 0): Promise<Found> {
     const { selection, slice } = part
     const nothing = { total: false, state: false }
     const statement = listStatement(
@@ -195,7 +195,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     const { rows } = await runner.run(compile(database, statement))
     const limit = bounded?.countFitting(rows, maxBytes) ?? rows.length
     const found = await readSlice({ ...part, slice: { ...slice, limit } }, undefined, runner)
-    return { ...(found as Found), count: rows.length, long: true } // without a bound all rows are read
+    return { ...(found as Found), count: rows.length, long: true } // Without maxBytes `readSlice` never gives LONG.
   }
 
   /** Counts the matches, or takes the planner's estimate where counting would cost much. */
@@ -212,7 +212,8 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
       const estimate = plan.read(rows[0] ?? {})
       if (estimate.cost > MAX_COUNT_COST) return estimate.rows
     }
-    const served = isServed({ where: filters.where, search: filters.search }, mapping)
+    // `filters` may be a selection: a count needs no index for its sort.
+    const hasIndex = hasIndexFor({ where: filters.where, search: filters.search }, mapping)
     /** Selects the state of the database, as far as totals are remembered, and the total if wanted. */
     const select = (counts: boolean) =>
       session.read(
@@ -223,10 +224,10 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
           return (await run(compile(database, statement))).rows[0] ?? {}
         },
         options,
-        counts && !served,
+        counts && !hasIndex,
       )
     const key = toKey(filters)
-    const walks = walk && !served
+    const walks = walk && !hasIndex
     const before = walks || totals.has(key) ? await select(false) : undefined
     const known = recall(key, before)
     if (known !== undefined) return known

@@ -19,7 +19,10 @@ export type Prepared = CompiledQuery<Row>
 
 /** Runs statements on one connection, in or outside of a transaction. */
 export interface Runner {
-  /** Whether it sees another state than most: within a transaction, or on the connection for reads beside one. */
+  /**
+   * Whether it is inside a transaction of the user's program, or on the second connection that reads beside one:
+   * totals are not remembered then.
+   */
   readonly apart: boolean
   run(statement: Prepared, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
   /** Runs a statement without values, and drops its rows. */
@@ -100,7 +103,7 @@ export class Session implements StatementSession {
     return this.#transact(create ? beginPrepare : beginRead, work, {})
   }
 
-  /** An aborted read lets its caller go at once, even where it waits for a connection. */
+  /** If the signal is aborted, the promise rejects at once, even while it waits for a connection. */
   read<T>(
     work: (runner: Runner) => Promise<T>,
     options: StoreOptions = {},

@@ -10,8 +10,8 @@ import {
   UnstorableError,
 } from '../store/errors.ts'
 import { type Selection, sortKeyOf } from '../store/selection.ts'
-import { BATCH, BATCH_BYTES, mergeShapes } from '../store/shapes.ts'
-import { type Shape, type Store, throwIfAborted } from '../store/store.ts'
+import { mergeShapes } from '../store/shapes.ts'
+import { BATCH_BYTES, BATCH_ITEMS, type Shape, type Store, throwIfAborted } from '../store/store.ts'
 import { keepTransactions, refuseInTransaction } from '../store/store-queue.ts'
 import { type DatabaseName, findDatabase } from './database.ts'
 import { openTable, type Table } from './open-table.ts'
@@ -213,7 +213,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
         let ended = false
         return iterate(async () => {
           if (ended) return undefined
-          const slice = { limit: BATCH, key, backward: false }
+          const slice = { limit: BATCH_ITEMS, key, backward: false }
           const { items, more } = await read(selection, (reads, on) =>
             reads.list(on, selection, slice, 'none', call, BATCH_BYTES),
           )

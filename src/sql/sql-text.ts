@@ -32,6 +32,9 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly unknown[])
   return new Fragment(text, values)
 }
 
+/** Marks the place of a value, which each run binds anew. */
+export const PLACEHOLDER = sql`${''}`
+
 /** Makes a fragment of a text, which must never come from a request. */
 sql.raw = (text: string): Fragment => new Fragment(unbound(text))
 

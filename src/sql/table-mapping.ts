@@ -15,7 +15,7 @@ import {
 } from './columns.ts'
 import type { NativeType, SqlDatabase } from './database.ts'
 import { buildIndexes, type TableIndex } from './indexes.ts'
-import { type Fragment, sql } from './sql-text.ts'
+import { type Fragment, PLACEHOLDER, sql } from './sql-text.ts'
 
 /** Which table and columns hold a collection. */
 export interface TableMappingOptions {
@@ -225,7 +225,7 @@ export class TableMapping {
   get idValue(): Fragment {
     if (this.id.native) return this.id.native.bind('')
     // A number beyond the column's type is not found, rather than an error.
-    return this.shape.identity.kind === 'integer' ? this.database.bind(0, 'integer') : sql`${''}`
+    return this.shape.identity.kind === 'integer' ? this.database.bind(0, 'integer') : PLACEHOLDER
   }
 
   /**

@@ -13,11 +13,11 @@ import {
 } from '../store/selection.ts'
 import { type Id, type ListOptions, type Slice, throwIfAborted } from '../store/store.ts'
 import { type Column, decodeRow } from './columns.ts'
-import { buildOrder, type Filters, rangesAfter, where } from './list-statements.ts'
+import { buildOrder, type Filters, rangesAfter } from './list-statements.ts'
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
-import { buildCondition } from './where.ts'
+import { buildCondition, whereClause } from './where.ts'
 
 /** The time of a slice, and the rows of the first and the largest one. */
 const SLICE_MS = 5
@@ -119,7 +119,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   /** Builds what follows the table's name for the rows after a place. */
   function after({ order, backward, narrow }: Course, key: Key | undefined): Fragment {
     const [range] = key ? rangesAfter(order, key, backward, mapping) : []
-    const condition = where([buildCondition({ where: narrow }, mapping), range?.condition])
+    const condition = whereClause([buildCondition({ where: narrow }, mapping), range?.condition])
     return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
   }
 
@@ -186,7 +186,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   ): Promise<number | undefined> {
     const wanted = { where: filters, search }
     if (!(await isNeeded(session, wanted, options))) return undefined
-    const condition = where([buildCondition(wanted, mapping)])
+    const condition = whereClause([buildCondition(wanted, mapping)])
     let total = 0
     await walk(session, findCourse(wanted, false), undefined, options, async (part, run) => {
       const statement = sql`select count(*) as total from ${part}${condition}`
@@ -216,7 +216,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
       ranges.map(each => each.condition),
       ' or ',
     )
-    const condition = where([
+    const condition = whereClause([
       buildCondition(selection, mapping),
       ranges.length === 0 ? undefined : sql`(${beyond})`,
     ])
@@ -240,7 +240,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
 }
 
 /** Whether an index answers all filters and gives the sort, or the filters name ids. */
-export function isServed({ where, search, sort = [] }: Wanted, mapping: TableMapping): boolean {
+export function hasIndexFor({ where, search, sort = [] }: Wanted, mapping: TableMapping): boolean {
   const id = mapping.shape.identity.name
   if (where.some(({ operator, path }) => operator === 'in' && path.join('.') === id)) return true
   if (search) return false

@@ -52,7 +52,13 @@ export function buildCondition(
   return conditions.length === 0 ? undefined : all(conditions)
 }
 
-export function all(conditions: readonly Fragment[]): Fragment {
+/** Builds the `where` of a statement: all of the conditions, nothing if there are none. */
+export function whereClause(conditions: readonly (Fragment | undefined)[]): Fragment {
+  const present = conditions.filter(condition => condition !== undefined)
+  return present.length === 0 ? sql`` : sql` where ${all(present)}`
+}
+
+function all(conditions: readonly Fragment[]): Fragment {
   return sql.join(conditions, ' and ')
 }
 
@@ -89,9 +95,8 @@ function withinCondition(expression: ColumnExpression, { store, where }: Within)
   const id = other.find([other.id.name])
   const alike = !expression.native === !id.native
   const compared = ({ value, order, equal = order }: ColumnExpression) => (alike ? equal : value)
-  const conditions = buildCondition({ where }, other)
-  const rows = conditions ? sql` where ${conditions}` : sql``
-  return sql`${compared(expression)} in (select ${compared(id)} from ${other.from}${rows})`
+  const condition = whereClause([buildCondition({ where }, other)])
+  return sql`${compared(expression)} in (select ${compared(id)} from ${other.from}${condition})`
 }
 
 /** An operator that compares a value with others. */

@@ -4,9 +4,10 @@ import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
 import { sliceItems } from '../store/memory-select.ts'
 import { matcher, type Selection } from '../store/selection.ts'
-import { BATCH, mergeShapes } from '../store/shapes.ts'
+import { mergeShapes } from '../store/shapes.ts'
 import {
   assemble,
+  BATCH_ITEMS,
   type Id,
   type Shape,
   type Store,
@@ -106,9 +107,9 @@ export function scanStore(place: ItemPlace): Store {
       const found = await select(selection, options)
       const whole = { limit: found.length, offset: 0 }
       const items = sliceItems(found, selection.sort, whole, found.length, open().fields)
-      for (let at = 0; at < items.length; at += BATCH) {
+      for (let at = 0; at < items.length; at += BATCH_ITEMS) {
         open(options)
-        yield items.slice(at, at + BATCH)
+        yield items.slice(at, at + BATCH_ITEMS)
       }
     },
     create: (values, options) =>

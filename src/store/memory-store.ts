@@ -1,7 +1,7 @@
 // Items in memory: the reference for what a store means. Every method answers at once, so each is atomic.
 
 import { checkOptions, FUNCTION, type Rules } from '../options.ts'
-import type { Item, Json } from '../schema/values.ts'
+import type { Awaitable, Item, Json } from '../schema/values.ts'
 import { UnavailableError, UniqueError } from './errors.ts'
 import { createIdempotencyRecords } from './idempotency.ts'
 import { chosenId, createVersion, nextId } from './ids.ts'
@@ -9,9 +9,10 @@ import { MemoryIndex } from './memory-index.ts'
 import { countSelection, findSlice, type Source } from './memory-select.ts'
 import { MEMORY, registerMemoryStore, runMemoryTransaction } from './memory-transaction.ts'
 import { cutPage } from './printed.ts'
-import { BATCH, indexesOf, mergeShapes } from './shapes.ts'
+import { indexesOf, mergeShapes } from './shapes.ts'
 import {
   assemble,
+  BATCH_ITEMS,
   buildAnswer,
   type Id,
   type Shape,
@@ -155,6 +156,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
   }
 
+  /** Runs work at once, without a promise, unless a transaction has to end before. */
+  function inTurn<T>(work: () => Awaitable<T>): Awaitable<T> {
+    return turns.waiting === 0 ? work() : turns.run(work)
+  }
+
   const store: MemoryStore = {
     pages: 'key',
     idempotency: 'store',
@@ -192,23 +198,15 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       open(options)
       const whole = { limit: rows.size, offset: 0 }
       const { items } = findSlice(selection, whole, rows.size, false, source)
-      for (let at = 0; at < items.length; at += BATCH) {
+      for (let at = 0; at < items.length; at += BATCH_ITEMS) {
         open(options)
-        yield items.slice(at, at + BATCH)
+        yield items.slice(at, at + BATCH_ITEMS)
       }
     },
-    create: (values, options) =>
-      turns.waiting === 0
-        ? writes.create(values, options)
-        : turns.run(() => writes.create(values, options)),
+    create: (values, options) => inTurn(() => writes.create(values, options)),
     update: (id, version, values, options) =>
-      turns.waiting === 0
-        ? writes.update(id, version, values, options)
-        : turns.run(() => writes.update(id, version, values, options)),
-    delete: (id, version, options) =>
-      turns.waiting === 0
-        ? writes.delete(id, version, options)
-        : turns.run(() => writes.delete(id, version, options)),
+      inTurn(() => writes.update(id, version, values, options)),
+    delete: (id, version, options) => inTurn(() => writes.delete(id, version, options)),
     claim(key, fingerprint, options) {
       open(options)
       return records.claim(key, fingerprint)

@@ -5,8 +5,8 @@ import { chosenId, nextId } from './ids.ts'
 import { findSlice, type Source, sliceItems } from './memory-select.ts'
 import { cutPage } from './printed.ts'
 import { matcher, type Selection } from './selection.ts'
-import { BATCH } from './shapes.ts'
 import {
+  BATCH_ITEMS,
   buildAnswer,
   type Id,
   type Page,
@@ -245,9 +245,9 @@ class Overlay {
     this.#open(options)
     const whole = { limit: Number.POSITIVE_INFINITY, offset: 0 }
     const { items } = this.#list(selection, whole, false)
-    for (let at = 0; at < items.length; at += BATCH) {
+    for (let at = 0; at < items.length; at += BATCH_ITEMS) {
       this.#open(options)
-      yield items.slice(at, at + BATCH)
+      yield items.slice(at, at + BATCH_ITEMS)
     }
   }
 }

@@ -26,7 +26,7 @@ export function cutPage(page: Page, slice: Slice, maxBytes: number | undefined):
   const { items } = page
   const backward = 'key' in slice && slice.backward
   let left = maxBytes
-  for (const stored of items) left -= (stored.printed ?? printItem(stored)).bytes
+  for (const stored of items) left -= printItem(stored).bytes
   if (left >= 0) return page
   // Items are left out at the end that is read last, until the rest fits.
   let kept = items.length

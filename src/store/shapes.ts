@@ -37,11 +37,6 @@ export function mergeShapes(one: Shape, other: Shape): Shape {
   }
 }
 
-/** The number of items that a stream yields at a time. */
-export const BATCH = 200
-/** The bytes of such a batch as JSON, where one item is not larger. */
-export const BATCH_BYTES = 256 * 1024
-
 /** The sets of paths to index: the declared ones, and the creation date for `since` and `until`. */
 export function indexesOf({ indexes, createdAt }: Shape): (readonly string[])[] {
   return distinct(createdAt === undefined ? indexes : [...indexes, [createdAt]])

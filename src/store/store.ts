@@ -288,6 +288,11 @@ export interface Store {
 export const CLAIM_TTL_MS = 60_000
 export const RECORD_TTL_MS = 86_400_000
 
+/** The number of items that a stream yields at a time. */
+export const BATCH_ITEMS = 200
+/** The bytes of such a batch as JSON, where one item is not larger. */
+export const BATCH_BYTES = 256 * 1024
+
 /** Makes a page of the items found for a slice with one more item than its limit. */
 export function toPage(found: readonly Stored[], slice: Slice, total: number | undefined): Page {
   const more = found.length > slice.limit
