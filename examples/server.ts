@@ -58,7 +58,7 @@ async function start(options: Options): Promise<void> {
     await close()
   }
   if (stopping.signal.aborted) return stop()
-  console.log(await greeting(cars, address, database, made))
+  console.log(await greeting(cars, address, database, made, auth))
   if (auth && process.env.AUTH_ISSUER && process.env.AUTH_AUDIENCE) {
     console.log(explainAudience(process.env.AUTH_AUDIENCE, baseUrl ?? address))
   }
@@ -94,17 +94,25 @@ function withoutPassword(database: string): string {
 }
 
 /** Says what is served, where to look at it, and three commands to try. */
-async function greeting({ api }: CarsApi, address: string, database: string, made: number) {
+async function greeting(
+  { api }: CarsApi,
+  address: string,
+  database: string,
+  made: number,
+  auth: boolean,
+) {
   const { name, collections } = api.definition.defaultVersion
   const root = `${address}/${name}/`
   const car = await api.collection('cars').list().first()
+  // curl asks for the password.
+  const user = auth && process.env.BASIC_USER ? ` -u ${process.env.BASIC_USER}` : ''
   return [
     `Serving ${root} from ${withoutPassword(database)}${made > 0 ? `, with ${made} new items` : ''}`,
     ...[...collections.keys()].map(collection => `  ${root}${collection}`),
     `Open ${root} in a browser, or try:`,
     `  curl ${root}`,
-    `  curl -gi '${root}cars?color=red&price[lt]=20000&sort=-price&fields=id,model.name,price&limit=5'`,
-    `  curl -i -d name='Roof rack' -d price=250 ${root}cars/${car?.id ?? 1}/options`,
+    `  curl -gi${user} '${root}cars?color=red&price[lt]=20000&sort=-price&fields=id,model.name,price&limit=5'`,
+    `  curl -i${user} -d name='Roof rack' -d price=250 ${root}cars/${car?.id ?? 1}/options`,
   ].join('\n')
 }
 

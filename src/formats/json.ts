@@ -89,7 +89,8 @@ export function parseJson(text: string, maxDepth: number, maxMembers: number): J
   } catch (error) {
     if (text.trim() === '') throw invalidJson('The body is empty; send a JSON value')
     // V8's message quotes the input: only its position is repeated.
-    const position = /position (\d+)/.exec(String(error))?.[1]
+    const end = /end of JSON/.test(String(error)) ? text.length : undefined
+    const position = /position (\d+)/.exec(String(error))?.[1] ?? end
     const where = position === undefined ? '' : ` (at character ${position})`
     throw invalidJson(`The body is not valid JSON${where}`)
   }

@@ -18,6 +18,7 @@ export interface Schema {
   readonly maximum?: number
   readonly minLength?: number
   readonly maxLength?: number
+  readonly pattern?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly items?: Schema
@@ -68,7 +69,7 @@ export function describeType(schema: Schema): string {
 }
 
 function describeValues(schema: Schema): string {
-  const { ref, type, items, format, contentEncoding } = schema
+  const { ref, type, items, format, contentEncoding, pattern } = schema
   if (ref !== undefined) return ref
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return `one of ${schema.enum.map(String).join(', ')}`
@@ -76,7 +77,9 @@ function describeValues(schema: Schema): string {
   if (options && !type) return [...new Set(options.map(describeType))].join(' or ')
   if (type === 'array') return items ? `list of ${describeType(items)}` : 'list'
   const kind = format ?? contentEncoding
-  return `${type ?? 'any'}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
+  // The name of a format says more than its pattern.
+  const matching = kind || pattern === undefined ? '' : ` matching ${pattern}`
+  return `${type ?? 'any'}${kind ? ` (${kind})` : ''}${describeBounds(schema)}${matching}`
 }
 
 function describeBounds({ minimum, maximum, minLength, maxLength }: Schema): string {

@@ -23,6 +23,7 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
   const shown = chooseForms(status, failed, view)
   const isList = kind === 'collection' || kind === 'search'
   const hasFilters = isList && operation !== undefined && !failed
+  const isStale = shown.length > 0 && isRefusedAsStale(status)
   const up =
     kind === 'none' ? breadcrumbs[0] : breadcrumbs.at(status === 404 || kind === 'action' ? -2 : -1)
   return printPage(
@@ -31,7 +32,7 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
 ${hasFilters && printFilters(view, errors)}
 <div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
-${up && markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`}`,
+${up && (isStale ? markup`<p><a href="${up.href}" target="_blank">${up.name} as it is now</a></p>` : markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`)}`,
     phrase,
   )
 }
@@ -59,6 +60,11 @@ function isComplete(action: FormAction, view: PageView): boolean {
   return flatten(restoreForm(action, view)).every(
     ({ path, field }) => paths.has(path) || field.kind === 'blob',
   )
+}
+
+/** Whether the item may have changed since it was shown. */
+function isRefusedAsStale(status: number): boolean {
+  return status === 412 || status === 428
 }
 
 const FAILURES: Readonly<Record<string, string>> = {
@@ -90,8 +96,8 @@ function printError(
 }
 
 function printFailedForm(action: FormAction, { status, errors }: Errors, view: PageView): Markup {
-  // The item may have changed since it was shown: to insist is to accept any version.
-  const insists = status === 412 || status === 428
+  // To insist is to accept any version.
+  const insists = isRefusedAsStale(status)
   const seen = view.submitted?.find(([name]) => name === IF_MATCH_PARAMETER)?.[1]
   const tag = insists ? '*' : seen
   const form = printForm({

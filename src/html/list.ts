@@ -102,7 +102,7 @@ export function printPages(view: PageView): Markup | undefined {
   const atEnd = range !== undefined && range.last + 1 === total
   const moves = ['first', 'previous', 'next', 'last'].flatMap(rel => {
     const href = links.get(rel)
-    const here = (rel === 'first' && atStart) || (rel === 'last' && atEnd)
+    const here = total === 0 || (rel === 'first' && atStart) || (rel === 'last' && atEnd)
     return href === undefined || here ? [] : [{ rel, href }]
   })
   const shown =

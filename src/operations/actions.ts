@@ -116,13 +116,16 @@ async function findReturnedItem(
   )
 }
 
-/** Answers 200 with an item, where the client may see it. */
+/** Answers 200 with an item, where the client may see it; a browser is sent to its page. */
 async function buildReturnedItemResult(
   context: OperationContext,
   stored: Stored,
 ): Promise<OperationResult> {
   const item = findItemContext(context, stored)
   if (!(await isReachable(item, stored.item))) return buildEmptyResult(context)
+  // Reloading must not send the form again.
+  if (context.negotiated?.format.page && !isRead(context.method))
+    return buildChangedResult(item, stored)
   return {
     status: 200,
     headers: isRead(context.method) ? [] : ['Content-Location', item.href(item.target)],

@@ -107,6 +107,7 @@ describe('reading JSON', () => {
     await expect(read('{"secret":"value" x}')).rejects.toThrow(
       /^The body is not valid JSON \(at character \d+\)$/,
     )
+    await expect(read('{"secret":')).rejects.toThrow('valid JSON (at character 10)')
     await expect(read('{"a":{"b":[0,"\\u0000"]}}')).rejects.toThrow('a.b.1 holds')
   })
 

@@ -101,8 +101,12 @@ function shownOf(value: Item): object {
 eachHandler(make, (handler, made) => {
   test.each(NAMES)('an action answers in %s', async name => {
     const answer = await ask(handler, 'Accept', name, '/v1/cars/1/buy', { method: 'POST' })
-    check(answer, 200, name, 'Accept')
-    FORMATS[name]?.read(answer.text, undefined, false)
+    // A browser is sent to the item, so that reloading does not send the form again.
+    if (name === 'html') expect(answer.status).toBe(303)
+    else {
+      check(answer, 200, name, 'Accept')
+      FORMATS[name]?.read(answer.text, undefined, false)
+    }
     expect((await handler.request('/v1/cars/1')).json).toMatchObject({ sold: true })
   })
 

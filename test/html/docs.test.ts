@@ -21,6 +21,7 @@ import { openHandler } from '../handlers.ts'
 import { CHROMIUM, FLAGS, isMissing } from './chromium.ts'
 import { LOW_CONTRASTS, UNFOLD } from './contrast.ts'
 import { serve } from './fixture.ts'
+import { textOf } from './reading.ts'
 
 const cars = (policies: Policies = {}) => carsApi(() => memoryStore(), memoryBlobs(), policies).api
 
@@ -108,6 +109,16 @@ describe('the pages', () => {
     }
     const { text } = await ask(api, '/.well-known/api-catalog')
     expect(text).toContain('"service-doc":[{"href":"http://api.test/v1/docs","type":"text/html"}]')
+  })
+
+  it('name the pattern of a text', async () => {
+    const schema = z.object({ plate: z.string().regex(/^[A-Z]{2}<$/), mail: z.email() })
+    const things = defineCollection({ name: 'things', schema, store: memoryStore() })
+    const api = defineApi({ collections: [things], formats: [...DEFAULT_FORMATS, html] })
+    const { text } = await ask(api, '/docs?collection=things')
+    expect(textOf(text)).toContain('string matching ^[A-Z]{2}<$')
+    expect(textOf(text)).toContain('string (email)')
+    expect(textOf(text)).not.toContain('string (email) matching')
   })
 
   it('are there only with the html format', async () => {
