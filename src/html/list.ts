@@ -217,5 +217,5 @@ function printFilter(
   const message = printIssues(id, issues)
   return parameters.length === 1
     ? markup`<div class="field"><label for="${id}">${label}</label>${inputs}${message}</div>`
-    : markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}</span><div class="pair">${inputs}</div>${message}</div>`
+    : markup`<div class="field" role="group" aria-label="${label}"><span class="group">${label}${type !== 'number' && markup` <span class="hint">from – to${type === 'datetime-local' && ', UTC'}</span>`}</span><div class="pair">${inputs}</div>${message}</div>`
 }
