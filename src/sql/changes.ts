@@ -1,4 +1,4 @@
-// Reads, changes and removes single rows. A write needs the row to be at a certain version.
+// Reads, changes and removes single rows. A write changes a row only if it has the expected version.
 
 import type { Item } from '../schema/values.ts'
 import { sameJson } from '../schema/values.ts'
@@ -13,7 +13,7 @@ import {
 } from '../store/store.ts'
 import { type Column, decodeValue } from './columns.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
-import { compile, type Prepared, type Runner, type StatementSession } from './session.ts'
+import { compile, type Runner, type Statement, type StatementSession } from './session.ts'
 import { PLACEHOLDER, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 
@@ -21,12 +21,12 @@ export type RowAccess = ReturnType<typeof buildRowAccess>
 
 /**
  * Builds the functions that read a row, and change or remove it if it is still at a version.
- * @param own whether the table keeps values exactly, and has one row for each id.
+ * @param isExact whether the table returns exactly what was written, and has one row for each id.
  */
 export function buildRowAccess(
   mapping: TableMapping,
   records: IdempotencyRecords,
-  own: boolean,
+  isExact: boolean,
   clock: () => number,
 ) {
   const { database, all, from, versionColumn, changing, created, id, idValue } = mapping
@@ -37,23 +37,23 @@ export function buildRowAccess(
       : sql`${isSame} and ${sql.id(versionColumn)} = ${PLACEHOLDER}`
   const set = (columns: readonly Column[]) =>
     sql.join(mapping.nameColumns(columns).map(name => sql`${name} = ${PLACEHOLDER}`))
-  /** `[id]` */
+  /** Parameters: `[id]`. */
   const find = compile(database, sql`select ${all} from ${from} where ${isSame}`)
-  /** `[id]`; locks the row until the transaction ends. */
+  /** Parameters: `[id]`. Locks the row until the transaction ends. */
   const lock = compile(
     database,
     sql`select ${all} from ${from} where ${isSame}${database.forUpdate}`,
   )
   const returned = created ?? id
-  /** `[...changing columns, version, id, old version]`; gives the creation date. */
+  /** Parameters: `[...changing columns, version, id, old version]`. Returns the creation date. */
   const replace = compile(
     database,
     sql`update ${from} set ${set(changing)} where ${isAtVersion} returning ${returned.readable} as ${sql.id(returned.read)}`,
   )
-  /** `[id]`, or `[id, version]` where there is a version column. */
+  /** Parameters: `[id]`, or `[id, version]` if there is a version column. */
   const remove = compile(database, sql`delete from ${from} where ${isAtVersion}`)
 
-  async function findRow(wanted: Id, statement: Prepared, { run }: Runner) {
+  async function findRow(wanted: Id, statement: Statement, { run }: Runner) {
     const key = mapping.encodeId(wanted)
     if (key === undefined) return undefined
     const [row] = (await run(statement, [key])).rows
@@ -65,7 +65,7 @@ export function buildRowAccess(
     return assemble(mapping.shape, wanted, values, date, date)
   }
 
-  /** In the store's own table one statement compares the version; in others a transaction does. */
+  /** Writes a row at a version. In an exact table one statement compares it; in others a locked row is read first. */
   async function writeAtVersion<T extends Stored | undefined | boolean>(
     session: StatementSession,
     wanted: Id,
@@ -76,15 +76,15 @@ export function buildRowAccess(
     if (mapping.encodeId(wanted) === undefined) return false
     const key = options?.idempotencyKey
     const write = async (runner: Runner) => {
-      const before = own ? undefined : await findRow(wanted, lock, runner)
-      if (!own && before?.version !== version) return false
+      const before = isExact ? undefined : await findRow(wanted, lock, runner)
+      if (!isExact && before?.version !== version) return false
       const result = await work(runner, before)
       if (key === undefined || !result) return result
       const written = typeof result === 'object' ? result : undefined
       await records.keepAnswer(key, buildAnswer(options, written), runner)
       return result
     }
-    return session.write(write, options, own && key === undefined)
+    return session.write(write, options, isExact && key === undefined)
   }
 
   async function replaceRow(wanted: Id, version: string, values: Item, { run }: Runner) {

@@ -30,7 +30,7 @@ export interface Column {
   /** `text` for a native type. */
   readonly type: ColumnType
   readonly native?: NativeType | undefined
-  /** The type that the store makes. */
+  /** The SQL type of a column that the store makes. */
   readonly made: string
   readonly ref: Fragment
   /** The expression to select, and the name of its result. */
@@ -113,7 +113,7 @@ export function buildColumn(
   }
 }
 
-/** Finds why the store itself makes the values of a field; such values are short. */
+/** Finds the role of a field whose values the store itself makes; such values are short. */
 function findRole(name: string, { identity, createdAt, updatedAt }: Shape): MadeRole | undefined {
   if (name === identity.name) return identity.kind === 'uuid' ? 'id' : undefined
   return name === createdAt || name === updatedAt ? 'time' : undefined

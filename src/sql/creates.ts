@@ -5,7 +5,7 @@ import { chosenId, createVersion, nextId, nextUuid } from '../store/ids.ts'
 import { assemble, buildAnswer, type Id, type Stored, type WriteOptions } from '../store/store.ts'
 import { type Column, decodeValue } from './columns.ts'
 import type { IdempotencyRecords } from './idempotency.ts'
-import { compile, type Prepared, type Row, type Runner, type StatementSession } from './session.ts'
+import { compile, type Row, type Runner, type Statement, type StatementSession } from './session.ts'
 import { type Fragment, PLACEHOLDER, sql } from './sql-text.ts'
 import type { TableMapping } from './table-mapping.ts'
 import { SEQUENCES } from './tables.ts'
@@ -24,7 +24,7 @@ interface NewRow extends Create {
 /** A new row, and what the database returns of it. */
 type Inserted = readonly [NewRow, Row | undefined]
 
-/** How often `insertOne` makes another id, because a greater one exists by now. */
+/** How often `insertOne` makes an id: a greater one may exist by then. */
 const MAX_TRIES = 20
 
 const name = sql.id('name')
@@ -40,26 +40,26 @@ export type CreateRow = (
 
 /**
  * Builds the function that creates rows of a table.
- * @param own whether the table keeps values exactly, so that they need not be read back.
+ * @param isExact whether the table returns exactly what was written, so that it need not be read back.
  */
 export function buildCreate(
   mapping: TableMapping,
   records: IdempotencyRecords,
-  own: boolean,
+  isExact: boolean,
   clock: () => number,
 ): CreateRow {
   const { database, shape, table, id, columns } = mapping
   const isInteger = shape.identity.kind === 'integer'
-  // SQLite gives the rows of our own tables back unchanged: they need no RETURNING.
-  const returns = !own || !database.serial
+  // SQLite inserts into an exact table what it gets, the id included: RETURNING would tell nothing new.
+  const returns = !isExact || !database.serial
   const others = columns.filter(column => column !== id)
   const sequence = compileSequence(mapping)
   // An existing table may store other values than it gets.
-  const returning = own ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
+  const returning = isExact ? sql`${id.readable} as ${sql.id(id.read)}` : mapping.all
   const insertNext = database.supportsDmlInCte
     ? compileInsertNext(mapping, others, returning)
     : undefined
-  const inserts = new Map<number, Prepared>()
+  const inserts = new Map<number, Statement>()
   let lastUuid: string | undefined
 
   function newRow(newId: Id, create: Create): NewRow {
@@ -69,7 +69,7 @@ export function buildCreate(
     return { ...create, item, version }
   }
 
-  /** Reads and locks the last id. @throws Error for one that JavaScript cannot count on from. */
+  /** Reads and locks the last id. @throws Error for one after which JavaScript has no exact number. */
   async function readLast(run: Runner['run']): Promise<string> {
     let [row] = (await run(sequence.lock, [table])).rows
     if (!row) {
@@ -82,7 +82,7 @@ export function buildCreate(
   }
 
   /** Makes an id and inserts its row by one statement. */
-  async function insertOne(create: Create, insert: Prepared, { run }: Runner): Promise<Inserted> {
+  async function insertOne(create: Create, insert: Statement, { run }: Runner): Promise<Inserted> {
     const row = newRow('', create)
     const values = mapping.encode(row.item, others, row.version)
     for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -115,11 +115,11 @@ export function buildCreate(
   }
 
   /** Converts rows to items, and stores their answers under the idempotency keys. */
-  async function answer(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
+  async function finish(rows: readonly Inserted[], runner: Runner): Promise<Stored[]> {
     const stored: Stored[] = []
     for (const [{ item, version, options }, row] of rows) {
       if (row) item[id.name] = decodeValue(row[id.read], id) as Id // no id is null
-      const kept = row && !own ? mapping.decode(row) : mapping.predict(item, version)
+      const kept = row && !isExact ? mapping.decode(row) : mapping.predict(item, version)
       const key = options.idempotencyKey
       if (key !== undefined) await records.keepAnswer(key, buildAnswer(options, kept), runner)
       stored.push(kept)
@@ -131,7 +131,7 @@ export function buildCreate(
   async function insertNextRows(creates: readonly Create[], runner: Runner): Promise<Stored[]> {
     const [first] = creates
     if (creates.length === 1 && first && insertNext) {
-      return answer([await insertOne(first, insertNext, runner)], runner)
+      return finish([await insertOne(first, insertNext, runner)], runner)
     }
     const known = await readLast(runner.run)
     let last: Id = isInteger ? Number(known) : known
@@ -141,7 +141,7 @@ export function buildCreate(
     })
     const inserted = await insertRows(rows, runner)
     await runner.run(sequence.keep, [String(last), table])
-    return answer(inserted, runner)
+    return finish(inserted, runner)
   }
 
   return (session, values, options = {}) => {
@@ -153,7 +153,7 @@ export function buildCreate(
       return session.writeShared(create, insertNextRows, options, oneStatement)
     }
     const insert = async (runner: Runner) => {
-      const stored = await answer(await insertRows([newRow(chosen, create)], runner), runner)
+      const stored = await finish(await insertRows([newRow(chosen, create)], runner), runner)
       return stored[0] as Stored // one row, one answer
     }
     return session.write(insert, options, single)
@@ -169,19 +169,19 @@ function compileSequence({ database, shape, greatestId }: TableMapping) {
   const both = sql`select max(${greatest}) from (select ${last} as last union all select (${greatestId})) as ids`
   return {
     /**
-     * `[table]`; locks the last id that the store has made, and selects the greatest id. A table whose clients
-     * choose ids has only the former.
+     * Parameters: `[table]`. Locks the last id that the store has made, and selects the greatest id. If clients
+     * choose ids, it selects the last made one.
      */
     lock: compile(
       database,
       sql`select (${kind === 'text' ? lastId : both}) as last from ${sequences} where ${name} = ${PLACEHOLDER}${database.forUpdate}`,
     ),
-    /** `[id, table]` */
+    /** Parameters: `[id, table]`. */
     keep: compile(
       database,
       sql`update ${sequences} set ${lastId} = ${PLACEHOLDER} where ${name} = ${PLACEHOLDER}`,
     ),
-    /** `[table]` */
+    /** Parameters: `[table]`. */
     start: compile(
       database,
       sql`insert into ${sequences} (${name}, ${lastId}) values (${PLACEHOLDER}, ${sql.lit(isInteger ? '0' : '')}) on conflict do nothing`,
@@ -190,12 +190,12 @@ function compileSequence({ database, shape, greatestId }: TableMapping) {
 }
 
 /** Compiles an insert with the parameters `[...columns, version]` of each row. */
-function compileInsert(mapping: TableMapping, rows: number, returning: Fragment | false): Prepared {
+function compileInsert(mapping: TableMapping, rows: number, returns: Fragment | false): Statement {
   const { database, columns, from } = mapping
   const names = mapping.nameColumns(columns)
   const row = sql`(${sql.join(names.map(() => PLACEHOLDER))})`
   const values = sql.join(Array.from({ length: rows }, () => row))
-  const returned = returning ? sql` returning ${returning}` : sql``
+  const returned = returns ? sql` returning ${returns}` : sql``
   return compile(
     database,
     sql`insert into ${from} (${sql.join(names)})${database.overriding} values ${values}${returned}`,
@@ -211,7 +211,7 @@ function compileInsertNext(
   mapping: TableMapping,
   others: readonly Column[],
   returning: Fragment,
-): Prepared {
+): Statement {
   const { database, from, id, shape, greatestId } = mapping
   const { kind } = shape.identity
   const names = mapping.nameColumns(others)
@@ -219,7 +219,7 @@ function compileInsertNext(
   const hasGreaterId =
     kind === 'text'
       ? sql`${PLACEHOLDER}::text is null`
-      : // By its order, which an index gives: for `exists` the planner reads the whole table.
+      : // Sorted, so that an index finds it: for `exists` the planner reads the whole table.
         sql`coalesce((select ${id.ref} from ${from} order by ${id.ref} desc limit 1) > ${mapping.idValue}, false)`
   const uuid = sql`update ${sequences} as kept set last_id = ${PLACEHOLDER} where kept.name = ${PLACEHOLDER} and kept.last_id < ${PLACEHOLDER} and not ${hasGreaterId} returning kept.last_id${sql.raw(id.native ? '::uuid' : '')} as id`
   // JavaScript cannot represent greater numbers exactly.

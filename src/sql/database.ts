@@ -15,7 +15,7 @@ export interface NativeType {
   readonly kind: Kind
   /** Converts a text to the one that a later read returns; `undefined` if the column cannot hold it. */
   toColumnText(text: string): string | undefined
-  /** The expression to select, which every driver reads alike. */
+  /** The expression to select: every driver returns the same value for it. */
   read(column: Fragment): Fragment
   /** Converts a selected value to the text in the item. */
   parse(value: unknown): string
@@ -25,7 +25,7 @@ export interface NativeType {
   text(column: Fragment): Fragment
 }
 
-/** Why the store itself makes the values of a field: as ids, or as times of writes. */
+/** The role of a field whose values the store itself makes: an id, or the time of a write. */
 export type MadeRole = 'id' | 'time'
 
 /** What a column of an existing table can hold. */
@@ -47,7 +47,7 @@ export type Failure =
     }
   /** A foreign key, or another rule about several rows, forbids it. */
   | { readonly kind: 'conflict' }
-  /** Other transactions were in the way: the same work may succeed at once. */
+  /** It was in conflict with another transaction: the same work may succeed if it runs again. */
   | { readonly kind: 'again' }
   /** It was ended by a timeout or a signal. */
   | { readonly kind: 'cancelled' }
@@ -58,21 +58,21 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly serial: boolean
   /** The statement that a new connection runs first, whose row has its `pid`. */
   initConnection?(timeout: number | undefined): string
-  /** Begin a write: alone in SQLite, `read committed` in PostgreSQL. */
+  /** Begins a write: the only one in SQLite, `read committed` in PostgreSQL. */
   readonly begin: readonly string[]
-  /** Begin a transaction of the user's program, isolated from all others. */
+  /** Begins a transaction of the user's program, isolated from all others. */
   readonly beginTransaction: readonly string[]
-  /** Locks a table after `beginTransaction`, exclusively or not; absent if transactions never run at the same time. */
-  readonly lockTransaction?: (table: string, alone: boolean) => string
-  /** Begin a transaction that sees the database as it is at its first read. */
+  /** Locks a table after `beginTransaction`; absent if transactions never run at the same time. */
+  readonly lockTransaction?: (table: string, exclusive: boolean) => string
+  /** Begins a transaction that sees the database as it is at its first read. */
   readonly beginRead: readonly string[]
-  /** Begin a transaction that makes tables, one process at a time. */
-  readonly beginPrepare: readonly string[]
+  /** Begins a transaction that makes tables, in one process at a time. */
+  readonly beginSetup: readonly string[]
   /** The longest name of a table, a column or an index, in bytes. */
   readonly longestName: number
   /** The types of columns that the store makes. */
   readonly types: Readonly<Record<ColumnType, string>>
-  /** The native type that the store makes for a field: a date, an id, a time of the store's own. */
+  /** The native type of a new column: for a date, an id, or a time that the store sets. */
   nativeFor(field: Field, role: MadeRole | undefined): string | undefined
   /** Selects a row for each column of a table; see `readCatalog`. */
   catalog(table: string): Fragment
@@ -88,11 +88,11 @@ export interface SqlDatabase extends PlaceholderStyle {
   readonly forUpdate: Fragment
   /** Converts a boolean to a parameter for the driver. */
   boolean(value: boolean): unknown
-  /** Binds a value to compare with one of a kind. No value is an error. */
+  /** Binds a value to compare with values of a kind. No value makes the statement fail. */
   bind(value: Scalar, kind: Kind): Fragment
-  /** The expression to select for a column, which every driver reads alike. */
+  /** The expression to select for a column: every driver returns the same value for it. */
   read(column: Fragment, type: ColumnType): Fragment
-  /** A text, comparable by code point. */
+  /** Makes a text comparable by code point. */
   text(value: Fragment): Fragment
   /** The value of one kind inside a JSON column, comparable; SQL's null where it is null or absent. */
   json(column: Fragment, path: Path, kind: Kind): Fragment
@@ -107,15 +107,15 @@ export interface SqlDatabase extends PlaceholderStyle {
     kind: Kind,
     test: (element: Fragment) => Fragment,
   ): Fragment
-  /** An RFC 3339 text as milliseconds since 1970, finer digits cut: what `parseInstant` gives. */
+  /** Converts an RFC 3339 text to whole milliseconds since 1970, as `parseInstant` does. */
   instant(text: Fragment): Fragment
   /** The condition that a text matches a pattern, case-sensitive. */
   like(text: Fragment, pattern: readonly LikeStep[]): Fragment
-  /** The condition that a text holds a word (ASCII letters of it in lower case), ASCII letters in either case. */
+  /** The condition that a text contains a word, in which ASCII letters are lower case; the text's may be either. */
   contains(text: Fragment, word: string): Fragment
-  /** Sorts null first if ascending, last if descending. `maybe`: whether the value may be null. */
-  orderBy(value: Fragment, descending: boolean, maybe: boolean): Fragment
-  /** A text that changes with every change to the database by anyone, or null. Totals are remembered by it. */
+  /** Sorts null first if ascending, last if descending. @param nullable whether the value may be null. */
+  orderBy(value: Fragment, descending: boolean, nullable: boolean): Fragment
+  /** A text that changes with every change to the database by anyone, or null if unknown. Totals are remembered while it stays the same. */
   readonly state: Fragment
   /** Turns a statement into one that gives the planner's estimate of it. */
   readonly plan?: {

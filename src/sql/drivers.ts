@@ -6,7 +6,7 @@ import type {
   SqliteStatement,
 } from 'kysely'
 
-/** How many statements a database, or each connection of a pool, keeps: no client makes it keep more. */
+/** How many prepared statements a database, or each connection of a pool, keeps at most. */
 const MAX_STATEMENTS = 500
 
 /**
@@ -63,8 +63,8 @@ function wrapStatement(
 }
 
 /**
- * Ends a statement that has met a lock. libsql leaves it half done, and until it is collected nothing
- * that comes after it is committed; another error ends it, and changes nothing.
+ * Ends a statement that has met a lock. libsql leaves it half done, and commits nothing more until it is
+ * garbage-collected. Another error ends it, and changes nothing.
  */
 function endLocked(work: () => unknown, database: SqliteDatabase): void {
   const setQueryOnly = (value: 0 | 1) => database.prepare(`pragma query_only = ${value}`).run([])
@@ -148,8 +148,8 @@ export interface PreparePostgresOptions {
   /** Called with each connection that is lost. */
   readonly onError?: ((error: Error) => void) | undefined
   /**
-   * After how many milliseconds without a byte a connection is closed, as after a failover that ended
-   * none. It must be longer than any statement takes: than the `timeout` of the stores, and than an index
+   * After how many milliseconds without a byte a connection is closed: after a failover it may never end by
+   * itself. It must be longer than any statement takes: than the `timeout` of the stores, and than an index
    * that `create` makes. Default 60,000.
    */
   readonly socketTimeout?: number | undefined

@@ -19,7 +19,7 @@ const SWEEP_INTERVAL_MS = 60_000
 
 export type IdempotencyRecords = ReturnType<typeof createRecords>
 
-/** The keys of one table; those of other tables are apart. */
+/** Creates the records of one table's keys; other tables may have the same keys. */
 export function createRecords(database: SqlDatabase, name: string, clock: () => number) {
   let swept = Number.NEGATIVE_INFINITY
   const is = (key: string) => sql`name = ${name} and key = ${key}`
@@ -56,7 +56,7 @@ export function createRecords(database: SqlDatabase, name: string, clock: () => 
         await write(sql`delete from ${table} where expires_at <= ${now}`)
       }
       for (;;) {
-        // One statement claims: of several at the same time one changes a row.
+        // One statement claims: of several at the same time, one changes a row and has the key.
         const claimed = await write(
           sql`insert into ${table} as kept (name, key, fingerprint, expires_at) values (${name}, ${key}, ${fingerprint}, ${now + CLAIM_TTL_MS}) on conflict (name, key) do update set fingerprint = excluded.fingerprint, answer = null, expires_at = excluded.expires_at where kept.expires_at <= ${now} returning 1 as claimed`,
         )
@@ -64,7 +64,7 @@ export function createRecords(database: SqlDatabase, name: string, clock: () => 
         // By `write` too: a read may go to another connection, and this one must see the key.
         const find = sql`select fingerprint, answer from ${table} where ${is(key)}`
         const [known] = (await write(find)).rows
-        // Freed in between: claimed again.
+        // Freed in between: claim it again.
         if (!known) continue
         const record = { fingerprint: String(known.fingerprint) }
         if (typeof known.answer !== 'string') return { state: 'running', ...record }

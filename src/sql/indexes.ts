@@ -42,10 +42,10 @@ export function buildIndexes(
   const by = indexesOf(shape).map(fields => {
     const paths = fields.includes(id) ? fields : [...fields, id]
     const parts = paths.map(path => {
-      const { column, order, maybe, native, equal } = express(path)
-      // Compared as the column stands, save date-times: these are compared as instants.
+      const { column, order, nullable, native, equal } = express(path)
+      // The column itself, unless it is compared as an expression, such as a date-time as an instant.
       const plain = native || equal ? column : undefined
-      return orderBy(plain ?? sql`(${order})`, false, maybe)
+      return orderBy(plain ?? sql`(${order})`, false, nullable)
     })
     return {
       unique: false,

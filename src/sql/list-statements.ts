@@ -10,8 +10,8 @@ import { bindValue, buildCondition, FALSE, whereClause } from './where.ts'
 
 export type Filters = Pick<Selection, 'where' | 'search'>
 
-/** What a statement selects beside the items, at the same moment. */
-export interface Beside {
+/** What a statement selects in addition to the items, at the same moment. */
+export interface Extras {
   /** `rest_total`: the number of matches. */
   readonly total: boolean
   /** `rest_state`: the state of the database. */
@@ -19,8 +19,8 @@ export interface Beside {
 }
 
 /** Selects one row with the total, the state, or both. */
-export function besideStatement(filters: Filters, beside: Beside, mapping: TableMapping): Fragment {
-  return sql`select ${sql.join(besideColumns(filters, beside, mapping))}`
+export function selectExtras(filters: Filters, extras: Extras, mapping: TableMapping): Fragment {
+  return sql`select ${sql.join(listExtras(filters, extras, mapping))}`
 }
 
 /** Selects a row for each match, for the planner's estimate. */
@@ -28,28 +28,28 @@ export function matchesStatement(filters: Filters, mapping: TableMapping): Fragm
   return sql`select 1 from ${mapping.from}${whereClause([buildCondition(filters, mapping)])}`
 }
 
-function besideColumns(filters: Filters, beside: Beside, mapping: TableMapping): Fragment[] {
+function listExtras(filters: Filters, extras: Extras, mapping: TableMapping): Fragment[] {
   const columns: Fragment[] = []
-  if (beside.total) {
+  if (extras.total) {
     const condition = whereClause([buildCondition(filters, mapping)])
     columns.push(sql`(select count(*) from ${mapping.from}${condition}) as rest_total`)
   }
-  // A query of its own runs once, not for each row.
-  if (beside.state) columns.push(sql`(select ${mapping.database.state}) as rest_state`)
+  // As a subquery it runs once, not for each row.
+  if (extras.state) columns.push(sql`(select ${mapping.database.state}) as rest_state`)
   return columns
 }
 
-/** Selects the rows of a slice, backwards where the slice is; all columns, or others. */
+/** Selects columns of the rows of a slice; the rows of a backward slice in reverse order. */
 export function listStatement(
   selection: Selection,
   slice: Slice,
-  beside: Beside,
+  extras: Extras,
   mapping: TableMapping,
   columns: Fragment,
 ): Fragment {
   const { sort } = selection
   const condition = buildCondition(selection, mapping)
-  const more = besideColumns(selection, beside, mapping)
+  const more = listExtras(selection, extras, mapping)
   const backward = 'key' in slice && slice.backward
   const [range, ...ranges] =
     'key' in slice && slice.key
@@ -68,7 +68,7 @@ export function listStatement(
   return sql`select ${selected} from (${sql.join(parts, ' union all ')}) as page order by ${sql.join(keys.map(({ order }) => order))} limit ${slice.limit}`
 }
 
-/** Builds the order, or the same backwards. */
+/** Builds the `order by` of a sort, or of its reverse. */
 export function buildOrder(
   sort: readonly SortKey[],
   backward: boolean,
@@ -76,23 +76,23 @@ export function buildOrder(
 ): Fragment {
   return sql.join(
     sort.map(({ path, descending }) => {
-      const { order, maybe } = mapping.find(path)
-      return mapping.database.orderBy(order, descending !== backward, maybe)
+      const { order, nullable } = mapping.find(path)
+      return mapping.database.orderBy(order, descending !== backward, nullable)
     }),
   )
 }
 
 type Key = NonNullable<Extract<Slice, { backward: boolean }>['key']>
 
-/** A part of the rows after a place, and the order of them that an index has. */
+/** A part of the rows after a place, and their order, which an index may have. */
 export interface Range {
   readonly condition: Fragment
   readonly order: Fragment
 }
 
 /**
- * Builds the ranges after a place in a sort (before it, if backward), in their order. Where both null
- * and values are left, an index finds the place only in two ranges.
+ * Builds the ranges after a place in a sort (before it, if backward), in their order. If both nulls
+ * and values follow, an index finds the place only in two ranges.
  */
 export function rangesAfter(
   sort: readonly SortKey[],
@@ -108,12 +108,12 @@ export function rangesAfter(
   const { database } = mapping
   const [first, ...others] = keys
   const [by, ...rest] = sort
-  const both = first?.at.maybe && (first.value !== null) === first.down && others.length > 0
+  const both = first?.at.nullable && (first.value !== null) === first.down && others.length > 0
   if (!both || !by) return [{ condition: afterCondition(keys, database), order }]
-  // Of equals, the direction of what follows is the one of the index.
+  // All nulls are equal in the first key: in the direction of the next key, an index has their order.
   const alike = [{ ...by, descending: rest[0]?.descending ?? false }, ...rest]
   const { at, down } = first
-  const bounded = { ...first, at: { ...at, maybe: false } }
+  const bounded = { ...first, at: { ...at, nullable: false } }
   const values = down
     ? afterCondition([bounded, ...others], database)
     : sql`${at.order} is not null`
@@ -125,8 +125,8 @@ export function rangesAfter(
 }
 
 /**
- * Where all keys go one way, rows are compared as they stand in an index; else the first part of the
- * condition bounds the first key alone, which is what a database takes to find about the place.
+ * Builds the condition of the rows after a place. If all keys have one direction, whole rows are compared,
+ * as an index orders them. Else a bound of the first key comes first, by which an index finds about the place.
  */
 function afterCondition(keys: readonly CursorKey[], database: SqlDatabase): Fragment {
   const beyond = (index: number): Fragment => {
@@ -154,12 +154,12 @@ interface CursorKey {
   readonly down: boolean
 }
 
-/** Compares whole rows; `undefined` where null counts or the keys go both ways. */
+/** Compares whole rows; `undefined` if nulls matter or the keys have different directions. */
 function rowCondition(keys: readonly CursorKey[], database: SqlDatabase): Fragment | undefined {
   const down = keys[0]?.down ?? false
   const bound: Fragment[] = []
   for (const { at, value, down: each } of keys) {
-    if (each !== down || value === null || (down && at.maybe)) return undefined
+    if (each !== down || value === null || (down && at.nullable)) return undefined
     bound.push(bindValue(value, at, database))
   }
   const row = sql.join(keys.map(({ at }) => at.order))
@@ -167,25 +167,25 @@ function rowCondition(keys: readonly CursorKey[], database: SqlDatabase): Fragme
 }
 
 function strictlyAfter({ at, value, down }: CursorKey, database: SqlDatabase): Fragment {
-  if (value === null) return down || !at.maybe ? FALSE : sql`${at.order} is not null`
+  if (value === null) return down || !at.nullable ? FALSE : sql`${at.order} is not null`
   const bound = bindValue(value, at, database)
   if (!down) return sql`${at.order} > ${bound}`
   const less = sql`${at.order} < ${bound}`
-  return at.maybe ? sql`(${less} or ${at.order} is null)` : less
+  return at.nullable ? sql`(${less} or ${at.order} is null)` : less
 }
 
 function leadingBound({ at, value, down }: CursorKey, database: SqlDatabase): Fragment | undefined {
   if (value === null) return down ? sql`${at.order} is null` : undefined
-  if (down && at.maybe) return undefined
+  if (down && at.nullable) return undefined
   return sql`${at.order} ${sql.raw(down ? '<=' : '>=')} ${bindValue(value, at, database)}`
 }
 
-/** The values of a sort as columns of their own, and the order by them. */
+/** Builds a column for each value of a sort, and the order by these columns. */
 function sortColumns(sort: readonly SortKey[], backward: boolean, mapping: TableMapping) {
   return sort.map(({ path, descending }, index) => {
-    const { order, maybe } = mapping.find(path)
+    const { order, nullable } = mapping.find(path)
     const name = sql.id(`rest_key_${index}`)
     const column = sql`${order} as ${name}`
-    return { column, order: mapping.database.orderBy(name, descending !== backward, maybe) }
+    return { column, order: mapping.database.orderBy(name, descending !== backward, nullable) }
   })
 }

@@ -31,22 +31,23 @@ export async function openTable(
   options: Options,
 ): Promise<Table> {
   const { clock = Date.now, rememberTotals = true, maxScan = 100_000 } = options
-  const { mapping, catalog } = await prepare(shape, session, database, options)
-  const isOwn = catalog.isOwn(mapping)
+  const { mapping, catalog } = await createAndCheck(shape, session, database, options)
+  const isExact = catalog.isExact(mapping)
   const records = createRecords(database, mapping.table, clock)
-  // A walk names a subquery like the table, which a name with a schema does not allow.
-  const walks = database.serial && catalog.base && !mapping.table.includes('.')
+  // A walk gives the table's name to a subquery, whose name cannot have a schema.
+  const walks = database.serial && catalog.isTable && !mapping.table.includes('.')
   const walk = walks ? createWalk(mapping, maxScan) : undefined
   return {
     mapping,
     records,
-    rows: buildRowAccess(mapping, records, isOwn, clock),
-    create: buildCreate(mapping, records, isOwn, clock),
-    reads: buildReads(mapping, rememberTotals && catalog.base, walk),
+    rows: buildRowAccess(mapping, records, isExact, clock),
+    create: buildCreate(mapping, records, isExact, clock),
+    reads: buildReads(mapping, rememberTotals && catalog.isTable, walk),
   }
 }
 
-async function prepare(
+/** Creates or alters the table where the options allow it, and checks that the mapping fits it. */
+async function createAndCheck(
   shape: Shape,
   session: Session,
   database: SqlDatabase,
@@ -55,7 +56,7 @@ async function prepare(
   const { create = false, migrate = false } = options
   const makes = create || migrate
   const blank = new TableMapping(shape, database, options)
-  return session.prepare(async (runner: Runner) => {
+  return session.setUp(async (runner: Runner) => {
     const [makeTable, ...others] = makes ? tableStatements(blank) : []
     const run = async (statement: Fragment | undefined) =>
       statement && runner.run(compile(database, statement))
@@ -67,7 +68,7 @@ async function prepare(
       catalog = await readCatalog(blank.table, database, runner)
     }
     const mapping = new TableMapping(shape, database, options, catalog.typeOf)
-    // An index on a column that is not there would be an error of the database.
+    // Before the indexes: one on a missing column would be an error of the database.
     catalog.check(mapping)
     for (const statement of others) await run(statement)
     return { mapping, catalog }
@@ -101,8 +102,8 @@ export async function alterTableSql<Database>(
 type Catalog = Awaited<ReturnType<typeof readCatalog>>
 
 /**
- * Reads the catalog. A row has `name`, `type`; `alone`, whether a unique index is on the column alone,
- * null where that is unknown; `base`; `ruled`, whether the table has triggers.
+ * Reads the catalog. A row has the `name` and `type` of a column; `is_unique`, whether a unique index is on
+ * this column only, null if that is unknown; `is_table`, false for a view or row security; `has_triggers`.
  * @throws the database's own error for a table that does not exist.
  */
 async function readCatalog(table: string, database: SqlDatabase, { run }: Runner) {
@@ -110,8 +111,9 @@ async function readCatalog(table: string, database: SqlDatabase, { run }: Runner
   const [first] = rows
   if (!first) await run(compile(database, sql`select 1 from ${sql.table(table)} where 1 = 0`))
   const find = (column: string) => findRow(column, rows)
+  const isTable = isTrue(first?.is_table)
   /**
-   * Finds the columns that the table lacks. A temporary table of SQLite is not listed, and may still be served.
+   * Finds the columns that the table lacks. The catalog does not list a temporary table of SQLite: it is not checked.
    */
   const findMissing = ({ columns }: TableMapping) =>
     first ? columns.filter(({ column }) => !find(column)) : []
@@ -132,7 +134,7 @@ async function readCatalog(table: string, database: SqlDatabase, { run }: Runner
       if (!first) return
       const issues = columns.flatMap(column => findIssues(column, find(column.column), database))
       const key = find(id.column)
-      if (key && key.alone !== null && !isTrue(key.alone)) {
+      if (key && key.is_unique !== null && !isTrue(key.is_unique)) {
         issues.push(
           `its column "${id.column}" is the id, but no unique index is on it alone, so that several rows may have the same id; use another column, create such an index, or serve a view of the rows that are meant`,
         )
@@ -143,22 +145,22 @@ async function readCatalog(table: string, database: SqlDatabase, { run }: Runner
         )
       }
       if (issues.length === 0) return
-      const advice = isTrue(first.base) ? adviseColumns(findMissing(mapping), mapping) : ''
+      const advice = isTable ? adviseColumns(findMissing(mapping), mapping) : ''
       throw new Error(`The table ${table}: ${issues.join('; ')}${advice}`)
     },
     /** Whether the table returns exactly what was written, and has one row for each id. */
-    isOwn({ columns, versionColumn, id }: TableMapping): boolean {
-      if (versionColumn === undefined || !isTrue(first?.base) || isTrue(first?.ruled)) return false
+    isExact({ columns, versionColumn, id }: TableMapping): boolean {
+      if (versionColumn === undefined || !isTable || isTrue(first?.has_triggers)) return false
       const keeps = (column: string, as: ColumnType) =>
         database.keepsExactly(String(find(column)?.type), as)
       return (
-        isTrue(find(id.column)?.alone) &&
+        isTrue(find(id.column)?.is_unique) &&
         keeps(versionColumn, 'text') &&
         columns.every(({ column, type }) => keeps(column, type))
       )
     },
     /** Whether its rows change by writes alone: those of a view may change with the time. */
-    base: isTrue(first?.base),
+    isTable,
   }
 }
 
@@ -178,7 +180,7 @@ function isTrue(value: unknown): boolean {
   return value === true || Number(value) === 1
 }
 
-/** Names are the same in either case, unless both are there. */
+/** Finds the row of a column, in either case if none has exactly this name. */
 function findRow(column: string, rows: readonly Row[]): Row | undefined {
   return (
     rows.find(({ name }) => name === column) ??

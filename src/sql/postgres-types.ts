@@ -20,7 +20,7 @@ const UUID: NativeType = {
 const DATE: NativeType = {
   kind: 'date',
   toColumnText: text => (isDate(text) ? text : undefined),
-  // As a number of days: the year 0 has no text in PostgreSQL that is one of ISO 8601.
+  // As a number of days: PostgreSQL does not print the year 0 as ISO 8601 does.
   read: column => sql`(${column} - date '1970-01-01')`,
   parse: days => new Date(Number(days) * DAY_MS).toISOString().slice(0, -14),
   bind: text => sql`${isDate(text) ? toBound(text) : null}::text::date`,
@@ -28,7 +28,7 @@ const DATE: NativeType = {
 }
 
 const UTC = sql.lit('YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-/** What `toISOString()` prints, on the days that every month has: the usual case needs no `Date`. */
+/** A text of `toISOString()` on a day that every month has: the usual case needs no `Date`. */
 const PLAIN_ISO =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
@@ -53,7 +53,7 @@ function timestamptz(digits: number): NativeType {
   }
 }
 
-/** Most items have the same time twice: printed once. */
+/** Most items have one time twice, as created and updated: it is printed once. */
 let [lastSeconds, lastText]: [unknown, string] = [undefined, '']
 
 const MILLISECONDS: Pick<NativeType, 'read' | 'parse'> = {
@@ -67,7 +67,7 @@ const MILLISECONDS: Pick<NativeType, 'read' | 'parse'> = {
   },
 }
 
-/** More than a double can hold. */
+/** As text: a double cannot hold so many digits. */
 const MICROSECONDS: Pick<NativeType, 'read' | 'parse'> = {
   read: column => sql`(extract(epoch from ${column}) * 1000000)::bigint::text`,
   parse(value) {
@@ -81,19 +81,19 @@ const MICROSECONDS: Pick<NativeType, 'read' | 'parse'> = {
 /**
  * Prints an instant as `toISOString()` does, with six digits of a second where three are not exact.
  * @param time in milliseconds since 1970.
- * @param fraction six digits of a second, which count instead of those of `time`.
+ * @param fraction six digits of a second, which replace those of `time`.
  */
 function printInstant(time: number, fraction: string): string {
   const finer = fraction.endsWith('000') ? '' : fraction.slice(3)
   return `${new Date(time).toISOString().slice(0, -4)}${fraction.slice(0, 3)}${finer}Z`
 }
 
-/** Replaces a day before the year 1, which PostgreSQL does not read, by one before all that a column holds. */
+/** Replaces a time before the year 1, which PostgreSQL does not read, by one before all others. */
 function toBound(text: string): string {
   return text < '0001' ? '-infinity' : text
 }
 
-/** The native type of a new column. */
+/** Finds the native type of a new column. */
 export function nativeFor({ kind }: Field, role: MadeRole | undefined): string | undefined {
   if (role === 'id') return 'uuid'
   if (role === 'time') return 'timestamptz(3)'
@@ -103,7 +103,7 @@ export function nativeFor({ kind }: Field, role: MadeRole | undefined): string |
 const SERVED: Readonly<Record<string, ServedType>> = {
   text: { as: ['text', 'json'], exact: true },
   'character varying': { as: ['text', 'json'] },
-  // What a UUID fills; shorter texts would be read with blanks at the end.
+  // A UUID fills it; shorter texts would be read with blanks at the end.
   'character(36)': { as: ['text'] },
   smallint: { as: ['integer', 'real'], exact: true },
   integer: { as: ['integer', 'real'], exact: true },
@@ -118,10 +118,10 @@ const SERVED: Readonly<Record<string, ServedType>> = {
 
 const TIMESTAMPTZ = /^timestamp(?:tz)?(?:\((\d)\))?(?: with time zone)?$/
 
-/** Tells what a column of a type, as `format_type` prints it, can hold. */
+/** Finds what a column of a type, as `format_type` prints it, can hold. */
 export function serves(type: string): ServedType {
   const [, precision, scale] = /^numeric\((\d+),(-?\d+)\)$/.exec(type) ?? []
-  // A double reads so many digits as they are.
+  // A double holds 15 digits exactly.
   if (precision !== undefined && Number(precision) <= 15) return { as: ['integer', 'real'] }
   if (precision !== undefined) return { as: Number(scale) === 0 ? ['integer'] : [] }
   const [instant, digits = 6] = TIMESTAMPTZ.exec(type) ?? []

@@ -7,7 +7,7 @@ import type { Failure, SqlDatabase } from './database.ts'
 import { nativeFor, serves } from './postgres-types.ts'
 import { type Fragment, sql } from './sql-text.ts'
 
-/** By code point, whatever the order of the database is. */
+/** Compares texts by code point, whatever the collation of the database is. */
 const C = sql`collate "C"`
 
 /** Selects a value inside JSON. A column of text or `jsonb` is cast to `json`. */
@@ -28,7 +28,7 @@ function rootText(json: Fragment): Fragment {
   return sql`(${json} #>> '{}')`
 }
 
-/** One kind out of JSON; null where the value is of another type, since a cast of it would be an error. */
+/** Reads a value of one kind from JSON; null for one of another type, since a cast of it would be an error. */
 function typed(json: Fragment, text: Fragment, kind: Kind): Fragment {
   switch (kind) {
     case 'number':
@@ -45,8 +45,8 @@ const DATE_TIME =
   '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?$'
 
 /**
- * Counted by hand: PostgreSQL's own casts depend on settings, so that no index may hold them, and
- * fail where a text is no date. The day is that of Fliegel and Van Flandern (1968).
+ * Computes an instant without PostgreSQL's casts: these depend on settings, so that no index may use them,
+ * and fail for a text that is not a date. The day is that of Fliegel and Van Flandern (1968).
  */
 function instant(text: Fragment): Fragment {
   const part = (from: number, length: number) =>
@@ -65,7 +65,7 @@ function instant(text: Fragment): Fragment {
       else 0 end end)`
 }
 
-/** Bound as text and cast: a driver that guesses types cannot guess wrong, and no value fails to be cast. */
+/** Binds a value as text with a cast that never fails, so that no driver has to guess its type. */
 function bind(value: Scalar, kind: Kind): Fragment {
   switch (kind) {
     case 'boolean':
@@ -99,16 +99,16 @@ const CATALOG = sql.raw(`select a.attname as name,
     select t.oid, a.atttypmod, t.typbasetype, t.typtypmod union all
     select b.oid, base.below, b.typbasetype, b.typtypmod from base join pg_type as b on b.oid = base.next)
     select format_type(base.type, base.mod) from base where base.next = 0) as type,
-  c.relkind in ('r', 'p') and not c.relrowsecurity as base, exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal) as ruled,
+  c.relkind in ('r', 'p') and not c.relrowsecurity as is_table, exists (select 1 from pg_trigger as g where g.tgrelid = c.oid and not g.tgisinternal) as has_triggers,
   case c.relkind when 'r' then exists (select 1 from pg_index as i where i.indrelid = c.oid and i.indisunique
-    and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum) end as alone
+    and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum) end as is_unique
   from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   join pg_type as t on t.oid = a.atttypid
   where c.oid = to_regclass(`)
 
 const BEGIN = 'begin isolation level read committed'
 
-/** Any number that no other program takes a lock by: tables are made by one process at a time. */
+/** An advisory lock that no other program uses: tables are made by one process at a time. */
 const LOCK = '7215423909113245'
 
 export const postgres: SqlDatabase = {
@@ -137,12 +137,12 @@ export const postgres: SqlDatabase = {
   },
   begin: [BEGIN],
   beginTransaction: ['begin isolation level serializable'],
-  // It takes no snapshot, unlike a `select`: what ran before it is seen. `select for update` waits for it too.
-  lockTransaction: (table, alone) =>
-    `lock table "${table}" in ${alone ? 'exclusive' : 'row exclusive'} mode`,
+  // Unlike a `select`, it takes no snapshot: all earlier commits are seen. `select for update` waits for it too.
+  lockTransaction: (table, exclusive) =>
+    `lock table "${table}" in ${exclusive ? 'exclusive' : 'row exclusive'} mode`,
   beginRead: ['begin isolation level repeatable read read only'],
-  // To make an index takes as long as it takes. `if not exists` alone is an error where two make a table.
-  beginPrepare: [
+  // An index may take long to make. Two processes that make one table fail, even with `if not exists`.
+  beginSetup: [
     BEGIN,
     'set local statement_timeout = 0',
     `select pg_advisory_xact_lock(${LOCK}::bigint)`,
@@ -152,7 +152,7 @@ export const postgres: SqlDatabase = {
   forUpdate: sql` for update`,
   boolean: value => value,
   bind,
-  // As text: what a driver makes of JSON is its user's choice.
+  // As text: users choose what their driver makes of JSON.
   read: (column, type) => (type === 'json' ? sql`${column}::text` : column),
   text: value => sql`${value} ${C}`,
   json: (column, path, kind) => typed(inside(column, path), textInside(column, path), kind),
@@ -161,20 +161,20 @@ export const postgres: SqlDatabase = {
   anyElement(column, path, kind, test) {
     const list = inside(column, path)
     const value = sql.raw('rest_e.value')
-    // Of what is no array there are no elements; to ask for them is an error.
+    // Only an array has elements: of another value they would be an error.
     return sql`exists (select 1 from json_array_elements(case json_typeof(${list}) when 'array' then ${list} end) as rest_e(value) where ${test(typed(value, rootText(value), kind))})`
   },
   instant,
   like: (text, pattern) => sql`${text} like ${storable(pattern.map(likeOf).join(''))}::text`,
   contains: (text, word) => sql`strpos(lower(${text}), ${storable(word)}::text) > 0`,
-  orderBy(value, descending, maybe) {
-    if (!maybe) return descending ? sql`${value} desc` : value
+  orderBy(value, descending, nullable) {
+    if (!nullable) return descending ? sql`${value} desc` : value
     return descending ? sql`${value} desc nulls last` : sql`${value} nulls first`
   },
   /**
-   * What a statement sees is decided by its snapshot: two of the same text see the same rows. After
-   * a restart numbers may come again; of a standby the text does not say all, nor of databases that
-   * are many servers.
+   * The snapshot decides what a statement sees: two with the same text see the same rows. After a restart
+   * its numbers may repeat, so the start time precedes it. On a standby, and in databases of many servers,
+   * it does not show every change.
    */
   state: sql`(case when pg_is_in_recovery() or version() ~ 'YB|Greenplum|Redshift|Cockroach' or to_regclass('pg_catalog.pg_dist_partition') is not null then null else extract(epoch from pg_postmaster_start_time()) || ' ' || pg_current_snapshot() end)`,
   plan: {
@@ -198,12 +198,12 @@ function likeOf(step: LikeStep): string {
   return /[\\%_]/.test(step.char) ? `\\${step.char}` : step.char
 }
 
-/** A text too long for its column, a number or a date out of its range, no value of an enum; null, a check, a trigger. */
+/** A text too long, a number or a date out of range, an unknown value of an enum; a null, a check, a trigger. */
 const UNSTORABLE = /^(?:22001|22003|22008|22009|22P02|23502|23514|P0001)$/
 /** Foreign keys, exclusions. */
 const CONFLICT = /^(?:23001|23503|23P01)$/
 
-/** SQLSTATE classes and codes, and what Node and pg say of connections. */
+/** The codes of PostgreSQL and Node, then the messages of pg, for lost connections and servers that take no work. */
 const UNAVAILABLE =
   /^(?:08...|53...|57P0\d|25006|55P03|E(?:CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND|AI_AGAIN))$/
 const LOST =
@@ -225,13 +225,13 @@ function findFailure(error: unknown): Failure | undefined {
   }
   if (CONFLICT.test(code)) return { kind: 'conflict' }
   if (code === '57014') return { kind: 'cancelled' }
-  // Several addresses tried at once fail as one.
+  // If all addresses of a host fail, Node throws one error for them.
   const [first] = error instanceof AggregateError ? error.errors : []
   if (first !== undefined && code === '') return findFailure(first)
   return UNAVAILABLE.test(code) || LOST.test(error.message) ? { kind: 'unavailable' } : undefined
 }
 
-/** Whether a statement was prepared before its table was altered, or all were dropped: it is prepared anew. */
+/** Whether a prepared statement is no longer valid, as when its table was altered: it is prepared again. */
 function isStale(error: Error, code: string): boolean {
   // The message is in the server's language.
   const revalidated = 'routine' in error && error.routine === 'RevalidateCachedQuery'

@@ -17,11 +17,11 @@ import {
   toPage,
 } from '../store/store.ts'
 import {
-  type Beside,
-  besideStatement,
+  type Extras,
   type Filters,
   listStatement,
   matchesStatement,
+  selectExtras,
 } from './list-statements.ts'
 import { compile, type Row, type Runner, type StatementSession } from './session.ts'
 import { type Fragment, sql } from './sql-text.ts'
@@ -31,7 +31,7 @@ import { hasIndexFor, type TableWalk } from './table-walk.ts'
 /** The items of a slice. */
 interface Found {
   readonly items: readonly Stored[]
-  /** How many rows the slice has: more than the items, where these are too large together. */
+  /** How many rows the slice has: more than the items if these are too large together. */
   readonly count: number
   /** Whether the rows are too large together, so that the page may have to be cut. */
   readonly long: boolean
@@ -40,7 +40,7 @@ interface Found {
 
 const MAX_TOTALS = 1000
 
-/** The cost of counting in the planner's units, some milliseconds, from which its estimate is taken. */
+/** The cost in the planner's units, some milliseconds, above which its estimate replaces a count. */
 const MAX_COUNT_COST = 1000
 
 /** What is to be read by one statement. */
@@ -51,9 +51,9 @@ interface Part {
   readonly counts: boolean
 }
 
-/** Instead of a slice: its rows are too long to be read with those of other clients. */
+/** Returned instead of a slice: its rows are too long to be read at the same time as others. */
 const LONG = Symbol('long')
-/** How long a table with long rows is taken to have others, in milliseconds. */
+/** For how long after a long row others are expected, in milliseconds. */
 const LONG_MS = 1000
 
 export type Reads = ReturnType<typeof buildReads>
@@ -69,7 +69,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
   /** The totals at one state of the database, by their filters. */
   const totals = new Map<string, number>()
   let state: unknown
-  /** The time until which the rows are taken to be long. */
+  /** The time until which the rows are expected to be long. */
   let longUntil = 0
   /** Settles when the last page of long rows was read. */
   let lastLong: Promise<unknown> = Promise.resolve()
@@ -105,12 +105,12 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
 
   async function selectSlice(
     { selection, slice }: Part,
-    beside: Beside,
+    extras: Extras,
     maxBytes: number | undefined,
     { run }: Runner,
   ): Promise<(Found & { readonly first: Row | undefined }) | typeof LONG> {
     const columns = maxBytes === undefined ? undefined : bounded?.select(slice.limit, maxBytes)
-    const statement = listStatement(selection, slice, beside, mapping, columns ?? mapping.all)
+    const statement = listStatement(selection, slice, extras, mapping, columns ?? mapping.all)
     const { rows } = await run(compile(database, statement))
     if (columns && bounded?.isMarked(rows)) {
       longUntil = performance.now() + LONG_MS
@@ -126,7 +126,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     maxBytes: number | undefined,
     runner: Runner,
   ): Promise<Found | typeof LONG> {
-    const select = (beside: Beside) => selectSlice(part, beside, maxBytes, runner)
+    const select = (extras: Extras) => selectSlice(part, extras, maxBytes, runner)
     if (!part.counts) return select({ total: false, state: false })
     const key = toKey(part.selection)
     const remembered = remembers && !runner.apart
@@ -166,12 +166,12 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     const read = async (runner: Runner) => {
       const expectsLong = maxBytes !== undefined && performance.now() < longUntil
       const found = expectsLong ? LONG : await readSlice(part, maxBytes, runner)
-      // In a transaction nobody else has a turn: other reads may wait for its end.
+      // A transaction does not wait for other long reads: they may wait for its end.
       return found === LONG && runner.apart ? readLong(part, runner, maxBytes) : found
     }
     const found = await session.read(read, options, !hasIndex)
     if (found !== LONG) return found
-    // They keep the driver and this process busy: one page after another, each in its turn.
+    // Long rows keep the driver and this process busy: their pages are read one after another.
     const reading = lastLong.then(async () => {
       throwIfAborted(options)
       await takeTurn(true)
@@ -181,7 +181,7 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     return reading
   }
 
-  /** Reads as many rows as fit. Even to pass over a long value takes long in SQLite: their sizes are read first. */
+  /** Reads as many rows as fit, their sizes first: SQLite takes long even to skip a long value. */
   async function readLong(part: Part, runner: Runner, maxBytes = 0): Promise<Found> {
     const { selection, slice } = part
     const nothing = { total: false, state: false }
@@ -214,13 +214,13 @@ export function buildReads(mapping: TableMapping, remembers: boolean, walk: Tabl
     }
     // `filters` may be a selection: a count needs no index for its sort.
     const hasIndex = hasIndexFor({ where: filters.where, search: filters.search }, mapping)
-    /** Selects the state of the database, as far as totals are remembered, and the total if wanted. */
+    /** Selects the state of the database if totals are remembered, and the total if wanted. */
     const select = (counts: boolean) =>
       session.read(
         async ({ apart, run }): Promise<Row> => {
-          const beside = { total: counts, state: remembers && !apart }
-          if (!beside.total && !beside.state) return {}
-          const statement = besideStatement(filters, beside, mapping)
+          const extras = { total: counts, state: remembers && !apart }
+          if (!extras.total && !extras.state) return {}
+          const statement = selectExtras(filters, extras, mapping)
           return (await run(compile(database, statement))).rows[0] ?? {}
         },
         options,
@@ -280,9 +280,9 @@ function toKey({ where, search }: Filters): string {
   return JSON.stringify([where, search])
 }
 
-/** A character takes at most so many bytes as JSON: U+0001 is `\u0001`. */
+/** How many bytes a character may take as JSON: U+0001 is `\u0001`. */
 const CHARACTER_BYTES = 6
-/** The most of a value that is no text, of its quotes and its comma. */
+/** How many bytes any other value may take; for a text its quotes and comma. */
 const VALUE_BYTES = 48
 
 /**
@@ -293,12 +293,12 @@ function boundColumns(mapping: TableMapping) {
   const { columns } = mapping
   const longColumns = columns.filter(({ long }) => long)
   if (longColumns.length === 0) return undefined
-  /** The bytes of a row beside its long values. */
+  /** The bytes of a row without its long values. */
   const fixed = columns.reduce(
     (sum, { name }) => sum + CHARACTER_BYTES * name.length + VALUE_BYTES,
     0,
   )
-  /** Stands in the place of a long value. */
+  /** Replaces a long value. */
   const mark = randomUUID()
   const sizes = longColumns.map(({ readable }) => sql`coalesce(octet_length(${readable}), 0)`)
   return {

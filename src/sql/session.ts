@@ -15,7 +15,7 @@ import { runBatch, type SharedWork, takeWrites, type Write } from './writes.ts'
 export type Row = Readonly<Record<string, unknown>>
 
 /** A statement printed once, to be run again with other values. */
-export type Prepared = CompiledQuery<Row>
+export type Statement = CompiledQuery<Row>
 
 /** Runs statements on one connection, in or outside of a transaction. */
 export interface Runner {
@@ -24,7 +24,7 @@ export interface Runner {
    * totals are not remembered then.
    */
   readonly apart: boolean
-  run(statement: Prepared, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
+  run(statement: Statement, parameters?: readonly unknown[]): Promise<QueryResult<Row>>
   /** Runs a statement without values, and drops its rows. */
   exec(text: string): Promise<unknown>
 }
@@ -57,7 +57,7 @@ export interface StatementSession {
   ): Promise<Result>
 }
 
-/** How long work is retried that meets a lock or a conflict, and the pauses in between; milliseconds. */
+/** How long work that meets a lock or a conflict is retried, and the pauses in between; milliseconds. */
 const RETRY_TIMEOUT_MS = 5000
 const FIRST_PAUSE_MS = 5
 const LONGEST_PAUSE_MS = 100
@@ -65,15 +65,15 @@ const LONGEST_PAUSE_MS = 100
 /** How many slow reads run at the same time. */
 const MAX_SLOW = 4
 
-/** To make a signal costs a fifth of a read, and most reads end earlier. */
+/** When a read starts to watch its signal: making one costs a fifth of a read, and most reads end earlier. */
 const SIGNAL_DELAY_MS = 20
 
 /** The parts of a compiled query that only Kysely's plugins read. */
 const RAW = CompiledQuery.raw('')
 
-export function compile(database: SqlDatabase, statement: Fragment): Prepared {
+export function compile(database: SqlDatabase, statement: Fragment): Statement {
   // Rows have their columns by name, whatever the statement is.
-  return { ...RAW, ...print(statement, database) } as Prepared
+  return { ...RAW, ...print(statement, database) } as Statement
 }
 
 /** Runs work on a database. Each method rejects with the signal's reason, or an `UnavailableError`. */
@@ -82,7 +82,7 @@ export class Session implements StatementSession {
   readonly #shared: SharedDatabase
   readonly #database: SqlDatabase
   readonly #initConnection: string | undefined
-  /** The process ids of the server's ends of the connections. */
+  /** The ids of the server's processes, by their connections. */
   readonly #processIds = new WeakMap<DatabaseConnection, number>()
   #queue: Write[] = []
   #flushing = false
@@ -97,10 +97,10 @@ export class Session implements StatementSession {
     this.#initConnection = database.initConnection?.(timeout)
   }
 
-  /** Runs work that makes tables, in a transaction of its own without a time limit. */
-  prepare<T>(work: (runner: Runner) => Promise<T>, create: boolean): Promise<T> {
-    const { beginPrepare, beginRead } = this.#database
-    return this.#transact(create ? beginPrepare : beginRead, work, {})
+  /** Runs work that checks tables, or makes them too, in its own transaction without a time limit. */
+  setUp<T>(work: (runner: Runner) => Promise<T>, makes: boolean): Promise<T> {
+    const { beginSetup, beginRead } = this.#database
+    return this.#transact(makes ? beginSetup : beginRead, work, {})
   }
 
   /** If the signal is aborted, the promise rejects at once, even while it waits for a connection. */
@@ -143,7 +143,7 @@ export class Session implements StatementSession {
   }
 
   /**
-   * Runs work in a transaction of the user's, and again where others were in the way.
+   * Runs work in a transaction of the user's program, and again after a conflict.
    * @param work gets the number of earlier tries.
    */
   async transaction<T>(
@@ -160,7 +160,7 @@ export class Session implements StatementSession {
     }
   }
 
-  /** Runs slow work, a few at a time: more of them would be no faster, and keep all connections of a pool. */
+  /** Runs slow work, a few at a time: more would be no faster, and would occupy all connections of a pool. */
   async #inLine<T>(work: () => Promise<T>): Promise<T> {
     const { slow } = this.#shared
     if (slow.running >= MAX_SLOW) await new Promise<void>(resolve => slow.waiting.push(resolve))
@@ -205,7 +205,7 @@ export class Session implements StatementSession {
     }
   }
 
-  /** Runs work in a transaction, if it begins one, and again where others were in the way. */
+  /** Runs work, in a transaction if it has a `begin`, and again after a conflict. */
   async #transact<T>(
     begin: readonly string[] | undefined,
     work: (runner: Runner) => Promise<T>,
@@ -216,9 +216,9 @@ export class Session implements StatementSession {
     for (let tries = 0; ; tries++) {
       try {
         throwIfAborted(options)
-        const beside = reader !== undefined && this.#shared.transactions > 0
-        return await this.#onConnection(beside ? reader : undefined, connection => {
-          const runner = createRunner(connection, options, beside)
+        const onReader = reader !== undefined && this.#shared.transactions > 0
+        return await this.#onConnection(onReader ? reader : undefined, connection => {
+          const runner = createRunner(connection, options, onReader)
           const cancellable = (each: Runner) =>
             this.#cancellable(connection, options, () => work(each))
           return begin ? inTransaction(begin, cancellable, runner) : cancellable(runner)
@@ -247,7 +247,7 @@ export class Session implements StatementSession {
         return work(connection)
       })
     }
-    // One after another: Kysely's own lock wakes all that wait, each time.
+    // One after another: Kysely's lock would wake all waiting calls each time.
     const result = this.#turn.then(() => this.#executor.provideConnection(work))
     this.#turn = result.catch(() => undefined)
     return result
@@ -259,7 +259,7 @@ export class Session implements StatementSession {
     this.#processIds.set(connection, Number(rows[0]?.pid))
   }
 
-  /** Runs work of which the server cancels the running statement once the signal is aborted. */
+  /** Runs work. Once the signal is aborted, the server cancels the statement that runs. */
   async #cancellable<T>(
     connection: DatabaseConnection,
     options: StoreOptions,
@@ -270,7 +270,7 @@ export class Session implements StatementSession {
     let ended = false
     let sent: Promise<unknown> | undefined
     const cancel = async (other: DatabaseConnection) => {
-      // By now the connection may serve someone else.
+      // By now the connection may run another call's work.
       if (ended) return
       sent = other.executeQuery(CompiledQuery.raw(`select pg_cancel_backend(${processId})`))
       await sent
@@ -285,7 +285,7 @@ export class Session implements StatementSession {
       stop()
       if (sent) {
         await sent.catch(() => undefined)
-        // Receives the cancellation, should it still be on its way.
+        // If the cancellation is still on its way, this statement receives it.
         await connection.executeQuery(CompiledQuery.raw('select 1')).catch(() => undefined)
       }
     }
@@ -329,7 +329,7 @@ async function inTransaction<T>(
   }
 }
 
-/** Calls back when the signal is aborted. @returns what stops the waiting. */
+/** Calls back when the signal is aborted. @returns a function that stops this. */
 function onAbort(options: StoreOptions, callback: () => void): () => void {
   let signal: AbortSignal | undefined
   const timer = setTimeout(() => {
@@ -361,7 +361,7 @@ export type AnyKysely = Pick<Kysely<unknown>, 'getExecutor'> & { withoutPlugins(
 
 export interface SharedDatabase {
   readonly executor: QueryExecutor
-  /** A second connection, for what is read while a transaction has the only one of SQLite. */
+  /** A second connection to SQLite, which reads while a transaction occupies the first. */
   reader?: Pick<Kysely<unknown>, 'destroy'> & { readonly executor: QueryExecutor }
   /** How many transactions run, or wait for their connection. */
   transactions: number
@@ -369,21 +369,21 @@ export interface SharedDatabase {
   readonly slow: { running: number; readonly waiting: (() => void)[] }
 }
 
-/** By the adapter, which all Kyselys made of one have in common. */
+/** By the adapter, which all Kyselys derived from one share. */
 const databases = new WeakMap<object, SharedDatabase>()
 
 export function findSharedDatabase(db: AnyKysely): SharedDatabase {
   const { adapter } = db.getExecutor()
   const known = databases.get(adapter)
   if (known) return known
-  // Plugins that rename columns would rename the declared ones too. A Kysely without plugins is one.
+  // Plugins that rename columns would rename the declared ones too. `withoutPlugins` returns a Kysely.
   const executor = (db.withoutPlugins() as Kysely<unknown>).getExecutor()
   const made: SharedDatabase = { executor, transactions: 0, slow: { running: 0, waiting: [] } }
   databases.set(adapter, made)
   return made
 }
 
-/** Has what is read while a transaction runs read by another connection. */
+/** Lets another connection read while a transaction runs. */
 export async function useReader(
   db: AnyKysely,
   reader: AnyKysely & Pick<Kysely<unknown>, 'destroy' | 'executeQuery'>,

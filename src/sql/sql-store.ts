@@ -43,7 +43,7 @@ export { createTableSql, prepareSqlite } from './tables.ts'
 /** What `sqlStore` takes. */
 export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions {
   /**
-   * The user's own. `close()` destroys it. For SQLite, see {@link prepareSqlite}; a pool of pg must
+   * The user's Kysely. `close()` destroys it. For SQLite, see {@link prepareSqlite}; a pool of pg must
    * have gone through {@link preparePostgres}.
    */
   readonly db: Kysely<Database>
@@ -56,8 +56,8 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
   readonly create?: boolean | undefined
   /**
    * Whether columns that a table lacks are added at first use, each with the default of its schema; nothing is
-   * ever removed or changed. It makes what is missing besides, as `create` does. A required column without a
-   * default is an error still. Default false: {@link alterTableSql} prints the statements.
+   * ever removed or changed. It also makes missing tables and indexes, as `create` does. A required column
+   * without a default is still an error. Default false: {@link alterTableSql} prints the statements.
    */
   readonly migrate?: boolean | undefined
   /**
@@ -68,14 +68,14 @@ export interface SqlStoreOptions<Database = unknown> extends TableMappingOptions
   readonly timeout?: number | undefined
   /**
    * Whether exact totals are remembered until the database changes. Default true; set false for a
-   * database that is not plain PostgreSQL although it says so. Never in effect on a standby, on a view,
-   * whose rows may change with the time, a foreign table, or one with row security.
+   * database that calls itself PostgreSQL but is another. It never applies to a standby, a view, whose rows may
+   * change with the time, a foreign table, or a table with row security.
    */
   readonly rememberTotals?: boolean | undefined
   /**
-   * How many rows of SQLite one statement may look at where no index serves a list or a count: its driver
-   * cannot be stopped. More are looked at in slices of some milliseconds, between which others are served;
-   * what is written meanwhile is found or not. Default 100,000.
+   * How many rows of SQLite one statement may read for a list or a count that no index serves: its driver
+   * cannot be stopped. More rows are read in slices of some milliseconds, with other requests in between;
+   * rows written meanwhile may be found or not. Default 100,000.
    */
   readonly maxScan?: number | undefined
   /** The time in milliseconds since 1970. Default `Date.now`. */
@@ -92,7 +92,7 @@ interface Member {
   enter(): void
   leave(): void
   open(): Table | Promise<Table>
-  /** The store within a transaction; where its table could not be opened, each call throws why. */
+  /** Returns the store within a transaction; if its table could not be opened, each call throws the reason. */
   bind(opened: PromiseSettledResult<Table>, transaction: StatementSession): Store
 }
 
@@ -102,8 +102,8 @@ const members = new WeakMap<Store, Member>()
  * Creates a store in a table of a SQL database: a column for each top-level field. SQLite as of 3.43,
  * PostgreSQL as of 13 with the encoding UTF8. At first use it reads the catalog: a table that lacks a
  * column, or has one that cannot be served as it is declared, makes each call throw an `Error` that says
- * so. Not checked: that values match the schema. Without a version column a version is a hash of the
- * values, which returns when the values do.
+ * so. It does not check that values match the schema. Without a version column a version is a hash of
+ * the values: equal values have the same version again.
  * @example
  * import Database from 'libsql'
  * import { Kysely, SqliteDialect } from 'kysely'
@@ -123,28 +123,28 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   const database = DATABASES[name]
   const shared = findSharedDatabase(db)
   const session = new Session(shared, database, timeout)
-  let shape: Shape | undefined
+  let attached: Shape | undefined
   let table: Table | undefined
-  let preparing: Promise<Table> | undefined
+  let opening: Promise<Table> | undefined
   let running = 0
   let onIdle = () => {}
   let closed = false
 
-  async function prepare(own: Shape): Promise<Table> {
-    const prepared = await openTable(own, session, database, options)
-    setMapping(store, prepared.mapping)
+  async function openFor(shape: Shape): Promise<Table> {
+    const opened = await openTable(shape, session, database, options)
+    setMapping(store, opened.mapping)
     // Another collection may be attached by now.
-    if (own === shape) table = prepared
-    return prepared
+    if (shape === attached) table = opened
+    return opened
   }
 
   function open(): Table | Promise<Table> {
     if (table) return table
-    if (!shape) throw new TypeError('The store belongs to no collection yet')
-    preparing ??= prepare(shape).finally(() => {
-      preparing = undefined
+    if (!attached) throw new TypeError('The store belongs to no collection yet')
+    opening ??= openFor(attached).finally(() => {
+      opening = undefined
     })
-    return preparing
+    return opening
   }
 
   /** Translates an error of the database to one of stores, with the fields that it is about. */
@@ -183,7 +183,7 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
     }
   }
 
-  /** The methods of a store whose table some function opens. */
+  /** Builds the methods of a store. @param access gives them its table and a session. */
   function methodsOn(access: Access) {
     const write: Access = work =>
       access((opened, on) => work(opened, on).catch(error => rethrow(error, opened)))
@@ -236,12 +236,12 @@ export function sqlStore<Database>(options: SqlStoreOptions<Database>): Store {
   const store: Store = {
     ...methodsOn(use),
     attach(next) {
-      const merged = shape ? mergeShapes(shape, next) : next
+      const merged = attached ? mergeShapes(attached, next) : next
       // Throws a TypeError for fields that no table can hold.
       tableStatements(new TableMapping(merged, database, options))
-      shape = merged
+      attached = merged
       table = undefined
-      preparing = undefined
+      opening = undefined
     },
     open: () => use(async () => undefined),
     claim: (...input) => use(({ records }, on) => records.claim(on, ...input)),

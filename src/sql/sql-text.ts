@@ -38,13 +38,13 @@ export const PLACEHOLDER = sql`${''}`
 /** Makes a fragment of a text, which must never come from a request. */
 sql.raw = (text: string): Fragment => new Fragment(unbound(text))
 
-/** Quotes a name of the declaration. */
+/** Quotes a declared name. */
 sql.id = (name: string): Fragment => new Fragment(quoted(name))
 
 /** Quotes a table's name, and its schema before a dot. */
 sql.table = (name: string): Fragment => new Fragment(name.split('.').map(quoted).join('.'))
 
-/** Prints a literal: a number, or a text of the declaration. */
+/** Prints a literal: a number, or a text that comes from no request. */
 sql.lit = (value: string | number): Fragment =>
   new Fragment(
     typeof value === 'number' ? String(value) : `'${unbound(value).replaceAll("'", "''")}'`,

@@ -26,7 +26,7 @@ const COLUMN_TYPES = {
 const UNIQUE = /UNIQUE constraint failed: (?:index '(.+)'|(.+))$/
 const NOT_NULL = 'NOT NULL constraint failed: '
 const UNAVAILABLE = /^SQLITE_(?:LOCKED|CANTOPEN|IOERR|FULL|PROTOCOL|READONLY)/
-/** Another connection writes. The code of node:sqlite says nothing. */
+/** Another connection writes. By its message: node:sqlite has one code for all errors. */
 const LOCKED = /^database is locked/
 const CLOSED = /connection is not open|database is not open|already been destroyed/
 
@@ -36,14 +36,14 @@ export const sqlite: SqlDatabase = {
   types: COLUMN_TYPES,
   catalog(table) {
     const [name = '', schema = 'main'] = table.split('.').reverse()
-    const kept = sql`${sql.id(schema)}.sqlite_schema`
+    const schemaTable = sql`${sql.id(schema)}.sqlite_schema`
     const index = sql`select count(*) = 1 and max(i.name) = p.name from pragma_index_info(l.name, ${schema}) as i`
     return sql`select p.name as name, upper(p.type) as type,
-        exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as base,
-        exists (select 1 from ${kept} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as ruled,
-        case when exists (select 1 from ${kept} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
+        exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0) as is_table,
+        exists (select 1 from ${schemaTable} as m where lower(m.tbl_name) = lower(${name}) and m.type = 'trigger') as has_triggers,
+        case when exists (select 1 from ${schemaTable} as m where lower(m.name) = lower(${name}) and m.type = 'table' and m.rootpage > 0)
           then (p.pk = 1 and (select max(o.pk) from pragma_table_info(${name}, ${schema}) as o) = 1)
-            or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as alone
+            or exists (select 1 from pragma_index_list(${name}, ${schema}) as l where l."unique" and not l.partial and (${index})) end as is_unique
         from pragma_table_xinfo(${name}, ${schema}) as p`
   },
   keepsExactly: (type, as) => type === COLUMN_TYPES[as],
@@ -51,7 +51,7 @@ export const sqlite: SqlDatabase = {
   begin: ['begin immediate'],
   beginTransaction: ['begin immediate'],
   beginRead: ['begin'],
-  beginPrepare: ['begin immediate'],
+  beginSetup: ['begin immediate'],
   longestName: Number.POSITIVE_INFINITY,
   nativeFor: () => undefined,
   supportsDmlInCte: false,
@@ -66,7 +66,7 @@ export const sqlite: SqlDatabase = {
   holds: (column, path, what) => sql`${typeInside(column, path)} = ${sql.lit(what)}`,
   anyElement: (column, path, _kind, test) =>
     sql`exists (select 1 from json_each(${column}, ${toJsonPath(path)}) as rest_e where ${test(sql.raw('rest_e.value'))})`,
-  /** Counted by hand: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
+  /** Computed from its parts: `julianday` rounds milliseconds, and refuses offsets beyond 14 hours. */
   instant:
     text => sql`(cast(round((julianday(substr(${text}, 1, 10) || ' ' || substr(${text}, 12, 5)) - 2440587.5) * 1440) as integer) * 60000
     + case when substr(${text}, 17, 1) = ':' then cast(round(cast(substr(${text}, 18, 6) as real) * 1000) as integer) else 0 end
@@ -74,7 +74,7 @@ export const sqlite: SqlDatabase = {
   like(text, pattern) {
     const matches = sql`${text} glob ${pattern.map(globOf).join('')}`
     const literal = findLiteral(pattern)
-    // To try the whole pattern at each place of a long text takes a hundred times as long.
+    // Trying the whole pattern at each place of a long text would take a hundred times as long.
     return literal === undefined ? matches : sql`(instr(${text}, ${literal}) > 0 and ${matches})`
   },
   contains: (text, word) => sql`instr(lower(${text}), ${word}) > 0`,
@@ -102,7 +102,7 @@ export const sqlite: SqlDatabase = {
   },
 }
 
-/** Of `table.column`. */
+/** Takes the column out of `table.column`. */
 function columnOf(place: string): string {
   return place.slice(place.indexOf('.') + 1)
 }

@@ -39,12 +39,12 @@ export const TABLE_MAPPING_RULES: Rules<TableMappingOptions> = {
   },
 }
 
-/** A value of an item in SQL. */
+/** The SQL expressions of one value of an item. */
 export interface ColumnExpression {
   readonly kind: Kind
   /** Whether it may be null or absent. */
-  readonly maybe: boolean
-  /** Its column, where it has one of its own. */
+  readonly nullable: boolean
+  /** Its column, unless it lies in a JSON column. */
   readonly column?: Fragment
   /** The stored value; native types as text. */
   readonly value: Fragment
@@ -77,7 +77,7 @@ export class TableMapping {
   readonly indexes: readonly TableIndex[]
   readonly #byName: ReadonlyMap<string, Column>
   readonly #owner: Fragment
-  /** By their paths, which are those of declared fields. */
+  /** By their paths: only declared fields have one, so that few are kept. */
   readonly #expressions = new Map<string, ColumnExpression>()
 
   /**
@@ -182,25 +182,25 @@ export class TableMapping {
     const { ref, native } = column
     const { kind } = field
     if (column.type !== 'json') {
-      const maybe = field.nullable || field.optional
-      const plain = { kind, maybe, column: ref }
+      const nullable = field.nullable || field.optional
+      const plain = { kind, nullable, column: ref }
       if (native) return { ...plain, value: native.text(ref), order: ref, native }
       const value = column.type === 'text' ? database.text(ref) : ref
       const canonical = name === this.shape.createdAt || name === this.shape.updatedAt
       if (kind === 'date-time' && !canonical) {
         return { ...plain, value, order: database.instant(ref) }
       }
-      // Without a collation, so that any index on the column serves equality.
+      // `equal` has no collation, so that any index on the column serves it.
       return { ...plain, value, order: value, equal: ref, canonical }
     }
     const json = { column: sql`${owner}${ref}`, path: inner }
-    const maybe = path.some((_, at) => {
+    const nullable = path.some((_, at) => {
       const above = findField(this.shape.fields, path.slice(0, at + 1))
       return !above || above.nullable || above.optional
     })
     const value = database.json(json.column, inner, kind)
     const order = kind === 'date-time' ? database.instant(value) : value
-    return { kind, maybe, value, order, json }
+    return { kind, nullable, value, order, json }
   }
 
   /** Names columns in a statement that writes them, the version last. */
@@ -221,7 +221,7 @@ export class TableMapping {
     return version === undefined ? values : [...values, version]
   }
 
-  /** The bound value of the id in a statement of one item. */
+  /** The bound value of the id in a statement for one item. */
   get idValue(): Fragment {
     if (this.id.native) return this.id.native.bind('')
     // A number beyond the column's type is not found, rather than an error.
@@ -275,7 +275,7 @@ export class TableMapping {
     }
   }
 
-  /** Finds the dotted paths of the index or the columns that a database names: clients know fields alone. */
+  /** Finds the dotted paths of the index or the columns that a database names: clients know only fields. */
   findFields(index: string | undefined, columns: readonly string[] = []): readonly string[] {
     const { unique, identity } = this.shape
     const named = this.indexes.find(({ name }) => name === index)

@@ -35,15 +35,15 @@ const SIZE_MS = 10_000
 
 type Key = readonly (Scalar | null)[]
 
-/** A list, or with no sort a count. */
+/** A list; without a sort, a count. */
 type Wanted = Filters & Partial<Pick<Selection, 'sort'>>
 
-/** In which order a table is walked, and by which filters an index leads there. */
-interface Course {
+/** In which order a table is walked, and which filters an index applies on the way. */
+interface WalkPlan {
   readonly wanted: Wanted
   readonly order: readonly SortKey[]
-  /** Filters by one value that the walk applies by the index. */
-  readonly narrow: readonly Filter[]
+  /** Filters by one value, which the index applies. */
+  readonly equals: readonly Filter[]
   readonly backward: boolean
 }
 
@@ -90,20 +90,20 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return size.rows > maxScan || size.bytes * countPatterns(wanted) > MAX_TEXT_AT_ONCE
   }
 
-  /** Finds the order in which least is walked: that of the sort, which may end early, else that of the ids. */
-  function findCourse(wanted: Wanted, backward: boolean): Course {
+  /** Plans the shortest walk: in the order of the sort, which may end early, else in that of the ids. */
+  function planWalk(wanted: Wanted, backward: boolean): WalkPlan {
     const byId = [{ path: [id], descending: false }]
     const { where, sort } = wanted
     // A sort key that may be null continues in two ranges, which one walk cannot follow.
-    const single = sort?.[0] && !mapping.find(sort[0].path).maybe
+    const single = sort?.[0] && !mapping.find(sort[0].path).nullable
     for (const order of single ? [sort, byId] : [byId]) {
-      const leads = indexes.map(index => findLead(index, where, order))
-      const [best] = leads
+      const uses = indexes.map(index => findIndexUse(index, where, order))
+      const [best] = uses
         .filter(({ ordered }) => ordered)
-        .sort((one, other) => other.narrow.length - one.narrow.length)
-      if (best) return { wanted, order, narrow: best.narrow, backward: backward && order === sort }
+        .sort((one, other) => other.equals.length - one.equals.length)
+      if (best) return { wanted, order, equals: best.equals, backward: backward && order === sort }
     }
-    return { wanted, order: byId, narrow: [], backward: false }
+    return { wanted, order: byId, equals: [], backward: false }
   }
 
   /** Selects the columns that hold the keys of a sort. */
@@ -116,15 +116,15 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     }
   }
 
-  /** Builds what follows the table's name for the rows after a place. */
-  function after({ order, backward, narrow }: Course, key: Key | undefined): Fragment {
+  /** Builds the `where` and the `order by` of the rows after a place. */
+  function after({ order, backward, equals }: WalkPlan, key: Key | undefined): Fragment {
     const [range] = key ? rangesAfter(order, key, backward, mapping) : []
-    const condition = whereClause([buildCondition({ where: narrow }, mapping), range?.condition])
+    const condition = whereClause([buildCondition({ where: equals }, mapping), range?.condition])
     return sql`${condition} order by ${range?.order ?? buildOrder(order, backward, mapping)}`
   }
 
   /** Finds how many of the next rows fit into a slice by their text. @throws TooCostlyError for too long a text. */
-  async function fit({ wanted }: Course, rest: Fragment, rows: number, run: Runner['run']) {
+  async function fitRows({ wanted }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
     const patterns = countPatterns(wanted)
     if (patterns === 0) return rows
     const names = new Set(textPaths(wanted).map(([name]) => name))
@@ -139,7 +139,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   }
 
   /** Finds the place of the last of so many rows; `undefined` where there are fewer. */
-  async function findEnd({ order }: Course, rest: Fragment, rows: number, run: Runner['run']) {
+  async function findEnd({ order }: WalkPlan, rest: Fragment, rows: number, run: Runner['run']) {
     const { keys, decode } = selectKeys(order)
     const statement = sql`select ${keys} from ${from}${rest} limit 1 offset ${rows - 1}`
     const [found] = (await run(compile(database, statement))).rows
@@ -147,10 +147,10 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return found && (sortKeyOf(decode(found), order) as Key)
   }
 
-  /** Walks from a place on, slice by slice, each in a turn of its own. */
+  /** Walks from a place on, slice by slice, each in its own turn. */
   async function walk(
     session: StatementSession,
-    course: Course,
+    plan: WalkPlan,
     place: Key | undefined,
     options: ListOptions | undefined,
     look: Look,
@@ -161,9 +161,9 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
       throwIfAborted(options)
       const next = await session.read(async ({ run }) => {
         const started = performance.now()
-        const rest = after(course, key)
-        rows = await fit(course, rest, rows, run)
-        const end = await findEnd(course, rest, rows, run)
+        const rest = after(plan, key)
+        rows = await fitRows(plan, rest, rows, run)
+        const end = await findEnd(plan, rest, rows, run)
         // The next rows of the table, under its name.
         const part = sql`(select * from ${from}${rest} limit ${rows}) as ${from}`
         const done = await look(part, run)
@@ -172,13 +172,13 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
         return done ? undefined : end
       }, options)
       if (!next) return
-      if (performance.now() > until) throw tooCostly(course.wanted)
+      if (performance.now() > until) throw tooCostly(plan.wanted)
       key = next
       await takeTurn(true)
     }
   }
 
-  /** Counts what passes the filters; `undefined` where one statement does. */
+  /** Counts what passes the filters; `undefined` if one statement can do it. */
   async function count(
     session: StatementSession,
     { where: filters, search }: Filters,
@@ -188,7 +188,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     if (!(await isNeeded(session, wanted, options))) return undefined
     const condition = whereClause([buildCondition(wanted, mapping)])
     let total = 0
-    await walk(session, findCourse(wanted, false), undefined, options, async (part, run) => {
+    await walk(session, planWalk(wanted, false), undefined, options, async (part, run) => {
       const statement = sql`select count(*) as total from ${part}${condition}`
       const [row] = (await run(compile(database, statement))).rows
       total += Number(row?.total)
@@ -197,7 +197,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     return total
   }
 
-  /** Finds the ids of a slice, in the order in which it is read; `undefined` where one statement does. */
+  /** Finds the ids of a slice, in the order in which it is read; `undefined` if one statement can do it. */
   async function findIds(
     session: StatementSession,
     selection: Selection,
@@ -209,8 +209,8 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     const { key, backward, offset } = { key: undefined, backward: false, offset: 0, ...slice }
     const wanted = offset + slice.limit
     if (wanted > MAX_FOUND) throw tooCostly(selection)
-    const course = findCourse(selection, backward)
-    const ordered = course.order === sort
+    const plan = planWalk(selection, backward)
+    const ordered = plan.order === sort
     const ranges = key && !ordered ? rangesAfter(sort, key, backward, mapping) : []
     const beyond = sql.join(
       ranges.map(each => each.condition),
@@ -224,7 +224,7 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
     const compare = comparer(sort, shape.fields)
     const { keys, decode } = selectKeys(sort)
     let best: Item[] = []
-    await walk(session, course, ordered ? key : undefined, options, async (part, run) => {
+    await walk(session, plan, ordered ? key : undefined, options, async (part, run) => {
       const limit = ordered ? wanted - best.length : wanted
       const statement = sql`select ${keys} from ${part}${condition} order by ${order} limit ${limit}`
       best.push(...(await run(compile(database, statement))).rows.map(decode))
@@ -239,13 +239,13 @@ export function createWalk(mapping: TableMapping, maxScan: number) {
   return { count, findIds }
 }
 
-/** Whether an index answers all filters and gives the sort, or the filters name ids. */
+/** Whether an index answers all filters and has the order of the sort, or the filters name ids. */
 export function hasIndexFor({ where, search, sort = [] }: Wanted, mapping: TableMapping): boolean {
   const id = mapping.shape.identity.name
   if (where.some(({ operator, path }) => operator === 'in' && path.join('.') === id)) return true
   if (search) return false
   return listIndexes(mapping).some(index => {
-    const { answered, ordered } = findLead(index, where, sort)
+    const { answered, ordered } = findIndexUse(index, where, sort)
     return answered === where.length && ordered
   })
 }
@@ -261,45 +261,45 @@ function tooCostly(wanted: Wanted): TooCostlyError {
 }
 
 /** What an index does for some filters and a sort. */
-interface Lead {
+interface IndexUse {
   /** The filters by one value, on its first columns. */
-  readonly narrow: readonly Filter[]
+  readonly equals: readonly Filter[]
   /** How many filters it answers. */
   readonly answered: number
-  /** Whether what it leads to has the order of the sort. */
+  /** Whether the rows that it finds are in the order of the sort. */
   readonly ordered: boolean
 }
 
 const RANGES: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte', 'prefix'])
 
 /** Finds what an index does: filters by one value on its first columns, a filter on the next one, then the order. */
-function findLead(
+function findIndexUse(
   index: readonly string[],
   where: readonly Filter[],
   sort: readonly SortKey[],
-): Lead {
-  const narrow: Filter[] = []
+): IndexUse {
+  const equals: Filter[] = []
   const on = (at: number) => where.filter(({ path }) => path.join('.') === index[at])
   const isOne = ({ operator, values }: Filter) => operator === 'in' && values.length === 1
   for (let at = 0; at < index.length; at++) {
     const [filter, ...others] = on(at)
     if (!filter || others.length > 0 || !isOne(filter)) break
-    narrow.push(filter)
+    equals.push(filter)
   }
-  const next = on(narrow.length)
+  const next = on(equals.length)
   const isRange = next.every(({ operator }) => RANGES.has(operator))
   const [several] = next
   const isIn = next.length === 1 && several?.operator === 'in'
   const free = sort.filter(
-    ({ path }) => !narrow.some(each => each.path.join('.') === path.join('.')),
+    ({ path }) => !equals.some(each => each.path.join('.') === path.join('.')),
   )
   const ordered = free.every(
     ({ path, descending }, at) =>
-      path.join('.') === index[narrow.length + at] && descending === free[0]?.descending,
+      path.join('.') === index[equals.length + at] && descending === free[0]?.descending,
   )
   return {
-    narrow,
-    answered: narrow.length + (isRange || isIn ? next.length : 0),
+    equals,
+    answered: equals.length + (isRange || isIn ? next.length : 0),
     ordered: ordered && !(isIn && free.length > 0),
   }
 }

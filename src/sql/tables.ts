@@ -96,11 +96,11 @@ export function createTableSql(
 
 /**
  * Prepares a database of SQLite once after it is opened, so that what is acknowledged survives a loss
- * of power: WAL with `synchronous=FULL`; foreign keys count. A driver that waits for a lock blocks the
+ * of power: WAL with `synchronous=FULL`. Foreign keys are enforced. A driver that waits for a lock blocks the
  * whole process: stores wait up to 5 s for it by themselves, other statements on this Kysely get
  * `SQLITE_BUSY` after 10 ms.
- * @param reader another connection to the same file: what is read while a transaction runs is read by
- * it, and does not wait. It only reads, and is closed with the stores. Default: reads wait.
+ * @param reader another connection to the same file: while a transaction runs, it reads, so that reads do
+ * not wait. It never writes, and is closed with the stores. Default: reads wait.
  */
 export async function prepareSqlite<Database>(
   db: Kysely<Database>,
@@ -119,7 +119,7 @@ export async function prepareSqlite<Database>(
   if (reader) await useReader(db, reader)
 }
 
-/** Whether existing rows can have a value: the default of the schema, null, or none. */
+/** Whether a column can be added to existing rows: they get the default of the schema, or null. */
 export function isAddable({ field }: Column): boolean {
   return field.default !== undefined || field.optional || field.nullable
 }

@@ -16,7 +16,7 @@ class Undone {
 }
 
 /**
- * Runs work in one transaction. One that fails because of another runs again alone, so that each succeeds in
+ * Runs work in one transaction. After a conflict with another it runs again alone, so that each succeeds in
  * the end.
  */
 export async function runTransaction<T>(

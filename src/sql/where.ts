@@ -89,7 +89,7 @@ function filterCondition(filter: Filter, mapping: TableMapping): Fragment {
   return sql`${database.holds(json.column, json.path, 'array')} and not ${some('in')}`
 }
 
-/** Selects the ids of the other table's rows, in the form in which the two columns compare. */
+/** Builds the condition that a value is the id of a row in the other table; both in a form that compares. */
 function withinCondition(expression: ColumnExpression, { store, where }: Within): Fragment {
   const other = getMapping(store)
   const id = other.find([other.id.name])
@@ -103,7 +103,7 @@ function withinCondition(expression: ColumnExpression, { store, where }: Within)
 type Comparison = Exclude<Operator, 'exists'>
 
 /** A value to test. */
-type Operand = Omit<ColumnExpression, 'maybe' | 'column' | 'json'>
+type Operand = Omit<ColumnExpression, 'nullable' | 'column' | 'json'>
 
 const COMPARISONS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 

@@ -1,4 +1,4 @@
-// A whole store made of the four things that the simplest place can do with items.
+// Makes a whole store of a place that can list, read, write and remove items.
 import type { Awaitable, Item } from '../schema/values.ts'
 import { UnavailableError, UniqueError } from '../store/errors.ts'
 import { chosenId, createVersion, nextId } from '../store/ids.ts'
@@ -40,7 +40,7 @@ export interface ItemPlace {
  * deleted, are lost at a restart.
  */
 export function scanStore(place: ItemPlace): Store {
-  let shape: Shape | undefined
+  let attached: Shape | undefined
   let last: Id | undefined
   let closed = false
   const turns = new StoreQueue()
@@ -48,8 +48,8 @@ export function scanStore(place: ItemPlace): Store {
   function open(options?: StoreOptions): Shape {
     throwIfAborted(options)
     if (closed) throw new UnavailableError('The store is closed')
-    if (!shape) throw new TypeError('The store belongs to no collection yet')
-    return shape
+    if (!attached) throw new TypeError('The store belongs to no collection yet')
+    return attached
   }
 
   async function select(
@@ -71,12 +71,12 @@ export function scanStore(place: ItemPlace): Store {
   }
 
   async function write(id: Id, values: Item, old: Stored | undefined, all: readonly Stored[]) {
-    const own = open()
+    const shape = open()
     const now = Date.now()
     const date = new Date(now).toISOString()
-    const created = String((own.createdAt && old?.item[own.createdAt]) || date)
-    const item = assemble(own, id, structuredClone(values), created, date)
-    for (const set of own.unique) {
+    const created = String((shape.createdAt && old?.item[shape.createdAt]) || date)
+    const item = assemble(shape, id, structuredClone(values), created, date)
+    for (const set of shape.unique) {
       const unique = new UniqueValues(set)
       for (const other of all) unique.replace(undefined, other.item, other.id)
       unique.check(item, id)
@@ -90,7 +90,7 @@ export function scanStore(place: ItemPlace): Store {
     pages: 'key',
     idempotency: 'process',
     attach(next) {
-      shape = shape ? mergeShapes(shape, next) : next
+      attached = attached ? mergeShapes(attached, next) : next
     },
     get: find,
     async list(selection, slice, mode, options) {

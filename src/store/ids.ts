@@ -35,11 +35,12 @@ export function nextId(identity: Identity, last: Id | undefined, now: number): I
   return nextUuid(typeof last === 'string' ? last : undefined, now)
 }
 
-/** In lower case alone, as ids are compared as texts. */
+/** Only in lower case: ids are compared as texts. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 /**
- * The next UUIDv7, lower case: of this millisecond where that is later than the last one's, else
- * the last one counted on by a random step (RFC 9562 §6.2, method 2). Always greater than the last,
+ * Makes the next UUIDv7, in lower case: of this millisecond if it is later than that of the last one, else
+ * the last one plus a random step (RFC 9562 §6.2, method 2). It is always greater than the last,
  * whatever the clock does. A last id that is not a UUID is ignored.
  */
 export function nextUuid(last: string | undefined, now: number): string {
@@ -54,7 +55,7 @@ export function nextUuid(last: string | undefined, now: number): string {
   }
   const hex = known.replaceAll('-', '')
   const time = BigInt(`0x${hex.slice(0, 12)}${hex.slice(13, 16)}`)
-  // Without the version and the variant, so that a sum carries on to the time.
+  // Without the version and the variant, so that a carry goes on into the time.
   const bits = (time << 62n) | BigInt.asUintN(62, BigInt(`0x${hex.slice(16)}`))
   const next = bits + BigInt(1 + random(4).readUInt32BE())
   const high = (next >> 62n).toString(16).padStart(15, '0')

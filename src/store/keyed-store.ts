@@ -47,7 +47,7 @@ function isKeyed(store: Store): store is KeyedStore {
   return store.claim !== undefined && store.complete !== undefined
 }
 
-/** Each method is called on the store itself: it may be an instance of a class. */
+/** Wraps a store. Each method is called on the store itself: it may be an instance of a class. */
 function addRecords(store: Store, records: Records): KeyedStore {
   /** Does a write, and keeps the answer of its key. */
   function keyWrite<T extends Stored | boolean | undefined>(
@@ -57,7 +57,7 @@ function addRecords(store: Store, records: Records): KeyedStore {
     const key = options?.idempotencyKey
     if (!options || key === undefined) return write(options)
     records.requireClaim(key)
-    // The store may keep keys of its own: this one is not among them.
+    // The store may keep other keys: this one is not among them.
     const { signal } = options
     return andThen(write(signal && { signal }), result => {
       const written = typeof result === 'object' ? result : undefined
@@ -75,10 +75,10 @@ function addRecords(store: Store, records: Records): KeyedStore {
     list: (...parameters) => store.list(...parameters),
     count: (...parameters) => store.count(...parameters),
     stream: (...parameters) => store.stream(...parameters),
-    create: (values, options) => keyWrite(options, own => store.create(values, own)),
+    create: (values, options) => keyWrite(options, inner => store.create(values, inner)),
     update: (id, version, values, options) =>
-      keyWrite(options, own => store.update(id, version, values, own)),
-    delete: (id, version, options) => keyWrite(options, own => store.delete(id, version, own)),
+      keyWrite(options, inner => store.update(id, version, values, inner)),
+    delete: (id, version, options) => keyWrite(options, inner => store.delete(id, version, inner)),
     claim: records.claim,
     complete: records.complete,
     open: async () => store.open?.(),

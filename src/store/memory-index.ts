@@ -26,20 +26,20 @@ export interface Range {
 }
 
 /** The part of an index that some filters leave: all its items pass those filters. */
-export interface Part {
+export interface IndexPart {
   readonly index: MemoryIndex
   /** In the order of the index. */
   readonly ranges: readonly Range[]
   /** The number of items in the ranges. */
-  readonly width: number
+  readonly count: number
   /** The filters that the ranges do not answer. */
-  readonly rest: readonly Filter[]
-  /** The number of leading columns that have one value in each range. */
-  readonly fixed: number
+  readonly unanswered: readonly Filter[]
+  /** The number of leading columns with one value in each range. */
+  readonly fixedColumns: number
 }
 
-/** How a slice is read: in which order, from which place, and how many items are skipped. */
-export interface Course {
+/** How a slice is read: its sort, the place to continue from, and how many items are skipped. */
+export interface ReadOrder {
   /** Empty: in any order. */
   readonly sort: readonly SortKey[]
   /** A place in the sort to continue from; the start where it is absent. */
@@ -47,7 +47,7 @@ export interface Course {
   readonly offset: number
 }
 
-/** A product of `in` lists beyond this is left to the other filters' tests. */
+/** Beyond so many combinations of `in` values, the other filters are tested item by item. */
 const MAX_RANGES = 100
 
 export class MemoryIndex {
@@ -97,7 +97,7 @@ export class MemoryIndex {
     return this.#columns.map((_column, at) => this.#keyOf(row, at))
   }
 
-  /** The place of keys, which may be fewer than the columns. @param equal what entries with these keys are. */
+  /** Builds the place of keys, maybe fewer than the columns. @param equal the result for entries with these keys. */
   #place(keys: Keys, equal = 0): Probe<Key, Stored> {
     const { length } = keys
     if (length === 0) return () => equal
@@ -110,13 +110,13 @@ export class MemoryIndex {
     }
   }
 
-  /** Counts the entries that begin with less than these keys; with `after`, with these keys or less. */
+  /** Counts the entries before these keys; with `after`, also those that begin with them. */
   #rank(keys: Keys, after: boolean): number {
     return this.#rows.rank(this.#place(keys, after ? -1 : 0))
   }
 
   /** Finds the part that filters leave: `in` on the leading columns, then bounds on the next one. */
-  part(where: readonly Filter[]): Part {
+  findPart(where: readonly Filter[]): IndexPart {
     const answered: Filter[] = []
     let prefixes: readonly Keys[] = [[]]
     for (const { path, kind } of this.#columns) {
@@ -126,8 +126,8 @@ export class MemoryIndex {
       prefixes = prefixes.flatMap(prefix => values.map(value => [...prefix, value]))
       answered.push(filter)
     }
-    const fixed = answered.length
-    const column = this.#columns[fixed]
+    const fixedColumns = answered.length
+    const column = this.#columns[fixedColumns]
     const bounds = column
       ? where.filter(each => isBound(each, column.kind) && isSamePath(each.path, column.path))
       : []
@@ -135,9 +135,9 @@ export class MemoryIndex {
       .map(prefix => this.#range(prefix, bounds, column?.kind))
       .filter(({ from, to }) => from < to)
       .sort((one, other) => one.from - other.from)
-    const width = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
-    const rest = where.filter(each => !answered.includes(each) && !bounds.includes(each))
-    return { index: this, ranges, width, rest, fixed }
+    const count = ranges.reduce((sum, { from, to }) => sum + to - from, 0)
+    const unanswered = where.filter(each => !answered.includes(each) && !bounds.includes(each))
+    return { index: this, ranges, count, unanswered, fixedColumns }
   }
 
   #range(prefix: Keys, bounds: readonly Filter[], kind: Kind = 'any'): Range {
@@ -153,11 +153,11 @@ export class MemoryIndex {
     return { from, to }
   }
 
-  /** Whether a part in its own order, or the reverse of it, is sorted so. */
-  canOrderBy(sort: readonly SortKey[], { fixed, ranges }: Part): boolean {
+  /** Whether the order of a part, or its reverse, is that of a sort. */
+  canOrderBy(sort: readonly SortKey[], { fixedColumns, ranges }: IndexPart): boolean {
     const depth = this.#columns.length - sort.length
-    // Several ranges are in order together only where no column before the sort tells them apart.
-    if (depth < 0 || depth > fixed || (depth > 0 && ranges.length > 1)) return false
+    // Several ranges are sorted together only if the sort starts at the first column.
+    if (depth < 0 || depth > fixedColumns || (depth > 0 && ranges.length > 1)) return false
     const down = isDescending(sort)
     return sort.every(
       ({ path, descending }, at) =>
@@ -165,12 +165,12 @@ export class MemoryIndex {
     )
   }
 
-  /** Copies the first entries of a part in the order of a course that {@link canOrderBy} holds for. */
-  slice(part: Part, course: Course, limit: number): Stored[] {
-    const down = isDescending(course.sort)
-    let left = course.offset
+  /** Copies the first entries of a part in an order for which {@link canOrderBy} holds. */
+  slice(part: IndexPart, order: ReadOrder, limit: number): Stored[] {
+    const down = isDescending(order.sort)
+    let left = order.offset
     let entries: Stored[] = []
-    for (const { from, to } of this.#rangesAfter(part, course)) {
+    for (const { from, to } of this.#rangesAfter(part, order)) {
       const skipped = Math.min(left, to - from)
       left -= skipped
       const size = Math.min(limit - entries.length, to - from - skipped)
@@ -181,15 +181,15 @@ export class MemoryIndex {
     return entries
   }
 
-  /** Walks the entries of a part as {@link slice} does, but from the start of the course on. */
-  *walk(part: Part, course: Course): Generator<Stored> {
-    for (const { from, to } of this.#rangesAfter(part, course)) {
-      yield* this.#rows.walk(from, to, isDescending(course.sort))
+  /** Walks the entries of a part as {@link slice} does, but skips none. */
+  *walk(part: IndexPart, order: ReadOrder): Generator<Stored> {
+    for (const { from, to } of this.#rangesAfter(part, order)) {
+      yield* this.#rows.walk(from, to, isDescending(order.sort))
     }
   }
 
-  /** The ranges of a part after the place of a course, in its order. */
-  #rangesAfter({ ranges }: Part, { sort, after }: Course): readonly Range[] {
+  /** Lists the ranges of a part after the place of an order, in that order. */
+  #rangesAfter({ ranges }: IndexPart, { sort, after }: ReadOrder): readonly Range[] {
     const down = isDescending(sort)
     const ordered = down ? ranges.toReversed() : ranges
     if (!after) return ordered

@@ -1,7 +1,7 @@
 // How a selection in memory is found: by a walk along an index, or by collecting and sorting a part of one.
 import type { Fields } from '../schema/fields.ts'
 import { memoize } from '../schema/memoize.ts'
-import type { Course, MemoryIndex, Part } from './memory-index.ts'
+import type { IndexPart, MemoryIndex, ReadOrder } from './memory-index.ts'
 import {
   type Filter,
   keyComparer,
@@ -12,65 +12,65 @@ import {
 } from './selection.ts'
 import type { Slice, Stored } from './store.ts'
 
-/** What a selection is made from. */
+/** The items that lists and counts select from. */
 export interface Source {
   fields: Fields
-  /** At smallest the one of the ids alone. */
+  /** At least the one of the ids. */
   indexes: readonly MemoryIndex[]
-  /** Grows with every change of an index: what was planned before holds no longer. */
+  /** Grows with every change of an index: earlier plans are then invalid. */
   revision: number
   /** The number of items looked at so far. */
   examined: number
 }
 
-/** What each index leaves of some filters, while nothing is written. */
+/** The parts of the indexes for some filters, valid until the next write. */
 interface Plan {
   readonly revision: number
   readonly source: Source
-  readonly parts: readonly Part[]
-  /** The part with the fewest items, of an index that answers all filters where there is one. */
-  readonly narrow: Part
-  /** The narrowest part that can be walked in the order of a sort. */
-  readonly walks: WeakMap<readonly SortKey[], Part | undefined>
+  readonly parts: readonly IndexPart[]
+  /** The part with the fewest items; of several, the one that leaves the fewest filters unanswered. */
+  readonly smallest: IndexPart
+  /** The smallest part that can be walked in the order of a sort. */
+  readonly walks: WeakMap<readonly SortKey[], IndexPart | undefined>
 }
 
 type Filters = Pick<Selection, 'where' | 'search'>
 
-/** Plans by the filters themselves: a reader that remembers a query gives the same ones again. */
+/** Plans by the array of filters: a remembered query passes the same array again. */
 const plans = new WeakMap<readonly Filter[], Plan>()
 
-function planOf(where: readonly Filter[], source: Source): Plan {
+function findPlan(where: readonly Filter[], source: Source): Plan {
   const known = plans.get(where)
   if (known && known.source === source && known.revision === source.revision) return known
-  const parts = source.indexes.map(index => index.part(where))
-  const narrow = findNarrowest(parts) as Part // one for each index
-  const plan = { revision: source.revision, source, parts, narrow, walks: new WeakMap() }
+  const parts = source.indexes.map(index => index.findPart(where))
+  const smallest = findSmallestPart(parts) as IndexPart // one for each index
+  const plan = { revision: source.revision, source, parts, smallest, walks: new WeakMap() }
   plans.set(where, plan)
   return plan
 }
 
-function findNarrowest(parts: readonly Part[]): Part | undefined {
+function findSmallestPart(parts: readonly IndexPart[]): IndexPart | undefined {
   return parts.toSorted(
-    (one, other) => one.width - other.width || one.rest.length - other.rest.length,
+    (one, other) => one.count - other.count || one.unanswered.length - other.unanswered.length,
   )[0]
 }
 
-/** Counts the items that the filters let through: the width of a part where one answers them all. */
+/** Counts the items that pass the filters: without a look at them if one part answers all filters. */
 export function countSelection(filters: Filters, source: Source): number {
-  const { narrow } = planOf(filters.where, source)
-  return isExact(narrow, filters)
-    ? narrow.width
-    : takeFrom(narrow, filters, ANY_ORDER, source).length
+  const { smallest } = findPlan(filters.where, source)
+  return isExact(smallest, filters)
+    ? smallest.count
+    : takeFrom(smallest, filters, ANY_ORDER, source).length
 }
 
-const ANY_ORDER: Course = { sort: [], after: undefined, offset: 0 }
+const ANY_ORDER: ReadOrder = { sort: [], after: undefined, offset: 0 }
 
-function toCourse(sort: readonly SortKey[], slice: Slice): Course {
+function toReadOrder(sort: readonly SortKey[], slice: Slice): ReadOrder {
   if ('offset' in slice) return { sort, after: undefined, offset: slice.offset }
   return { sort: slice.backward ? reverse(sort) : sort, after: slice.key, offset: 0 }
 }
 
-/** Puts the items of a course in the order of its sort: those of a backward slice are found in reverse. */
+/** Puts items in the order of the list: those of a backward slice are found in reverse. */
 function inOrder(items: Stored[], slice: Slice): Stored[] {
   return 'key' in slice && slice.backward ? items.reverse() : items
 }
@@ -83,59 +83,59 @@ export function findSlice(
   wantsTotal: boolean,
   source: Source,
 ): { items: Stored[]; total: number | undefined } {
-  const plan = planOf(selection.where, source)
-  const { narrow } = plan
-  const total = isExact(narrow, selection) ? narrow.width : undefined
+  const plan = findPlan(selection.where, source)
+  const { smallest } = plan
+  const total = isExact(smallest, selection) ? smallest.count : undefined
   if (total !== undefined || !wantsTotal) {
     if (limit === 0) return { items: [], total }
-    const course = toCourse(selection.sort, slice)
-    const walk = findWalk(plan, course.sort)
-    // A walk meets a match every `width / matches` items; collecting looks at each of the narrowest part.
-    const isCheap = (part: Part) => (course.offset + limit) * part.width < narrow.width ** 2
+    const order = toReadOrder(selection.sort, slice)
+    const walk = findWalk(plan, order.sort)
+    // A walk meets a match every `count / matches` items; collecting looks at each item of the smallest part.
+    const isCheap = (part: IndexPart) => (order.offset + limit) * part.count < smallest.count ** 2
     if (walk && (isExact(walk, selection) || isCheap(walk))) {
-      return { items: inOrder(takeFrom(walk, selection, course, source, limit), slice), total }
+      return { items: inOrder(takeFrom(walk, selection, order, source, limit), slice), total }
     }
   }
-  const matches = takeFrom(narrow, selection, ANY_ORDER, source)
+  const matches = takeFrom(smallest, selection, ANY_ORDER, source)
   const items = sliceItems(matches, selection.sort, slice, limit, source.fields)
   return { items, total: matches.length }
 }
 
-/** Each sort the other way, remembered: plans go by the sort itself. */
+/** Reverses a sort, to the same array each time: plans remember walks by it. */
 const reverse = memoize((sort: readonly SortKey[]): readonly SortKey[] =>
   sort.map(({ path, descending }) => ({ path, descending: !descending })),
 )
 
-function isExact({ rest }: Part, { search }: Filters): boolean {
-  return rest.length === 0 && search === undefined
+function isExact({ unanswered }: IndexPart, { search }: Filters): boolean {
+  return unanswered.length === 0 && search === undefined
 }
 
-/** Finds the narrowest part that can be walked in the order of the sort. */
-function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): Part | undefined {
+/** Finds the smallest part that can be walked in the order of the sort. */
+function findWalk({ parts, walks }: Plan, sort: readonly SortKey[]): IndexPart | undefined {
   if (!walks.has(sort)) {
-    walks.set(sort, findNarrowest(parts.filter(part => part.index.canOrderBy(sort, part))))
+    walks.set(sort, findSmallestPart(parts.filter(part => part.index.canOrderBy(sort, part))))
   }
   return walks.get(sort)
 }
 
 /** Takes the items of a part that pass the filters. */
 function takeFrom(
-  part: Part,
+  part: IndexPart,
   filters: Filters,
-  course: Course,
+  order: ReadOrder,
   source: Source,
   limit = Number.POSITIVE_INFINITY,
 ): Stored[] {
   if (isExact(part, filters)) {
-    const items = part.index.slice(part, course, limit)
+    const items = part.index.slice(part, order, limit)
     source.examined += items.length
     return items
   }
   const { search } = filters
-  const test = matcher({ where: part.rest, ...(search && { search }) }, source.fields, true)
+  const test = matcher({ where: part.unanswered, ...(search && { search }) }, source.fields, true)
   const items: Stored[] = []
-  let left = course.offset
-  for (const stored of part.index.walk(part, course)) {
+  let left = order.offset
+  for (const stored of part.index.walk(part, order)) {
     source.examined++
     if (!test(stored.item)) continue
     if (left > 0) left--
@@ -147,12 +147,12 @@ function takeFrom(
 /** Sorts items and takes the first `limit` ones of a slice. */
 export function sliceItems(
   items: readonly Stored[],
-  order: readonly SortKey[],
+  listSort: readonly SortKey[],
   slice: Slice,
   limit: number,
   fields: Fields,
 ): Stored[] {
-  const { sort, after, offset } = toCourse(order, slice)
+  const { sort, after, offset } = toReadOrder(listSort, slice)
   const compare = keyComparer(sort, fields)
   const keyed = items.map(stored => ({ stored, key: sortKeyOf(stored.item, sort) }))
   const rest = after ? keyed.filter(({ key }) => compare(key, after) > 0) : keyed

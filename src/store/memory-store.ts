@@ -1,4 +1,4 @@
-// Items in memory: the reference for what a store means. Every method answers at once, so each is atomic.
+// Items in memory: the reference for how a store behaves. Every method answers at once, so each is atomic.
 
 import { checkOptions, FUNCTION, type Rules } from '../options.ts'
 import type { Awaitable, Item, Json } from '../schema/values.ts'
@@ -59,7 +59,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   /** The time of the last write, and its text: many writes come in one millisecond. */
   let time = Number.NaN
   let date = ''
-  let shape: Shape | undefined
+  let attached: Shape | undefined
   let source: Source = { fields: new Map(), indexes: [], revision: 0, examined: 0 }
   let uniques: readonly UniqueValues[] = []
   let last: Id | undefined
@@ -68,19 +68,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   function open(options?: StoreOptions): Shape {
     throwIfAborted(options)
     if (closed) throw new UnavailableError('The store is closed')
-    if (!shape) throw new TypeError('The store belongs to no collection yet')
-    return shape
+    if (!attached) throw new TypeError('The store belongs to no collection yet')
+    return attached
   }
 
   /** Makes the next state of an item. */
-  function build(own: Shape, id: Id, values: Item, old: Item | undefined): Stored {
+  function build(shape: Shape, id: Id, values: Item, old: Item | undefined): Stored {
     const now = clock()
     if (now !== time) {
       time = now
       date = new Date(now).toISOString()
     }
-    const created = (old && own.createdAt && old[own.createdAt]) || date
-    const item = Object.freeze(assemble(own, id, values, String(created), date, frozen))
+    const created = (old && shape.createdAt && old[shape.createdAt]) || date
+    const item = Object.freeze(assemble(shape, id, values, String(created), date, frozen))
     // Versions never come again: the prefix is of this store, the count of this process.
     prefix ??= createVersion().slice(0, 8)
     const version = `${prefix}${(written++).toString(36)}`
@@ -89,9 +89,9 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** Writes an item; an error leaves indexes and items untouched. */
-  function put(own: Shape, before: Stored | undefined, id: Id, values: Item): Stored {
+  function put(shape: Shape, before: Stored | undefined, id: Id, values: Item): Stored {
     const old = before?.item
-    const row = build(own, id, values, old)
+    const row = build(shape, id, values, old)
     for (const unique of uniques) unique.check(row.item, id)
     for (const unique of uniques) unique.replace(old, row.item, id)
     if (before) replaceRow(before, row)
@@ -123,23 +123,23 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   const writes: Pick<Store, 'create' | 'update' | 'delete'> = {
     create(values, options) {
-      const own = open(options)
+      const shape = open(options)
       const key = options?.idempotencyKey
       if (key !== undefined) records.requireClaim(key)
-      const id = chosenId(own.identity, values) ?? nextId(own.identity, last, clock())
-      if (rows.has(id)) throw new UniqueError([own.identity.name])
-      const row = put(own, undefined, id, values)
-      if (id !== values[own.identity.name]) last = id
+      const id = chosenId(shape.identity, values) ?? nextId(shape.identity, last, clock())
+      if (rows.has(id)) throw new UniqueError([shape.identity.name])
+      const row = put(shape, undefined, id, values)
+      if (id !== values[shape.identity.name]) last = id
       if (key !== undefined) complete(key, buildAnswer(options, row))
       return row
     },
     update(id, version, values, options) {
-      const own = open(options)
+      const shape = open(options)
       const before = rows.get(id)
       if (before?.version !== version) return undefined
       const key = options?.idempotencyKey
       if (key !== undefined) records.requireClaim(key)
-      const row = put(own, before, id, values)
+      const row = put(shape, before, id, values)
       if (key !== undefined) complete(key, buildAnswer(options, row))
       return row
     },
@@ -169,11 +169,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       return source.examined
     },
     attach(next) {
-      const merged = shape ? mergeShapes(shape, next) : next
+      const merged = attached ? mergeShapes(attached, next) : next
       const indexes = [[], ...indexesOf(merged)].map(paths => new MemoryIndex(merged, paths))
       source = { ...source, fields: merged.fields, indexes }
       uniques = merged.unique.map(set => new UniqueValues(set))
-      shape = merged
+      attached = merged
       for (const row of rows.values()) {
         for (const unique of uniques) unique.replace(undefined, row.item, row.id)
         addRow(row)
@@ -259,12 +259,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   return store
 }
 
-/** A copy that nobody can change, at any depth. */
+/** Copies a value, frozen at any depth. */
 function frozen<T extends Json>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   // A copy of a JSON value has its type.
   if (Array.isArray(value)) return Object.freeze(value.map(frozen)) as Json as T
-  // Not by a spread: V8 gives each clone that is frozen a hidden class of its own.
+  // Not by a spread: V8 gives each clone that is frozen its own hidden class.
   const copy: Item = {}
   for (const [name, property] of Object.entries(value)) copy[name] = frozen(property)
   return Object.freeze(copy) as Json as T

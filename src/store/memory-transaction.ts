@@ -152,7 +152,7 @@ class Overlay {
     this.#changes.set(id, row)
   }
 
-  /** Lists the store's own items, as many more as the changes may take away, with the changes. */
+  /** Lists the items of the store with the changes: as many more are read as the changes may replace. */
   #list(selection: Selection, slice: Slice, wantsTotal: boolean): Page {
     const { source } = this.#base
     const limit = slice.limit === 0 ? 0 : slice.limit + 1

@@ -71,7 +71,7 @@ interface Effort {
   left: number
 }
 
-/** Takes a quarter of a second. */
+/** So many take a quarter of a second. */
 const MAX_EFFORT = 50_000_000
 
 /**
@@ -155,7 +155,7 @@ function valueTest(
   switch (operator) {
     case 'in':
     case 'nin': {
-      // Many long values that begin alike would take long to compare one by one with every item's.
+      // A set: comparing every item with many long values that begin alike would take long.
       const wanted: ReadonlySet<Json> = new Set(values)
       const same =
         kind === 'date-time'
@@ -198,7 +198,7 @@ export function parseLike(pattern: string): LikeStep[] {
   return literal ? [...steps, { char: '\\' }] : steps
 }
 
-/** A text is found in another as fast as one character of eight is compared. */
+/** To search a text costs an eighth of comparing each of its characters. */
 const LITERAL_SHIFT = 3
 
 /** A shorter text is found as fast by the pattern itself. */

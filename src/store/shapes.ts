@@ -42,7 +42,7 @@ export function indexesOf({ indexes, createdAt }: Shape): (readonly string[])[] 
   return distinct(createdAt === undefined ? indexes : [...indexes, [createdAt]])
 }
 
-/** Each set of paths once. */
+/** Removes repeated sets of paths. */
 function distinct(sets: readonly (readonly string[])[]): (readonly string[])[] {
   return [...new Map(sets.map(set => [JSON.stringify(set), set])).values()]
 }

@@ -16,7 +16,7 @@ export class StoreQueue {
 /** Runs work when it is its turn in all of these lines. */
 export function runInTurn<T>(lines: readonly StoreQueue[], work: () => T | Promise<T>): Promise<T> {
   const result = Promise.all(lines.map(({ last }) => last)).then(work)
-  // Each line is entered at once: two that need the same lines never wait for each other.
+  // All lines are entered at once, so that two calls never wait for each other.
   for (const line of lines) {
     line.waiting++
     const end = () => {
@@ -39,7 +39,7 @@ export function untilAborted<T>(result: Promise<T>, options: StoreOptions = {}):
   })
 }
 
-/** Keeps copies of a store (`{ ...store }`) from taking part in its transactions: their methods are others. */
+/** Keeps copies of a store (`{ ...store }`) from taking part in its transactions: their methods may differ. */
 export function keepTransactions(store: Store): void {
   Object.defineProperty(store, 'database', { enumerable: false })
   Object.defineProperty(store, 'transaction', { enumerable: false })

@@ -39,7 +39,7 @@ export interface Identity {
   readonly name: string
   /**
    * `uuid`: UUIDv7 made by the store. `integer`: counted by the store from 1. `text`: chosen by the
-   * client, by the store (a UUIDv7) where the client leaves it out.
+   * client, or a UUIDv7 of the store if the client leaves it out.
    */
   readonly kind: 'uuid' | 'integer' | 'text'
 }
@@ -118,8 +118,8 @@ export interface WriteOptions extends StoreOptions {
   /** A claimed idempotency key, to be completed in the same step as the write. */
   readonly idempotencyKey?: string | undefined
   /**
-   * Makes the answer that is kept under the key, of the item that was written; of a deletion it gets none.
-   * Default `{ id, item, version, updatedAt }` of the item, of a deletion `null`.
+   * Makes the answer that is kept under the key from the written item; for a deletion it gets `undefined`.
+   * Default: `{ id, item, version, updatedAt }` of the item, `null` for a deletion.
    */
   readonly answer?: ((written: Stored | undefined) => Json) | undefined
 }
@@ -306,15 +306,15 @@ export function toAnswer({ id, item, version, updatedAt }: Stored) {
   return { id, item, version, ...(updatedAt !== undefined && { updatedAt }) } satisfies Json
 }
 
-/** Makes the answer to keep under the idempotency key of a write; of a deletion nothing is written. */
+/** Makes the answer to keep under the idempotency key of a write; `written` is absent for a deletion. */
 export function buildAnswer(options: WriteOptions | undefined, written: Stored | undefined): Json {
   if (options?.answer) return options.answer(written)
   return written ? toAnswer(written) : null
 }
 
 /**
- * The item that a store keeps: the id first, then the values in their order, then the dates.
- * @param copy what is kept of a value. Default: itself.
+ * Builds the item that a store keeps: the id first, then the values in their order, then the dates.
+ * @param copy copies a value. Default: it is kept as it is.
  */
 export function assemble(
   { identity, createdAt, updatedAt }: Shape,

@@ -27,7 +27,7 @@ export class UniqueValues {
     return key === undefined ? undefined : this.#owners.get(key)
   }
 
-  /** Gives the values of one item free, and takes those of another. */
+  /** Frees the values of the old item, and reserves those of the new one. */
   replace(old: Item | undefined, item: Item | undefined, id: Id): void {
     const before = old && this.#key(old)
     const after = item && this.#key(item)
