@@ -97,7 +97,7 @@ export class Session implements StatementSession {
     this.#initConnection = database.initConnection?.(timeout)
   }
 
-  /** Runs work that checks tables, or makes them too, in its own transaction without a time limit. */
+  /** Runs work in its own transaction: it checks tables, or also makes them, then without a time limit. */
   setUp<T>(work: (runner: Runner) => Promise<T>, makes: boolean): Promise<T> {
     const { beginSetup, beginRead } = this.#database
     return this.#transact(makes ? beginSetup : beginRead, work, {})

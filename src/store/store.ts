@@ -17,8 +17,8 @@ export interface Stored {
   /** The time of the last write, in milliseconds since 1970; absent where the store does not know it. */
   readonly updatedAt?: number | undefined
   /**
-   * The printed item is kept here, for as long as the store returns this same object. A store of your
-   * own never reads or sets it; a store that makes new objects for each read may leave it out.
+   * The printed item is kept here, for as long as the store returns this same object. A custom
+   * store never reads or sets it; one that makes new objects for each read may leave it out.
    */
   printed?: PrintedItem | undefined
 }
