@@ -169,7 +169,8 @@ function adviseColumns(missing: readonly Column[], mapping: TableMapping): strin
   const statements = missing.flatMap(column => addColumn(column, mapping) ?? [])
   if (statements.length === 0) return ''
   const printed = statements.map(each => `\n${print(each, mapping.database).sql};`)
-  return `. Set migrate: true, or run:${printed.join('')}`
+  const set = statements.length < missing.length ? 'For the others set' : 'Set'
+  return `. ${set} migrate: true, or run:${printed.join('')}`
 }
 
 function holdsText(row: Row | undefined, database: SqlDatabase): boolean {
