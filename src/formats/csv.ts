@@ -27,7 +27,7 @@ interface Column {
 
 const ERROR_COLUMNS: readonly Column[] = ['message', 'code', 'field', 'type'].map(column)
 
-function printCsv(representation: Representation): string | AsyncIterable<string> {
+function printCsv(representation: Representation): string | AsyncIterable<Uint8Array> {
   switch (representation.kind) {
     case 'item':
       return printTable(toColumns(representation.fields), [representation.data])

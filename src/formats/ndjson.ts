@@ -11,7 +11,7 @@ export const ndjson: Format = {
   write: printNdjson,
 }
 
-function printNdjson(representation: Representation): string | AsyncIterable<string> {
+function printNdjson(representation: Representation): string | AsyncIterable<Uint8Array> {
   switch (representation.kind) {
     case 'item':
     case 'document':
