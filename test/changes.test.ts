@@ -137,7 +137,12 @@ describe('an action that returns an item', () => {
     expect(again.headers.get('etag')).toBe(answer.headers.get('etag'))
     const { text } = await act('.xml')
     expect(text).toMatch(/<car>.*<\/car>$/)
-    expect((await act('.html')).text).toContain('<h1>car ')
+    // A browser is sent to the item, so that reloading does not send the form again.
+    const sent = await act('.html')
+    expect(sent.status).toBe(method === 'GET' ? 200 : 303)
+    const to = sent.headers.get('location')
+    const page = to === null ? sent : await request(new URL(to).pathname)
+    expect(page.text).toContain('<h1>car ')
     expect(answer.text + again.text + text).not.toMatch(/sesame/)
   })
 
