@@ -124,7 +124,8 @@ async function buildReturnedItemResult(
   const item = findItemContext(context, stored)
   if (!(await isReachable(item, stored.item))) return buildEmptyResult(context)
   // Reloading must not send the form again.
-  if (context.negotiated?.format.page && !isRead(context.method))
+  const { method, negotiated, writeResponse } = context
+  if (negotiated?.format.page && !isRead(method) && writeResponse === 'redirect')
     return buildChangedResult(item, stored)
   return {
     status: 200,
