@@ -77,9 +77,10 @@ export function printProperties(properties: readonly Property[]): Markup {
 }
 
 function describe(schema: Schema, description = schema.description): string {
-  const { readOnly, default: value, examples } = schema
+  const { readOnly, default: value, examples, format, pattern } = schema
   const parts = [
-    description,
+    // A description, or the name of a format, says more than the pattern.
+    description ?? (format === undefined && pattern !== undefined && `Matches ${pattern}`),
     readOnly && 'Set by the server',
     value !== undefined && `Default ${JSON.stringify(value)}`,
     examples && `For example ${examples.map(each => JSON.stringify(each)).join(', ')}`,

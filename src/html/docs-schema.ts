@@ -69,7 +69,7 @@ export function describeType(schema: Schema): string {
 }
 
 function describeValues(schema: Schema): string {
-  const { ref, type, items, format, contentEncoding, pattern } = schema
+  const { ref, type, items, format, contentEncoding } = schema
   if (ref !== undefined) return ref
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum) return `one of ${schema.enum.map(String).join(', ')}`
@@ -77,9 +77,7 @@ function describeValues(schema: Schema): string {
   if (options && !type) return [...new Set(options.map(describeType))].join(' or ')
   if (type === 'array') return items ? `list of ${describeType(items)}` : 'list'
   const kind = format ?? contentEncoding
-  // The name of a format says more than its pattern.
-  const matching = kind || pattern === undefined ? '' : ` matching ${pattern}`
-  return `${type ?? 'any'}${kind ? ` (${kind})` : ''}${describeBounds(schema)}${matching}`
+  return `${type ?? 'any'}${kind ? ` (${kind})` : ''}${describeBounds(schema)}`
 }
 
 function describeBounds({ minimum, maximum, minLength, maxLength }: Schema): string {

@@ -32,7 +32,7 @@ export function printErrorPage({ status, errors }: Errors, view: PageView): stri
 <div class="notice bad" role="alert"><h2>${phrase}</h2><ul>${errors.map(error => markup`<li>${printError(error, failed, controls)}</li>`)}</ul></div>
 ${hasFilters && printFilters(view, errors)}
 <div class="actions">${shown.map(action => (action === failed ? printFailedForm(action, { status, errors }, view) : printAction(action, view)))}</div>
-${up && (isStale ? markup`<p><a href="${up.href}" target="_blank">${up.name} as it is now</a></p>` : markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`)}`,
+${up && (isStale ? markup`<p><a href="${up.href}" target="_blank">See ${up.name} as it is now</a></p>` : markup`<p><a href="${up.href}">Back to ${up.name}</a></p>`)}`,
     phrase,
   )
 }

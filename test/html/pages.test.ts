@@ -366,7 +366,7 @@ describe('an item', () => {
     await built.api.collection('cars').patch(id, { color: 'white' })
     const { status, page: refused } = await submit(page, 'Save', { color: 'black' })
     expect(status).toBe(412)
-    const current = linkOf(refused, `car …${id.slice(-8)} as it is now`)
+    const current = linkOf(refused, `See car …${id.slice(-8)} as it is now`)
     expect((await ask(current)).page).toContain('white')
     expect((await built.api.collection('cars').read(id)) as unknown).toMatchObject({
       color: 'white',
