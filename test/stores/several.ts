@@ -318,8 +318,8 @@ export function severalStores(database: Database): void {
           controller.abort()
           return { made }
         })
-        const page = await store.list({ where: [], sort: by('') }, { limit: 9, offset: 0 }, 'none')
         const ids = (await made).map(({ id }) => id)
+        const page = await store.list({ where: [], sort: by('') }, { limit: 9, offset: 0 }, 'none')
         expect(page.items.slice(1).map(({ id }) => id)).toEqual(ids)
       })
     })
