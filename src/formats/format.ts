@@ -132,7 +132,8 @@ export interface Format {
   /** Header fields of every response in this format. */
   readonly headers?: HeaderList
   /**
-   * Prints a representation; absent for a format that only reads.
+   * Prints a representation; absent for a format that only reads. A stream of bytes takes a third of the memory of
+   * a stream of texts while a client does not read it.
    * @param type one of `types`, or `application/problem+json`.
    */
   write?(representation: Representation, type: string): ResponseBody

@@ -7,28 +7,39 @@ export function iterate<T>(
   next: () => Promise<T | undefined>,
   source?: AsyncIterator<unknown>,
 ): AsyncIterableIterator<T, undefined> {
-  let ended = false
-  const end = async () => {
-    ended = true
-    await source?.return?.()
-    return { done: true, value: undefined } as const
+  return new Iteration(next, source)
+}
+
+/** A class for its methods: functions of each request would live long (see the rules in docs/architecture.md). */
+class Iteration<T> implements AsyncIterableIterator<T, undefined> {
+  readonly #next: () => Promise<T | undefined>
+  readonly #source: AsyncIterator<unknown> | undefined
+  #ended = false
+
+  constructor(next: () => Promise<T | undefined>, source: AsyncIterator<unknown> | undefined) {
+    this.#next = next
+    this.#source = source
   }
-  return {
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    async next() {
-      if (ended) return { done: true, value: undefined }
-      try {
-        const value = await next()
-        if (value !== undefined) return { done: false, value }
-      } catch (error) {
-        await end()
-        throw error
-      }
-      ended = true
+
+  [Symbol.asyncIterator]() {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<T, undefined>> {
+    try {
+      const value = this.#ended ? undefined : await this.#next()
+      if (value !== undefined) return { done: false, value }
+      this.#ended = true
       return { done: true, value: undefined }
-    },
-    return: end,
+    } catch (error) {
+      await this.return()
+      throw error
+    }
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#ended = true
+    await this.#source?.return?.()
+    return { done: true, value: undefined }
   }
 }
