@@ -2,9 +2,9 @@
 // then is an error response. A later failure breaks the answer off and is reported too. Each piece is read
 // in a turn: writes that the socket takes at once would never reach the event loop.
 
-import { prependChunks } from '../blobs/content.ts'
 import type { BodyChunk, StreamBody } from '../http/message.ts'
 import type { RequestContext } from '../operations/context.ts'
+import { iterate } from '../schema/iterate.ts'
 import { toReportedError } from './report-error.ts'
 
 /**
@@ -47,22 +47,20 @@ export async function primeStream(
   const first = await runtime.workload.run(read, request)
   // A small content is whole by now: nothing of it stays open for a reader that may never come.
   if (length !== undefined && sent === length) await chunks.return?.()
+  let ahead = first.done ? undefined : first.value
   let turns = 0
-  const rest: AsyncIterator<BodyChunk> = {
-    async next() {
-      // A stream that ends with its first piece needs one turn.
-      if (turns++ > 0) await request.takeTurn?.()
-      try {
-        return await read()
-      } catch (error) {
-        toReportedError(context, error)
-        throw error
-      }
-    },
-    async return() {
-      await chunks.return?.()
-      return { done: true, value: undefined }
-    },
-  }
-  return prependChunks(first.done ? [] : [first.value], rest)
+  return iterate(async () => {
+    const value = ahead
+    ahead = undefined
+    if (value !== undefined) return value
+    // A stream that ends with its first piece needs one turn.
+    if (turns++ > 0) await request.takeTurn?.()
+    try {
+      const result = await read()
+      return result.done ? undefined : result.value
+    } catch (error) {
+      toReportedError(context, error)
+      throw error
+    }
+  }, chunks)
 }
